@@ -1,1 +1,14 @@
-"""TODO."""
+"""What crosses the wire: messages, results, task updates, scenarios, requests and configuration.
+
+Table of contents:
+
+* ``messages``: what the evaluator and the participant say to each other
+* ``results``: the scored outcome of an assessment and its consistency checks
+* ``updates``: the eleven task updates that tell an assessment's story while it runs
+* ``request``: the A2A request that starts an assessment
+* ``scenario``: the schema of ``scenario.json``
+* ``evaluation``: what a scenario's evaluator functions get and give
+* ``config``: settings from ``AGENTBEATS_*`` variables and command lines
+* ``durations``: ISO 8601 durations and instants
+* ``problems``: validation errors as sentences
+"""

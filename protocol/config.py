@@ -1,0 +1,138 @@
+"""Settings of the evaluator and of participants (seed 000, section 2.4).
+
+Environment variables: ``AGENTBEATS_*`` (common), ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*``
+(participant). Command line: every field as ``--field-name``, which wins over the environment.
+"""
+
+import argparse
+import secrets
+from collections.abc import Sequence
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from protocol.durations import Duration
+
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+
+class AgentBeatsConfig(BaseSettings):
+    """What every agent needs: where it listens and how its card says it can be reached."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTBEATS_", extra="ignore", frozen=True)
+
+    host: str = "0.0.0.0"
+    port: int = Field(default=8000, ge=0, le=65535)
+    card_url: str | None = None
+    log_level: LogLevel = "INFO"
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _level_in_any_case(cls, level: Any) -> Any:
+        return level.upper() if isinstance(level, str) else level
+
+    @classmethod
+    def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
+        """Read the command line (``sys.argv`` if none is given) over the environment; exits with usage on a bad flag."""
+        parser = argparse.ArgumentParser(description=(cls.__doc__ or "").partition("\n")[0])
+        for name, field in cls.model_fields.items():
+            flag = "--" + name.replace("_", "-")
+            if field.annotation is bool:
+                parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None)
+            else:
+                parser.add_argument(flag, dest=name, default=None)
+        given = {name: value for name, value in vars(parser.parse_args(args)).items() if value is not None}
+        return cls(**given)
+
+    @property
+    def effective_card_url(self) -> str:
+        """The address to put on the agent card: ``card_url``, else made from host and port."""
+        if self.card_url:
+            return self.card_url
+        host = "localhost" if self.host in ("0.0.0.0", "::", "") else self.host
+        return f"http://{host}:{self.port}/"
+
+
+class GreenAgentConfig(AgentBeatsConfig):
+    """The evaluator's settings: gateway and worker read the same ones.
+
+    ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
+    derived; gateway, worker and simulator of one deployment must share it. ``checkpoint_store`` is an fsspec URL or a
+    local folder. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint of the
+    same kind of API.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
+
+    port: int = Field(default=8000, ge=0, le=65535)
+    verbose_updates: bool = True
+    ues_base_port: int = Field(default=8100, ge=1, le=65535)
+    scenarios_dir: str = "scenarios"
+    default_max_turns: int = Field(default=100, ge=1)
+    default_turn_timeout: float = Field(default=300.0, gt=0)
+    default_turn_tries: int = Field(default=3, ge=1, le=10)
+    response_generator_model: str = "gpt-4o"
+    evaluation_model: str = "gpt-4o"
+    response_generator_base_url: str | None = None
+    evaluation_base_url: str | None = None
+    connect_timeout: float = Field(default=10.0, gt=0)
+    judge_timeout: float = Field(default=120.0, gt=0)
+    assessment_timeout: Duration = "P1D"
+    ues_url: str = "http://127.0.0.1:8100"
+    ues_public_url: str | None = None
+    secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
+    checkpoint_store: str = ".proctor/checkpoints"
+    temporal_address: str = "127.0.0.1:7233"
+    temporal_namespace: str = "default"
+    temporal_ui_url: str | None = "http://127.0.0.1:8233"
+    task_queue: str = "assessments"
+    models_task_queue: str = "models"
+    models_per_second: float | None = Field(default=None, gt=0)
+
+
+class PurpleAgentConfig(AgentBeatsConfig):
+    """A participant's settings."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
+
+    port: int = Field(default=8001, ge=0, le=65535)
+    model: str = "gpt-4o"
+    max_actions_per_turn: int = Field(default=50, ge=1)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    enable_reflection: bool = True
+    action_delay: float = Field(default=0.0, ge=0)
+
+
+ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
+
+
+def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
+    """A copy of ``base`` with some fields replaced and all checked again; ``base`` stays as it is.
+
+    Raises:
+        ValueError: a name that is no field.
+        pydantic.ValidationError: a value that doesn't fit.
+    """
+    if unknown := sorted(set(overrides) - set(type(base).model_fields)):
+        raise ValueError(f"unknown setting {', '.join(unknown)}: {type(base).__name__} has no such field")
+    return type(base)(**{**{name: getattr(base, name) for name in type(base).model_fields}, **overrides})
+
+
+def validate_config(config: AgentBeatsConfig) -> list[str]:
+    """Warnings about settings that are allowed and probably not meant; empty where all is well."""
+    warnings = []
+    if config.port and config.port < 1024:
+        warnings.append(f"port {config.port} needs root on most systems: choose one above 1023")
+    if config.card_url is None and config.host in ("0.0.0.0", "::"):
+        warnings.append("card_url is not set: the agent card says localhost, which other machines can't reach")
+    if isinstance(config, GreenAgentConfig):
+        if config.ues_base_port == config.port:
+            warnings.append(f"ues_base_port and port are both {config.port}: the simulator needs one of its own")
+        if config.default_turn_timeout < 5:
+            warnings.append(
+                f"default_turn_timeout is {config.default_turn_timeout} s: most models need longer for a turn"
+            )
+    if isinstance(config, PurpleAgentConfig) and config.temperature > 1.5:
+        warnings.append(f"temperature {config.temperature} makes most models incoherent")
+    return warnings

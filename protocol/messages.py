@@ -1,0 +1,165 @@
+"""What the evaluator ("green") and the participant ("purple") say to each other (seed 000, section 2.1).
+
+Every message carries a ``message_type`` with a fixed literal, so that a reader looks at that field instead of guessing
+from the fields that are present.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from protocol._wire import Instant, WireModel
+from protocol.durations import Duration
+
+
+class EmailSummary(WireModel):
+    """Counts of the mailbox."""
+
+    message_type: Literal["email_summary"] = "email_summary"
+    total_emails: int
+    total_threads: int
+    unread: int
+    draft_count: int
+
+
+class CalendarSummary(WireModel):
+    """Counts of the calendar; ``events_today`` is the simulated day."""
+
+    message_type: Literal["calendar_summary"] = "calendar_summary"
+    event_count: int
+    calendar_count: int
+    events_today: int
+
+
+class SMSSummary(WireModel):
+    """Counts of the phone's messages."""
+
+    message_type: Literal["sms_summary"] = "sms_summary"
+    total_messages: int
+    total_conversations: int
+    unread: int
+
+
+class ChatSummary(WireModel):
+    """Counts of the chat with the user, which knows no "unread"."""
+
+    message_type: Literal["chat_summary"] = "chat_summary"
+    total_messages: int
+    conversation_count: int
+
+
+class InitialStateSummary(WireModel):
+    """What the participant finds when the assessment starts."""
+
+    message_type: Literal["initial_state_summary"] = "initial_state_summary"
+    email: EmailSummary
+    calendar: CalendarSummary
+    sms: SMSSummary
+    chat: ChatSummary
+
+
+class AssessmentStartMessage(WireModel):
+    """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone."""
+
+    message_type: Literal["assessment_start"] = "assessment_start"
+    ues_url: str
+    api_key: str
+    assessment_instructions: str
+    current_time: Instant
+    initial_state_summary: InitialStateSummary
+
+
+class TurnStartMessage(WireModel):
+    """Evaluator to participant: your turn.
+
+    ``attempt`` counts the tries of this turn from 1: a higher number says that the simulation was set back to the
+    turn's start and the turn is played again.
+    """
+
+    message_type: Literal["turn_start"] = "turn_start"
+    turn_number: int
+    current_time: Instant
+    events_processed: int
+    attempt: int = Field(default=1, ge=1)
+
+
+class ActionLogEntry(WireModel):
+    """One action as the participant reports it; ``action`` is for example ``email.send``."""
+
+    message_type: Literal["action_log_entry"] = "action_log_entry"
+    timestamp: Instant
+    action: str
+    parameters: dict[str, JsonValue]
+    success: bool
+    error_message: str | None = None
+
+
+class TurnCompleteMessage(WireModel):
+    """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move."""
+
+    message_type: Literal["turn_complete"] = "turn_complete"
+    actions: list[ActionLogEntry]
+    notes: str | None = None
+    time_step: Duration = "PT1H"
+
+
+CompletionReason = Literal["scenario_complete", "early_completion", "timeout", "error"]
+
+
+class AssessmentCompleteMessage(WireModel):
+    """Evaluator to participant: the assessment has ended, on whichever way out."""
+
+    message_type: Literal["assessment_complete"] = "assessment_complete"
+    reason: CompletionReason
+
+
+class EarlyCompletionMessage(WireModel):
+    """Participant to evaluator: nothing is left to do."""
+
+    message_type: Literal["early_completion"] = "early_completion"
+    reason: str | None = None
+
+
+ToParticipant = AssessmentStartMessage | TurnStartMessage | AssessmentCompleteMessage
+FromParticipant = TurnCompleteMessage | EarlyCompletionMessage
+
+_TO_PARTICIPANT: dict[str, type[ToParticipant]] = {
+    "assessment_start": AssessmentStartMessage,
+    "turn_start": TurnStartMessage,
+    "assessment_complete": AssessmentCompleteMessage,
+}
+_FROM_PARTICIPANT: dict[str, type[FromParticipant]] = {
+    "turn_complete": TurnCompleteMessage,
+    "early_completion": EarlyCompletionMessage,
+}
+
+
+class UnknownMessageTypeError(ValueError):
+    """A message whose ``message_type`` is missing or not one of those expected here."""
+
+
+def _known_type(data: dict[str, Any], known: list[str]) -> str:
+    found = data.get("message_type")
+    if not isinstance(found, str) or found not in known:
+        raise UnknownMessageTypeError(f"message_type is {found!r}: expected one of {', '.join(known)}")
+    return found
+
+
+def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
+    """Read a message of the evaluator.
+
+    Raises:
+        UnknownMessageTypeError: ``message_type`` is none of the three.
+        pydantic.ValidationError: the fields don't fit that type.
+    """
+    return _TO_PARTICIPANT[_known_type(data, list(_TO_PARTICIPANT))].model_validate(data)
+
+
+def parse_from_participant(data: dict[str, Any]) -> FromParticipant:
+    """Read a participant's answer to a turn.
+
+    Raises:
+        UnknownMessageTypeError: ``message_type`` is neither ``turn_complete`` nor ``early_completion``.
+        pydantic.ValidationError: the fields don't fit that type.
+    """
+    return _FROM_PARTICIPANT[_known_type(data, list(_FROM_PARTICIPANT))].model_validate(data)

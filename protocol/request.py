@@ -1,0 +1,117 @@
+"""The request that starts an assessment (seed 001, section 4)."""
+
+import json
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from protocol._wire import WireModel
+from protocol.problems import describe, show_value
+
+PARTICIPANT_ROLES = ("personal_assistant", "assistant")
+"""The roles that name the participant among several, in order of preference."""
+
+
+class BadRequestError(ValueError):
+    """A request that can't be carried out; the message is a sentence for its sender."""
+
+
+class AssessmentConfig(WireModel):
+    """What the sender may choose.
+
+    Attributes:
+        scenario_id: which scenario to play.
+        seed: what every random choice of the assessment derives from; drawn from the task's id where missing.
+        max_turns: at most so many turns; the evaluator's ``default_max_turns`` where missing.
+        verbose_updates: every task update, or only the milestones.
+        offline: play without any model: scripted characters, mechanical judging.
+        turn_timeout: seconds that the participant may take for one turn.
+        turn_tries: how often a turn may be played when the participant fails in it; 1 forbids a second try.
+    """
+
+    scenario_id: str = Field(min_length=1)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    max_turns: int | None = Field(default=None, ge=1, le=100_000)
+    verbose_updates: bool = True
+    offline: bool = False
+    turn_timeout: float | None = Field(default=None, gt=0, le=86_400)
+    turn_tries: int | None = Field(default=None, ge=1, le=10)
+
+
+class AssessmentRequest(WireModel):
+    """Who is assessed (role to A2A address) and how."""
+
+    participants: dict[str, str]
+    config: AssessmentConfig
+
+    @field_validator("participants")
+    @classmethod
+    def _addresses_are_urls(cls, participants: dict[str, str]) -> dict[str, str]:
+        for role, url in participants.items():
+            try:
+                parts = urlsplit(url)
+                usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            except ValueError:
+                usable = False
+            if not usable or any(c.isspace() for c in url):
+                raise ValueError(
+                    f"participants.{role} is {show_value(url)}: "
+                    "give the agent's address, such as http://localhost:8001"
+                )
+        return participants
+
+    @model_validator(mode="after")
+    def _one_participant(self) -> Self:
+        if not self.participants:
+            raise ValueError(
+                'participants is empty: name the agent to assess, such as {"personal_assistant":
+                "http://localhost:8001"}'
+            )
+        if len(self.participants) > 1 and not any(role in self.participants for role in PARTICIPANT_ROLES):
+            raise ValueError(
+                f"participants has several roles ({', '.join(sorted(self.participants))}): name the one to assess "
+                f"{' or '.join(PARTICIPANT_ROLES)}"
+            )
+        return self
+
+    @property
+    def participant(self) -> tuple[str, str]:
+        """The role and the address of the agent to assess."""
+        for role in PARTICIPANT_ROLES:
+            if role in self.participants:
+                return role, self.participants[role]
+        return next(iter(self.participants.items()))
+
+
+def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
+    """Read a request from a message's data part, or from its JSON text.
+
+    Args:
+        raw: the data part, else the text, else None where the message had neither.
+
+    Raises:
+        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    """
+    shape = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        raise BadRequestError(f"The message has no request: send {shape} as a data part or as JSON text.")
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except (ValueError, RecursionError) as problem:
+            raise BadRequestError(f"The message's text is not JSON ({problem}): send {shape}.") from None
+    if not isinstance(raw, dict):
+        raise BadRequestError(f"The request is {show_value(raw)}: send an object, {shape}.")
+    try:
+        return AssessmentRequest.model_validate(raw)
+    except ValidationError as problem:
+        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+
+
+def unknown_settings(raw: dict[str, Any] | str | None) -> list[str]:
+    """Names under ``config`` that this evaluator doesn't know, so that a misspelt one can be pointed out."""
+    if isinstance(raw, str):
+        raw = json.loads(raw)
+    config = raw.get("config") if isinstance(raw, dict) else None
+    return sorted(set(config) - set(AssessmentConfig.model_fields)) if isinstance(config, dict) else []

@@ -1,0 +1,188 @@
+"""The outcome of an assessment (seed 000, section 2.2), with the checks that keep its sums honest.
+
+A score is never made up: points that nobody could judge stand outside both ``score`` and ``max_score``; they are
+counted in ``unscored_points``, and ``coverage`` says what share of a scenario's points was judged.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Self, get_args
+
+from pydantic import Field, JsonValue, model_validator
+
+from protocol._wire import Instant, WireModel
+from protocol.messages import ActionLogEntry
+
+Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+
+class _Scored(WireModel):
+    score: int = Field(ge=0)
+    max_score: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _score_within_maximum(self) -> Self:
+        if self.score > self.max_score:
+            raise ValueError(f"score {self.score} is above max_score {self.max_score}")
+        return self
+
+
+class CriterionResult(_Scored):
+    """One criterion's score.
+
+    ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
+    nobody could judge (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
+    ``offline_rubric``, or ``nobody``.
+    """
+
+    message_type: Literal["criterion_result"] = "criterion_result"
+    criterion_id: str
+    name: str
+    dimension: Dimension
+    explanation: str
+    details: dict[str, JsonValue] | None = None
+    judged_by: str = "nobody"
+    unscored_points: int = Field(default=0, ge=0)
+    unscored_reason: str | None = None
+
+    @property
+    def is_unscored(self) -> bool:
+        """Whether no point of this criterion was judged."""
+        return self.max_score == 0 and self.unscored_points > 0
+
+
+class DimensionScore(_Scored):
+    """The sum of one dimension's criteria."""
+
+    message_type: Literal["dimension_score"] = "dimension_score"
+
+
+class OverallScore(_Scored):
+    """The sum of all criteria."""
+
+    message_type: Literal["overall_score"] = "overall_score"
+
+
+def _require_sum(what: str, whole: _Scored, parts: Iterable[_Scored]) -> None:
+    parts = list(parts)
+    total = (sum(p.score for p in parts), sum(p.max_score for p in parts))
+    if total != (whole.score, whole.max_score):
+        raise ValueError(f"{what} is {whole.score}/{whole.max_score}, but its parts sum to {total[0]}/{total[1]}")
+
+
+class Scores(WireModel):
+    """All scores; ``overall`` is the sum of ``dimensions``."""
+
+    message_type: Literal["scores"] = "scores"
+    overall: OverallScore
+    dimensions: dict[str, DimensionScore]
+
+    @model_validator(mode="after")
+    def _overall_is_sum_of_dimensions(self) -> Self:
+        _require_sum("scores.overall", self.overall, self.dimensions.values())
+        return self
+
+    @classmethod
+    def of(cls, criteria: Sequence[CriterionResult]) -> Self:
+        """Sum criteria up by dimension and overall."""
+        dimensions = {
+            dimension: DimensionScore(
+                score=sum(c.score for c in criteria if c.dimension == dimension),
+                max_score=sum(c.max_score for c in criteria if c.dimension == dimension),
+            )
+            for dimension in DIMENSIONS
+            if any(c.dimension == dimension for c in criteria)
+        }
+        overall = OverallScore(score=sum(c.score for c in criteria), max_score=sum(c.max_score for c in criteria))
+        return cls(overall=overall, dimensions=dimensions)
+
+
+class ActionLogEntryWithTurn(WireModel):
+    """One action in the simulation's own event log, with the turn that it happened in."""
+
+    message_type: Literal["action_log_entry_with_turn"] = "action_log_entry_with_turn"
+    turn: int
+    timestamp: Instant
+    action: str
+    parameters: dict[str, JsonValue]
+    success: bool
+    error_message: str | None = None
+
+
+class ReportedAction(ActionLogEntry):
+    """One action as the participant reported it, with the turn of the report."""
+
+    turn: int
+
+
+class ActionReport(WireModel):
+    """The participant's own account beside the event log.
+
+    ``unreported`` happened and were not reported; ``never_happened`` were reported as done and are not in the event
+    log.
+    """
+
+    message_type: Literal["action_report"] = "action_report"
+    reported: list[ReportedAction] = Field(default_factory=list)
+    unreported: list[ActionLogEntryWithTurn] = Field(default_factory=list)
+    never_happened: list[ReportedAction] = Field(default_factory=list)
+
+
+class AssessmentResults(WireModel):
+    """The complete result: the A2A artifact ``assessment_results``.
+
+    ``duration_seconds`` is wall time. ``turn_tries`` maps a turn's number to how often it was played, for turns that
+    needed more than one try.
+    """
+
+    message_type: Literal["assessment_results"] = "assessment_results"
+    assessment_id: str
+    scenario_id: str
+    participant: str
+    status: Literal["completed", "failed", "timeout"]
+    duration_seconds: float = Field(ge=0)
+    turns_taken: int = Field(ge=0)
+    actions_taken: int = Field(ge=0)
+    scores: Scores
+    criteria_results: list[CriterionResult]
+    action_log: list[ActionLogEntryWithTurn]
+    coverage: float = Field(default=1.0, ge=0, le=1)
+    action_report: ActionReport = Field(default_factory=ActionReport)
+    seed: int | None = None
+    offline: bool = False
+    completion_reason: str | None = None
+    failure: str | None = None
+    turn_tries: dict[str, int] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _sums_agree(self) -> Self:
+        _require_sum("scores.overall", self.scores.overall, self.criteria_results)
+        for name, dimension in self.scores.dimensions.items():
+            _require_sum(
+                f"scores.dimensions.{name}",
+                dimension,
+                (c for c in self.criteria_results if c.dimension == name),
+            )
+        if self.actions_taken != len(self.action_log):
+            raise ValueError(
+                f"actions_taken is {self.actions_taken}, but action_log has {len(self.action_log)} entries"
+            )
+        return self
+
+
+def coverage_of(criteria: Sequence[CriterionResult]) -> float:
+    """Share of the scenario's points that somebody judged, 0 to 1 (four decimals); 1 for no points at all."""
+    judged = sum(c.max_score for c in criteria)
+    total = judged + sum(c.unscored_points for c in criteria)
+    return round(judged / total, 4) if total else 1.0
+
+
+def assessment_results(**fields: Any) -> AssessmentResults:
+    """Build a result whose sums follow from ``criteria_results`` and ``action_log``; takes its other fields by name."""
+    criteria: list[CriterionResult] = fields["criteria_results"]
+    return AssessmentResults(
+        **fields,
+        scores=Scores.of(criteria),
+        coverage=coverage_of(criteria),
+        actions_taken=len(fields["action_log"]),
+    )

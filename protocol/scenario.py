@@ -1,0 +1,266 @@
+"""The schema of a scenario package's ``scenario.json`` (seed 000, section 3.2).
+
+A model-judged criterion may carry a ``rubric``; an item of it may carry a mechanical ``check``, which scores it where
+no model is at hand. A character may carry ``scripted_replies``, which answer for it where no model is at hand.
+"""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
+
+from protocol.durations import Duration, parse_iso8601_duration
+from protocol.results import Dimension
+
+
+class ScenarioModel(BaseModel):
+    """A frozen part of a scenario; unknown fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+def _check_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as problem:
+        raise ValueError(f"not a regular expression ({problem})") from None
+    return pattern
+
+
+Pattern = Annotated[str, Field(min_length=1)]
+
+
+class ResponseTiming(ScenarioModel):
+    """When a character answers: ``base_delay`` plus or minus up to ``variance``, drawn uniformly."""
+
+    base_delay: Duration = "PT5M"
+    variance: Duration = "PT0S"
+
+    @property
+    def base_delay_timedelta(self) -> timedelta:
+        """``base_delay`` as a length of time."""
+        return parse_iso8601_duration(self.base_delay)
+
+    @property
+    def variance_timedelta(self) -> timedelta:
+        """``variance`` as a length of time."""
+        return parse_iso8601_duration(self.variance)
+
+
+class ScriptedReply(ScenarioModel):
+    """What a character answers without a model.
+
+    ``pattern`` is a regular expression searched, ignoring case and with ``.`` matching line ends, in the message that
+    reached the character: for an email ``subject``, line break, ``body``; for an SMS its body; for a calendar
+    invitation ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line. ``modality``
+    restricts it to messages of that kind. ``reply`` is the text of the answer (for a calendar invitation: the
+    response's comment); ``response`` the RSVP to an invitation. The first reply that matches is the answer; a reply
+    with neither text nor response is deliberate silence.
+    """
+
+    pattern: Pattern
+    reply: str = ""
+    modality: Literal["email", "sms", "calendar"] | None = None
+    response: Literal["accepted", "declined", "tentative"] | None = None
+
+    _pattern_compiles = field_validator("pattern")(_check_pattern)
+
+
+class CharacterProfile(ScenarioModel):
+    """A simulated person: how to reach them, who they are, how fast they answer."""
+
+    name: str = Field(min_length=1)
+    email: str | None = None
+    phone: str | None = None
+    personality: str = ""
+    relationships: dict[str, str] = Field(default_factory=dict)
+    response_timing: ResponseTiming = Field(default_factory=ResponseTiming)
+    special_instructions: str | None = None
+    config: dict[str, JsonValue] = Field(default_factory=dict)
+    scripted_replies: list[ScriptedReply] = Field(default_factory=list)
+
+
+class RubricCheck(ScenarioModel):
+    """A mechanical test of what the participant wrote.
+
+    The texts looked at are those of ``target``: ``chat`` (the assistant's chat messages), ``email`` (sent mails:
+    subject, line break, body), ``sms`` (sent messages), ``calendar`` (created or changed events: title, line break,
+    description), ``any`` (all of these); restricted by ``to`` (a regular expression that a recipient's address must
+    match) and by ``turns`` ([first, last]).
+
+    ``kind``: ``pattern_found`` passes when a text (with ``every``: every text, and there is one) has the pattern;
+    ``pattern_absent`` when there is a text and none has the pattern (so that doing nothing passes nothing);
+    ``length`` when there is a text and each has between ``min`` and ``max`` words; ``count`` when the number of texts
+    (that have the pattern, where one is given) is between ``min`` and ``max``. Patterns ignore case and ``.`` matches
+    line ends.
+    """
+
+    kind: Literal["pattern_found", "pattern_absent", "length", "count"]
+    target: Literal["chat", "email", "sms", "calendar", "any"] = "chat"
+    pattern: Pattern | None = None
+    every: bool = False
+    min: int = Field(default=0, ge=0)
+    max: int | None = Field(default=None, ge=0)
+    to: Pattern | None = None
+    turns: tuple[int, int] | None = None
+
+    @field_validator("pattern", "to")
+    @classmethod
+    def _patterns_compile(cls, pattern: str | None) -> str | None:
+        return None if pattern is None else _check_pattern(pattern)
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_needs(self) -> Self:
+        if self.kind.startswith("pattern") and self.pattern is None:
+            raise ValueError(f"a check of kind {self.kind} needs a pattern")
+        if self.max is not None and self.max < self.min:
+            raise ValueError(f"max is {self.max}, below min {self.min}")
+        return self
+
+
+class RubricItem(ScenarioModel):
+    """One statement that is true of a good performance, and the points that it is worth."""
+
+    id: str = Field(min_length=1)
+    points: int = Field(ge=1)
+    statement: str = Field(min_length=1)
+    check: RubricCheck | None = None
+
+
+class EvaluationCriterion(ScenarioModel):
+    """What is scored: by the function ``evaluator_id``, else by a model reading ``evaluation_prompt`` and ``rubric``."""
+
+    criterion_id: str = Field(min_length=1)
+    name: str = Field(min_length=1)
+    description: str = ""
+    dimension: Dimension
+    max_score: int = Field(ge=1)
+    evaluator_id: str | None = None
+    params: dict[str, JsonValue] | None = None
+    evaluation_prompt: str | None = None
+    rubric: list[RubricItem] | None = None
+
+    @model_validator(mode="after")
+    def _somebody_judges_it(self) -> Self:
+        if not self.evaluator_id and not self.evaluation_prompt:
+            raise ValueError(
+                f"criterion {self.criterion_id!r} has neither evaluator_id nor evaluation_prompt: give it one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rubric_adds_up(self) -> Self:
+        if self.rubric is None:
+            return self
+        ids = [item.id for item in self.rubric]
+        if doubled := _repeated(ids):
+            raise ValueError(f"rubric item id {doubled!r} appears twice")
+        if (points := sum(item.points for item in self.rubric)) != self.max_score:
+            raise ValueError(f"the rubric's points sum to {points}, but max_score is {self.max_score}")
+        return self
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model has to judge it."""
+        return not self.evaluator_id
+
+
+def _repeated(values: list[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+class ScenarioConfig(ScenarioModel):
+    """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
+
+    ``user_character`` is the id of the character whom the participant works for. ``initial_state`` is the name of a
+    file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
+    """
+
+    scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    name: str = Field(min_length=1)
+    description: str = ""
+    start_time: AwareDatetime
+    end_time: AwareDatetime
+    default_time_step: Duration = "PT1H"
+    user_prompt: str = Field(min_length=1)
+    user_character: str
+    characters: dict[str, CharacterProfile]
+    criteria: list[EvaluationCriterion] = Field(
+        min_length=1, validation_alias=AliasChoices("criteria", "evaluation_criteria")
+    )
+    initial_state: str | dict[str, Any]
+
+    @field_validator("default_time_step")
+    @classmethod
+    def _time_moves(cls, step: str) -> str:
+        if not parse_iso8601_duration(step):
+            raise ValueError("a turn must take some time: write a duration such as PT1H")
+        return step
+
+    @model_validator(mode="after")
+    def _ends_after_start(self) -> Self:
+        if self.end_time <= self.start_time:
+            raise ValueError(
+                f"end_time {self.end_time.isoformat()} is not after start_time {self.start_time.isoformat()}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _ids_and_addresses_are_unique(self) -> Self:
+        if doubled := _repeated([c.criterion_id for c in self.criteria]):
+            raise ValueError(f"criterion_id {doubled!r} appears twice")
+        emails = [c.email.lower() for c in self.characters.values() if c.email]
+        phones = [normal_phone(c.phone) for c in self.characters.values() if c.phone]
+        if doubled := _repeated(emails) or _repeated(phones):
+            raise ValueError(f"two characters share the address {doubled!r}")
+        if self.user_character not in self.characters:
+            raise ValueError(
+                f"user_character is {self.user_character!r}, which is not among the characters: "
+                f"{', '.join(self.characters)}"
+            )
+        return self
+
+    @property
+    def user(self) -> CharacterProfile:
+        """The person whom the participant works for."""
+        return self.characters[self.user_character]
+
+    @property
+    def expected_turns(self) -> int:
+        """How many turns of ``default_time_step`` the scenario's time makes, rounded up."""
+        step = parse_iso8601_duration(self.default_time_step)
+        return -((self.start_time - self.end_time) // step)
+
+    def get_character_by_email(self, email: str) -> CharacterProfile | None:
+        """The character with this email address, whatever its case."""
+        found = (c for c in self.characters.values() if c.email and c.email.lower() == email.strip().lower())
+        return next(found, None)
+
+    def get_character_by_phone(self, phone: str) -> CharacterProfile | None:
+        """The character with this phone number, however it is written."""
+        wanted = normal_phone(phone)
+        return next((c for c in self.characters.values() if c.phone and normal_phone(c.phone) == wanted), None)
+
+    def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
+        """The criteria of one dimension, in order."""
+        return [c for c in self.criteria if c.dimension == dimension]
+
+
+def normal_phone(phone: str) -> str:
+    """A phone number without spaces, dots, dashes and brackets."""
+    return re.sub(r"[\s().\-]", "", phone)

@@ -1,0 +1,271 @@
+"""The eleven task updates that tell an assessment's story while it runs (seed 000, section 2.3).
+
+Each travels as the data part of an A2A ``TaskStatusUpdateEvent``; ``sentence()`` is the text part beside it.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from protocol._wire import Instant, WireModel
+from protocol.durations import Duration
+from protocol.messages import CompletionReason
+from protocol.results import Dimension
+
+
+class TaskUpdateType(StrEnum):
+    """The ``message_type`` of each update."""
+
+    ASSESSMENT_STARTED = "update_assessment_started"
+    SCENARIO_LOADED = "update_scenario_loaded"
+    TURN_STARTED = "update_turn_started"
+    TURN_COMPLETED = "update_turn_completed"
+    RESPONSES_GENERATED = "update_responses_generated"
+    SIMULATION_ADVANCED = "update_simulation_advanced"
+    EVALUATION_STARTED = "update_evaluation_started"
+    CRITERION_EVALUATED = "update_criterion_evaluated"
+    ASSESSMENT_COMPLETED = "update_assessment_completed"
+    ERROR_OCCURRED = "update_error_occurred"
+    ACTION_OBSERVED = "update_action_observed"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+class AssessmentStartedUpdate(WireModel):
+    """The assessment has begun."""
+
+    message_type: Literal["update_assessment_started"] = "update_assessment_started"
+    assessment_id: str
+    scenario_id: str
+    participant_url: str
+    start_time: Instant
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return f"Assessment of {self.participant_url} on {self.scenario_id} started."
+
+
+class ScenarioLoadedUpdate(WireModel):
+    """The scenario stands in its simulation; ``expected_turns`` is how many the default time step makes."""
+
+    message_type: Literal["update_scenario_loaded"] = "update_scenario_loaded"
+    scenario_id: str
+    scenario_name: str
+    start_time: Instant
+    end_time: Instant
+    character_count: int
+    criteria_count: int
+    expected_turns: int
+    warnings: list[str] = Field(default_factory=list)
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        text = (
+            f"Scenario “{self.scenario_name}” loaded: {_count(self.character_count, 'character')}, "
+            f"{self.criteria_count} criteria, about {_count(self.expected_turns, 'turn')}."
+        )
+        return " ".join([text, *(f"Warning: {w}" for w in self.warnings)])
+
+
+class TurnStartedUpdate(WireModel):
+    """The participant was told that its turn has come."""
+
+    message_type: Literal["update_turn_started"] = "update_turn_started"
+    turn_number: int
+    current_time: Instant
+    events_processed: int
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        news = f" after {_count(self.events_processed, 'event')}" if self.events_processed else ""
+        return f"Turn {self.turn_number} started at {self.current_time:%Y-%m-%d %H:%M}{news}."
+
+
+class ActionObservedUpdate(WireModel):
+    """One action of the participant, as the simulation's event log has it."""
+
+    message_type: Literal["update_action_observed"] = "update_action_observed"
+    turn_number: int
+    timestamp: Instant
+    action: str
+    parameters: dict[str, JsonValue]
+    success: bool
+    error_message: str | None = None
+    notes: str | None = None
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        outcome = "" if self.success else f" failed: {self.error_message or 'no reason given'}"
+        return f"Turn {self.turn_number}: {self.action}{outcome}."
+
+
+class TurnCompletedUpdate(WireModel):
+    """The participant has finished its turn; ``time_advanced`` is its time step."""
+
+    message_type: Literal["update_turn_completed"] = "update_turn_completed"
+    turn_number: int
+    actions_taken: int
+    time_advanced: Duration
+    early_completion_requested: bool = False
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        early = "; the participant says it is finished" if self.early_completion_requested else ""
+        return f"Turn {self.turn_number} completed with {_count(self.actions_taken, 'action')}{early}."
+
+
+class ResponsesGeneratedUpdate(WireModel):
+    """Characters have decided what to answer in this turn."""
+
+    message_type: Literal["update_responses_generated"] = "update_responses_generated"
+    turn_number: int
+    responses_count: int
+    characters_involved: list[str] = Field(default_factory=list)
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        who = f" ({', '.join(self.characters_involved)})" if self.characters_involved else ""
+        return f"Turn {self.turn_number}: {_count(self.responses_count, 'answer')} from characters{who}."
+
+
+class SimulationAdvancedUpdate(WireModel):
+    """The clock has moved and the events on the way have happened."""
+
+    message_type: Literal["update_simulation_advanced"] = "update_simulation_advanced"
+    turn_number: int
+    previous_time: Instant
+    new_time: Instant
+    duration: Duration
+    events_processed: int
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return (
+            f"Time advanced from {self.previous_time:%H:%M:%S} to {self.new_time:%Y-%m-%d %H:%M:%S}; "
+            f"{_count(self.events_processed, 'event')} happened."
+        )
+
+
+class EvaluationStartedUpdate(WireModel):
+    """The turns are over; the judging begins."""
+
+    message_type: Literal["update_evaluation_started"] = "update_evaluation_started"
+    criteria_count: int
+    dimensions: list[str] = Field(default_factory=list)
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return f"Judging {self.criteria_count} criteria in {_count(len(self.dimensions), 'dimension')}."
+
+
+class CriterionEvaluatedUpdate(WireModel):
+    """One criterion was judged, or could not be."""
+
+    message_type: Literal["update_criterion_evaluated"] = "update_criterion_evaluated"
+    criterion_id: str
+    criterion_name: str
+    dimension: Dimension
+    score: int
+    max_score: int
+    evaluation_method: str
+    unscored_reason: str | None = None
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        if self.max_score == 0 and self.unscored_reason:
+            return f"{self.criterion_name}: unscored ({self.unscored_reason})."
+        return f"{self.criterion_name}: {self.score}/{self.max_score} by {self.evaluation_method}."
+
+
+class AssessmentCompletedUpdate(WireModel):
+    """The assessment has ended; the artifact follows."""
+
+    message_type: Literal["update_assessment_completed"] = "update_assessment_completed"
+    reason: CompletionReason
+    total_turns: int
+    total_actions: int
+    duration_seconds: float
+    overall_score: int
+    max_score: int
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return (
+            f"Assessment ended ({self.reason.replace('_', ' ')}): {self.overall_score}/{self.max_score} points in "
+            f"{_count(self.total_turns, 'turn')} with {_count(self.total_actions, 'action')}."
+        )
+
+
+class ErrorOccurredUpdate(WireModel):
+    """Something went wrong; ``recoverable`` says whether the assessment goes on."""
+
+    message_type: Literal["update_error_occurred"] = "update_error_occurred"
+    error_type: str
+    error_message: str
+    turn_number: int | None = None
+    recoverable: bool = False
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        where = f" in turn {self.turn_number}" if self.turn_number else ""
+        return f"Error{where}: {self.error_message}"
+
+
+TaskUpdate = (
+    AssessmentStartedUpdate
+    | ScenarioLoadedUpdate
+    | TurnStartedUpdate
+    | TurnCompletedUpdate
+    | ResponsesGeneratedUpdate
+    | SimulationAdvancedUpdate
+    | EvaluationStartedUpdate
+    | CriterionEvaluatedUpdate
+    | AssessmentCompletedUpdate
+    | ErrorOccurredUpdate
+    | ActionObservedUpdate
+)
+
+_UPDATES: dict[TaskUpdateType, type[TaskUpdate]] = {
+    TaskUpdateType.ASSESSMENT_STARTED: AssessmentStartedUpdate,
+    TaskUpdateType.SCENARIO_LOADED: ScenarioLoadedUpdate,
+    TaskUpdateType.TURN_STARTED: TurnStartedUpdate,
+    TaskUpdateType.TURN_COMPLETED: TurnCompletedUpdate,
+    TaskUpdateType.RESPONSES_GENERATED: ResponsesGeneratedUpdate,
+    TaskUpdateType.SIMULATION_ADVANCED: SimulationAdvancedUpdate,
+    TaskUpdateType.EVALUATION_STARTED: EvaluationStartedUpdate,
+    TaskUpdateType.CRITERION_EVALUATED: CriterionEvaluatedUpdate,
+    TaskUpdateType.ASSESSMENT_COMPLETED: AssessmentCompletedUpdate,
+    TaskUpdateType.ERROR_OCCURRED: ErrorOccurredUpdate,
+    TaskUpdateType.ACTION_OBSERVED: ActionObservedUpdate,
+}
+
+MILESTONES = frozenset(
+    {
+        TaskUpdateType.ASSESSMENT_STARTED,
+        TaskUpdateType.SCENARIO_LOADED,
+        TaskUpdateType.TURN_COMPLETED,
+        TaskUpdateType.EVALUATION_STARTED,
+        TaskUpdateType.ASSESSMENT_COMPLETED,
+        TaskUpdateType.ERROR_OCCURRED,
+    }
+)
+"""What a request with ``verbose_updates: false`` still gets."""
+
+
+def parse_update(data: dict[str, Any]) -> TaskUpdate:
+    """Read an update from its data part.
+
+    Raises:
+        ValueError: ``message_type`` is missing or none of the eleven.
+        pydantic.ValidationError: the fields don't fit that type.
+    """
+    found = data.get("message_type")
+    try:
+        model = _UPDATES[TaskUpdateType(str(found))]
+    except ValueError:
+        known = ", ".join(TaskUpdateType)
+        raise ValueError(f"message_type is {found!r}: expected one of {known}") from None
+    return model.model_validate(data)
