@@ -34,7 +34,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @classmethod
     def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
-        """Read the command line (``sys.argv`` if none is given) over the environment; exits with usage on a bad flag."""
+        """Read the command line (else ``sys.argv``) over the environment; exits with usage on a bad flag."""
         parser = argparse.ArgumentParser(description=(cls.__doc__ or "").partition("\n")[0])
         for name, field in cls.model_fields.items():
             flag = "--" + name.replace("_", "-")

@@ -56,8 +56,7 @@ class AssessmentRequest(WireModel):
                 usable = False
             if not usable or any(c.isspace() for c in url):
                 raise ValueError(
-                    f"participants.{role} is {show_value(url)}: "
-                    "give the agent's address, such as http://localhost:8001"
+                    f"participants.{role} is {show_value(url)}: give the agent's address, such as http://localhost:8001"
                 )
         return participants
 
@@ -65,8 +64,8 @@ class AssessmentRequest(WireModel):
     def _one_participant(self) -> Self:
         if not self.participants:
             raise ValueError(
-                'participants is empty: name the agent to assess, such as {"personal_assistant":
-                "http://localhost:8001"}'
+                "participants is empty: name the agent to assess, such as "
+                '{"personal_assistant": "http://localhost:8001"}'
             )
         if len(self.participants) > 1 and not any(role in self.participants for role in PARTICIPANT_ROLES):
             raise ValueError(

@@ -138,7 +138,7 @@ class RubricItem(ScenarioModel):
 
 
 class EvaluationCriterion(ScenarioModel):
-    """What is scored: by the function ``evaluator_id``, else by a model reading ``evaluation_prompt`` and ``rubric``."""
+    """What is scored: by the function ``evaluator_id`` or by a model reading ``evaluation_prompt`` and ``rubric``."""
 
     criterion_id: str = Field(min_length=1)
     name: str = Field(min_length=1)
