@@ -58,7 +58,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     """The evaluator's settings: gateway and worker read the same ones.
 
     ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
-    derived; gateway, worker and simulator of one deployment must share it. ``checkpoint_store`` is an fsspec URL or a
+    derived; gateway, worker and simulator of one deployment must share it. ``storage_url`` is an fsspec URL or a
     local folder. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint of the
     same kind of API.
     """
@@ -82,7 +82,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     ues_url: str = "http://127.0.0.1:8100"
     ues_public_url: str | None = None
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
-    checkpoint_store: str = ".proctor/checkpoints"
+    storage_url: str = ".proctor/storage"
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_ui_url: str | None = "http://127.0.0.1:8233"
