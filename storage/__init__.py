@@ -1,1 +1,5 @@
-"""TODO."""
+"""What Temporal's payloads only refer to, and the one way to connect to Temporal.
+
+* ``blobs``: content-addressed files behind fsspec: checkpoints of simulations, large payloads
+* ``temporal``: the Temporal client, with typed payloads of which large ones travel as references
+"""

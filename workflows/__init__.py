@@ -1,1 +1,6 @@
-"""TODO."""
+"""Decisions only, deterministic: what happens in which order, what is tried again, what is published.
+
+* ``assessment``: the story of one assessment
+* ``context_queue``: the assessments of one A2A context, one after another
+* ``names``, ``inputs``: what others need to start, find and read them
+"""

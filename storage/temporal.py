@@ -1,0 +1,86 @@
+"""The one way to connect to Temporal: typed payloads, of which large ones travel as references into the blob store."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import (
+    DataConverter,
+    ExternalStorage,
+    StorageDriver,
+    StorageDriverClaim,
+    StorageDriverRetrieveContext,
+    StorageDriverStoreContext,
+)
+from temporalio.service import RPCError
+
+from protocol.config import GreenAgentConfig
+from storage.blobs import BlobRef, BlobStore
+
+PAYLOAD_LIMIT = 128 * 1024
+"""Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""
+
+
+class TemporalUnreachableError(ConnectionError):
+    """Nobody answers at the Temporal address."""
+
+
+class BlobPayloads(StorageDriver):
+    """Keeps large payloads in the blob store."""
+
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
+
+    def name(self) -> str:
+        """How a reference says where its payload is."""
+        return "proctor-blobs"
+
+    async def store(self, context: StorageDriverStoreContext, payloads: Sequence[Payload]) -> list[StorageDriverClaim]:
+        """Put payloads away."""
+        refs = await asyncio.gather(*(self._store.put(payload.SerializeToString()) for payload in payloads))
+        return [StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
+
+    async def retrieve(
+        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+    ) -> list[Payload]:
+        """Fetch payloads back."""
+
+        async def fetch(claim: StorageDriverClaim) -> Payload:
+            ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
+            return Payload.FromString(await self._store.get(ref))
+
+        return list(await asyncio.gather(*(fetch(claim) for claim in claims)))
+
+
+def data_converter(store: BlobStore) -> DataConverter:
+    """Pydantic models to payloads and back, the large ones by way of ``store``."""
+    return replace(
+        pydantic_data_converter,
+        external_storage=ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
+    )
+
+
+async def connect(config: GreenAgentConfig) -> Client:
+    """Connect to Temporal.
+
+    Raises:
+        TemporalUnreachableError: nobody answers at ``config.temporal_address``.
+    """
+    try:
+        return await asyncio.wait_for(
+            Client.connect(
+                config.temporal_address,
+                namespace=config.temporal_namespace,
+                data_converter=data_converter(BlobStore(config.storage_url)),
+            ),
+            timeout=timedelta(seconds=config.connect_timeout).total_seconds(),
+        )
+    except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
+        raise TemporalUnreachableError(
+            f"can't reach Temporal at {config.temporal_address} ({problem}): start it (`proctor up` does) or set "
+            "AGENTBEATS_GREEN_TEMPORAL_ADDRESS"
+        ) from None

@@ -1,0 +1,23 @@
+"""What starts an assessment."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class AssessmentInput(BaseModel):
+    """One request, as it came.
+
+    Attributes:
+        task_id: the A2A task id, which is the workflow id too.
+        context_id: the A2A context; assessments of one context run one after another.
+        request: the message's data part, else its text, else None; nobody has checked it yet.
+        message: the A2A message as JSON data, for the task's history.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: str
+    context_id: str
+    request: dict[str, Any] | str | None
+    message: dict[str, Any] = Field(default_factory=dict)
