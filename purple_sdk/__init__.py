@@ -1,1 +1,1 @@
-"""TODO."""
+"""What a participant installs: base agent, executor, ``serve``, the simulator's client."""

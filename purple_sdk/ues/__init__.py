@@ -1,0 +1,48 @@
+"""A typed client of the User Environment Simulator, async and sync.
+
+* ``AsyncUESClient``, ``UESClient``: one simulation, with a sub-client for each part of it
+* ``AsyncUESHost``, ``UESHost``: a server of many simulations
+* ``UESError`` and below: one exception class per kind of failure
+* ``answers``: the shapes of what comes back
+"""
+
+from purple_sdk.ues.answers import ActionResult, EventRecord, KeyCreated, SimulationStatus, TimeState
+from purple_sdk.ues.client import AsyncUESClient, AsyncUESHost, UESClient, UESHost
+from purple_sdk.ues.errors import (
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    PermissionDeniedError,
+    ServerError,
+    UESConnectionError,
+    UESError,
+    UESResponseError,
+    UESTimeoutError,
+    UnexpectedAnswerError,
+    ValidationError_,
+)
+
+__all__ = [
+    "ActionResult",
+    "AsyncUESClient",
+    "AsyncUESHost",
+    "AuthenticationError",
+    "BadRequestError",
+    "ConflictError",
+    "EventRecord",
+    "KeyCreated",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "ServerError",
+    "SimulationStatus",
+    "TimeState",
+    "UESClient",
+    "UESConnectionError",
+    "UESError",
+    "UESHost",
+    "UESResponseError",
+    "UESTimeoutError",
+    "UnexpectedAnswerError",
+    "ValidationError_",
+]

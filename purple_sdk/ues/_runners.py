@@ -1,0 +1,205 @@
+"""How a call becomes an HTTP exchange, written once for async and sync.
+
+``Exchange.steps`` is a generator that knows nothing of how requests travel: it yields a request to send or a pause to
+make, and is given the response or the transport's exception. The two runners only drive it.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from purple_sdk.ues._call import Call, OwnValue, Route
+from purple_sdk.ues.answers import json_object
+from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal
+
+Answer = TypeVar("Answer")
+Observer = Callable[[Call[Any], Any, UESError | None], None]
+"""Is told of every call that may change something, after it: the call with all its fields, and answer or error."""
+
+_TRIES = 4
+_FIRST_PAUSE = 0.1
+_WORTH_ANOTHER_TRY = frozenset({429, 502, 503, 504})
+# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not meet one that is being closed.
+_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
+
+
+class Pause(NamedTuple):
+    """A wait before the next try."""
+
+    seconds: float
+
+
+Steps = Generator[httpx.Request | Pause, httpx.Response | None, Answer]
+
+
+@dataclass
+class Exchange:
+    """Everything about one simulation's address that requests need.
+
+    ``own`` remembers the user's own addresses, which never change while a simulation is being used.
+    """
+
+    base_url: str
+    headers: dict[str, str]
+    timeout: float
+    observer: Observer | None = None
+    own: dict[OwnValue, Any] = field(default_factory=dict)
+
+    def steps(self, call: Call[Answer]) -> Steps[Answer]:
+        """Run a call to its answer.
+
+        Raises:
+            UESError: one of its subclasses, whichever way it failed.
+        """
+        try:
+            call = yield from self._filled_in(call)
+            answer = yield from self._ask(call)
+        except UESError as problem:
+            self._tell(call, None, problem)
+            raise
+        if call.route.action.startswith(("scenario.", "simulation.")) and not call.route.is_safe:
+            self.own.clear()
+        self._tell(call, answer, None)
+        return answer
+
+    def _tell(self, call: Call[Any], answer: Any, problem: UESError | None) -> None:
+        if self.observer is not None and not call.route.is_safe:
+            self.observer(call, answer, problem)
+
+    def _filled_in(self, call: Call[Answer]) -> Steps[Call[Answer]]:
+        missing = {name: own for name, own in call.route.own.items() if name not in call.fields}
+        if not missing:
+            return call
+        fields = dict(call.fields)
+        for name, own in missing.items():
+            if own not in self.own:
+                state = yield from self._ask(Call(Route("GET", own.path, json_object, is_safe=True), {}))
+                if own.key not in state:
+                    raise UnexpectedAnswerError(f"GET {own.path} has no {own.key}: give {name} yourself")
+                self.own[own] = state[own.key]
+            fields[name] = self.own[own]
+        return Call(call.route, fields)
+
+    def _ask(self, call: Call[Answer]) -> Steps[Answer]:
+        title = f"{call.route.method} {call.target}"
+        response = yield from self._send(call, title)
+        if not response.is_success:
+            raise refusal(title, response.status_code, response.content)
+        try:
+            return call.route.read(response.content)
+        except ValidationError as problem:
+            first = problem.errors(include_url=False)[0]
+            where = ".".join(str(step) for step in first["loc"]) or "the body"
+            raise UnexpectedAnswerError(f"{title}: {where} in the answer: {first['msg']}") from None
+        except ValueError as problem:
+            raise UnexpectedAnswerError(f"{title}: the answer can't be read: {problem}") from None
+
+    def _send(self, call: Call[Any], title: str) -> Steps[httpx.Response]:
+        try:
+            request = self._request(call)
+        except ValueError as problem:
+            raise UESError(f"{title}: the fields can't be written as JSON: {problem}") from None
+        tries = _TRIES if call.route.is_safe else 1
+        for number in range(1, tries + 1):
+            is_last = number == tries
+            try:
+                response = yield request
+            except httpx.TimeoutException:
+                if is_last:
+                    raise UESTimeoutError(f"{title}: no answer within {self.timeout:g} s") from None
+            except httpx.RequestError as problem:
+                if is_last:
+                    reason = str(problem) or type(problem).__name__
+                    raise UESConnectionError(f"{title}: can't talk to {self.base_url}: {reason}") from None
+            else:
+                assert response is not None
+                if is_last or response.status_code not in _WORTH_ANOTHER_TRY:
+                    return response
+            # Half of the pause is drawn, so that many agents don't come back at the same moment.
+            yield Pause(_FIRST_PAUSE * 3 ** (number - 1) * random.uniform(0.5, 1.5))
+        raise AssertionError("the last try returns or raises")
+
+    def _request(self, call: Call[Any]) -> httpx.Request:
+        content = call.content
+        return httpx.Request(
+            call.route.method,
+            self.base_url + call.target,
+            params=call.query or None,
+            content=content,
+            headers=self.headers if content is None else {**self.headers, "Content-Type": "application/json"},
+            extensions={"timeout": httpx.Timeout(self.timeout).as_dict()},
+        )
+
+
+class AsyncRunner:
+    """Runs calls on an ``httpx.AsyncClient``: its own, or one that is shared and outlives it."""
+
+    def __init__(self, exchange: Exchange, http: httpx.AsyncClient | None) -> None:
+        self.exchange = exchange
+        self.http = http or httpx.AsyncClient(limits=_LIMITS)
+        self._owns_http = http is None
+
+    async def run(self, call: Call[Answer]) -> Answer:
+        """Send what the exchange asks for until it has the answer."""
+        steps = self.exchange.steps(call)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Pause):
+                    await asyncio.sleep(step.seconds)
+                    step = steps.send(None)
+                    continue
+                try:
+                    response = await self.http.send(step)
+                except httpx.RequestError as problem:
+                    step = steps.throw(problem)
+                else:
+                    step = steps.send(response)
+        except StopIteration as end:
+            answer: Answer = end.value
+            return answer
+
+    async def close(self) -> None:
+        """Close the connections, unless they are somebody else's."""
+        if self._owns_http:
+            await self.http.aclose()
+
+
+class SyncRunner:
+    """Runs calls on an ``httpx.Client``: its own, or one that is shared and outlives it."""
+
+    def __init__(self, exchange: Exchange, http: httpx.Client | None) -> None:
+        self.exchange = exchange
+        self.http = http or httpx.Client(limits=_LIMITS)
+        self._owns_http = http is None
+
+    def run(self, call: Call[Answer]) -> Answer:
+        """Send what the exchange asks for until it has the answer."""
+        steps = self.exchange.steps(call)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Pause):
+                    time.sleep(step.seconds)
+                    step = steps.send(None)
+                    continue
+                try:
+                    response = self.http.send(step)
+                except httpx.RequestError as problem:
+                    step = steps.throw(problem)
+                else:
+                    step = steps.send(response)
+        except StopIteration as end:
+            answer: Answer = end.value
+            return answer
+
+    def close(self) -> None:
+        """Close the connections, unless they are somebody else's."""
+        if self._owns_http:
+            self.http.close()

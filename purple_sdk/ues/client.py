@@ -1,0 +1,216 @@
+"""The clients: of one simulation (``AsyncUESClient``, ``UESClient``) and of a host of many (``...UESHost``)."""
+
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from purple_sdk.ues import _calendar, _control, _messages, _world
+from purple_sdk.ues import _call as wire
+from purple_sdk.ues._call import Room, Runner
+from purple_sdk.ues._runners import AsyncRunner, Exchange, Observer, SyncRunner
+from purple_sdk.ues.answers import SimulationCreated, json_object
+
+
+def _exchange(base_url: str, api_key: str, timeout: float, observer: Observer | None) -> Exchange:
+    try:
+        url = httpx.URL(base_url)
+    except (httpx.InvalidURL, TypeError):
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError(f"base_url is {base_url!r}: give the simulator's address, such as http://127.0.0.1:8100")
+    return Exchange(base_url.rstrip("/"), {"X-API-Key": api_key, "Accept": "application/json"}, timeout, observer)
+
+
+class _Simulation(Room[Runner]):
+    """The rooms of one simulation."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self.time = _control.TimeRoom(runner)
+        self.simulation = _control.SimulationRoom(runner)
+        self.events = _control.EventsRoom(runner)
+        self.environment = _control.EnvironmentRoom(runner)
+        self.scenario = _control.ScenarioRoom(runner)
+        self.keys = _control.KeysRoom(runner)
+        self.access_log = _control.AccessLogRoom(runner)
+        self.email = _messages.EmailRoom(runner)
+        self.sms = _messages.SMSRoom(runner)
+        self.chat = _messages.ChatRoom(runner)
+        self.calendar = _calendar.CalendarRoom(runner)
+        self.contacts = _world.ContactsRoom(runner)
+        self.location = _world.LocationRoom(runner)
+        self.weather = _world.WeatherRoom(runner)
+
+    @property
+    def base_url(self) -> str:
+        """The simulation's address, without a slash at the end."""
+        return self._runner.exchange.base_url
+
+    @wire.get("/health", json_object)
+    def health(self) -> None:
+        """Ask whether the server is well; needs no key."""
+
+    @wire.get("/", json_object)
+    def info(self) -> None:
+        """Ask what the server is; needs no key."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r})"
+
+
+class AsyncUESClient(_Simulation[AsyncRunner]):
+    """One simulation, awaited.
+
+    ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
+    step of a request. Reading requests are repeated up to three times when the server can't be reached or is
+    overloaded; whatever changes something is sent once. ``observer`` is told of every call that changes something.
+
+    Raises:
+        ValueError: ``base_url`` isn't an HTTP address.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 30.0,
+        http: httpx.AsyncClient | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        super().__init__(AsyncRunner(_exchange(base_url, api_key, timeout, observer), http))
+
+    async def aclose(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        await self._runner.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class UESClient(_Simulation[SyncRunner]):
+    """One simulation, without ``await``; otherwise as ``AsyncUESClient``.
+
+    Raises:
+        ValueError: ``base_url`` isn't an HTTP address.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 30.0,
+        http: httpx.Client | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        super().__init__(SyncRunner(_exchange(base_url, api_key, timeout, observer), http))
+
+    def close(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Host(Room[Runner]):
+    """A server of many simulations (this project's addition to UES)."""
+
+    @wire.post("/simulations", SimulationCreated.read)
+    def create(
+        self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | None = None
+    ) -> None:
+        """Make a simulation; id, admin key and seed are the server's choice where they are not given."""
+
+    @wire.get("/simulations", json_object)
+    def list(self) -> None:
+        """List the simulations."""
+
+    @wire.get("/simulations/{simulation_id}", json_object)
+    def get(self, simulation_id: str) -> None:
+        """Read about one simulation."""
+
+    @wire.delete("/simulations/{simulation_id}", json_object)
+    def delete(self, simulation_id: str) -> None:
+        """End a simulation; its keys open nothing any more."""
+
+    @wire.get("/health", json_object)
+    def health(self) -> None:
+        """Ask whether the server is well; needs no key."""
+
+    def _address(self, simulation_id: str) -> str:
+        return f"{self._runner.exchange.base_url}/simulations/{simulation_id}"
+
+
+class AsyncUESHost(_Host[AsyncRunner]):
+    """A host of simulations, awaited; the clients that it gives out share its connections.
+
+    Raises:
+        ValueError: ``base_url`` isn't an HTTP address.
+    """
+
+    def __init__(
+        self, base_url: str, host_key: str, *, timeout: float = 30.0, http: httpx.AsyncClient | None = None
+    ) -> None:
+        super().__init__(AsyncRunner(_exchange(base_url, host_key, timeout, None), http))
+
+    def simulation(self, simulation_id: str, api_key: str) -> AsyncUESClient:
+        """A client of one simulation; works while this host is open."""
+        return AsyncUESClient(
+            self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        await self._runner.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class UESHost(_Host[SyncRunner]):
+    """A host of simulations, without ``await``; the clients that it gives out share its connections.
+
+    Raises:
+        ValueError: ``base_url`` isn't an HTTP address.
+    """
+
+    def __init__(
+        self, base_url: str, host_key: str, *, timeout: float = 30.0, http: httpx.Client | None = None
+    ) -> None:
+        super().__init__(SyncRunner(_exchange(base_url, host_key, timeout, None), http))
+
+    def simulation(self, simulation_id: str, api_key: str) -> UESClient:
+        """A client of one simulation; works while this host is open."""
+        return UESClient(
+            self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
+        )
+
+    def close(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,114 @@
+"""What can go wrong when talking to the simulator: one class per kind, so that callers catch what they can mend."""
+
+from typing import Any
+
+from pydantic_core import from_json
+
+
+class UESError(Exception):
+    """Any failure of a call to the simulator."""
+
+
+class UESConnectionError(UESError):
+    """The server could not be reached, or hung up before it had answered."""
+
+
+class UESTimeoutError(UESError):
+    """The server didn't answer within the client's timeout."""
+
+
+class UnexpectedAnswerError(UESError):
+    """The server answered with success and with something that isn't what the contract promises."""
+
+
+class UESResponseError(UESError):
+    """The server refused the request.
+
+    Attributes:
+        status: the HTTP status.
+        detail: what the server said, as JSON where it was JSON: mostly a sentence, for 422 a list of
+            ``{type, loc, msg, input}``.
+    """
+
+    def __init__(self, message: str, status: int, detail: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.detail = detail
+
+
+class BadRequestError(UESResponseError):
+    """400: well-formed and impossible."""
+
+
+class AuthenticationError(UESResponseError):
+    """401: no key, an unknown one, or one that has been revoked."""
+
+
+class PermissionDeniedError(UESResponseError):
+    """403: the key lacks the permission that the detail names."""
+
+
+class NotFoundError(UESResponseError):
+    """404: no such thing."""
+
+
+class ConflictError(UESResponseError):
+    """409: not in this state, for example an import into a running simulation."""
+
+
+class ValidationError_(UESResponseError):  # noqa: N801, N818 - the underscore keeps it apart from pydantic's
+    """422: fields that don't fit; ``detail`` lists them."""
+
+
+class ServerError(UESResponseError):
+    """5xx: the server failed."""
+
+
+_BY_STATUS: dict[int, type[UESResponseError]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    422: ValidationError_,
+}
+
+_LONGEST_TEXT = 300
+_MOST_PROBLEMS = 3
+
+
+def refusal(request: str, status: int, body: bytes) -> UESResponseError:
+    """Make the exception for an answer that is no success.
+
+    Args:
+        request: method and path, for the sentence.
+        status: the HTTP status.
+        body: the answer's body: ``{"detail": ...}`` or anything else.
+    """
+    detail = _detail_in(body)
+    error = _BY_STATUS.get(status, ServerError if status >= 500 else UESResponseError)
+    return error(f"{request} was answered with {status}: {_sentence(detail)}", status, detail)
+
+
+def _detail_in(body: bytes) -> Any:
+    try:
+        answer = from_json(body)
+    except ValueError:
+        return body.decode("utf-8", "replace").strip()[:_LONGEST_TEXT]
+    if isinstance(answer, dict):
+        return answer.get("detail", answer.get("error", answer))
+    return answer
+
+
+def _sentence(detail: Any) -> str:
+    if isinstance(detail, list) and detail and all(isinstance(problem, dict) for problem in detail):
+        told = [
+            f"{'.'.join(str(step) for step in problem.get('loc', ()))}: {problem.get('msg', problem)}"
+            for problem in detail[:_MOST_PROBLEMS]
+        ]
+        if len(detail) > _MOST_PROBLEMS:
+            told.append(f"and {len(detail) - _MOST_PROBLEMS} more")
+        return "; ".join(told)
+    if isinstance(detail, dict) and isinstance(detail.get("message"), str):
+        return str(detail["message"])
+    return str(detail)[:_LONGEST_TEXT] or "(the server gave no reason)"
