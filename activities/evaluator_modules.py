@@ -1,0 +1,183 @@
+"""Imports a scenario's ``evaluators.py`` so that it sees its own sibling modules and no other scenario's.
+
+Each version of a scenario's code becomes a private package, named after its content. Its modules are ordinary modules
+in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. What makes ``import helpers``
+mean the scenario's own ``helpers.py`` is an ``__import__`` of their own in the modules' builtins, which functions keep
+for the imports that they do later; ``sys.path`` stays as it is.
+
+Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3);
+inside scenario modules, and only there, these names stand for the modules of ``protocol``.
+"""
+
+import builtins
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import protocol.durations
+import protocol.evaluation
+import protocol.messages
+import protocol.results
+import protocol.scenario
+
+_PREFIX = "_proctor_scenario_"
+_lock = threading.RLock()
+
+
+def import_evaluators(directory: Path) -> ModuleType:
+    """Import ``evaluators.py`` of a scenario's folder, with its siblings importable by plain and relative names.
+
+    The same content imported again is the same module; changed content is a new one, and functions of the old one keep
+    working.
+
+    Raises:
+        Whatever the modules raise while they are imported (SyntaxError, ImportError, …).
+    """
+    package_name = _PREFIX + _code_digest(directory)
+    with _lock:
+        if package_name not in sys.modules:
+            package = ModuleType(package_name)
+            package.__path__ = [str(directory)]
+            package.__package__ = package_name
+            sys.modules[package_name] = package
+        try:
+            return importlib.import_module(f"{package_name}.evaluators")
+        except BaseException:
+            # Half-imported siblings must not answer the next try.
+            for name in [n for n in sys.modules if n == package_name or n.startswith(package_name + ".")]:
+                del sys.modules[name]
+            raise
+
+
+def _code_digest(directory: Path) -> str:
+    digest = hashlib.sha256(str(directory.resolve()).encode())
+    for path in sorted(directory.rglob("*.py")):
+        digest.update(b"\0" + str(path.relative_to(directory)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
+    """Runs a scenario's module with its own ``__import__``, always from source.
+
+    Bytecode caches tell versions apart by whole seconds and would litter the scenario's folder.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        source = self.get_data(self.path)
+        code: CodeType = self.source_to_code(source, self.path)
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        package_name = module.__name__.partition(".")[0]
+        directory = Path(sys.modules[package_name].__path__[0])
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _ScenarioImport(package_name, directory)}
+        super().exec_module(module)
+
+
+class _ScenarioModuleFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules of the private packages, and nothing else."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not fullname.startswith(_PREFIX) or path is None:
+            return None
+        for folder in path:
+            finder = importlib.machinery.FileFinder(folder, (_ScenarioModuleLoader, [".py"]))
+            if spec := finder.find_spec(fullname):
+                return spec
+        return None
+
+
+class _ScenarioImport:
+    """The ``__import__`` of one scenario's modules: siblings first, then the seeds' names, then everything else."""
+
+    def __init__(self, package_name: str, directory: Path) -> None:
+        self._package_name = package_name
+        self._directory = directory
+
+    def __call__(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,  # noqa: A002  (the names of builtins.__import__)
+        locals: Mapping[str, Any] | None = None,  # noqa: A002
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if level == 0 and name:
+            if self._is_sibling(name.partition(".")[0]):
+                return self._import_sibling(name, fromlist)
+            if name.partition(".")[0] in _SEED_ROOTS and (alias := _seed_module(name)) is not None:
+                return alias if fromlist else _SEED_ROOTS[name.partition(".")[0]]
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    def _is_sibling(self, top: str) -> bool:
+        return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
+
+    def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
+        try:
+            if fromlist:
+                return builtins.__import__(f"{self._package_name}.{name}", None, None, fromlist, 0)
+            importlib.import_module(f"{self._package_name}.{name}")
+            return sys.modules[f"{self._package_name}.{name.partition('.')[0]}"]
+        except ModuleNotFoundError as problem:
+            if problem.name and problem.name.startswith(self._package_name + "."):
+                # Say the name that the author wrote, not the private one.
+                written = problem.name.removeprefix(self._package_name + ".")
+                raise ModuleNotFoundError(f"No module named {written!r}", name=written) from None
+            raise
+
+
+def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleType:
+    """A module that isn't in ``sys.modules``, with the public names of others."""
+    module = ModuleType(name)
+    module.__path__ = []
+    for source in sources:
+        module.__dict__.update({key: value for key, value in vars(source).items() if not key.startswith("_")})
+    module.__dict__.update(members)
+    return module
+
+
+def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
+    """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
+    schema_sources = (protocol.scenario, protocol.durations, protocol.results, protocol.evaluation)
+    schema = _module(f"{prefix}green.scenarios.schema", *schema_sources)
+    scenarios = _module(f"{prefix}green.scenarios", *schema_sources, schema=schema)
+    agentbeats = _module(
+        f"{prefix}common.agentbeats",
+        protocol.messages,
+        protocol.results,
+        results=_module(f"{prefix}common.agentbeats.results", protocol.results),
+        messages=_module(f"{prefix}common.agentbeats.messages", protocol.messages),
+    )
+    return _module(f"{prefix}green", scenarios=scenarios), _module(f"{prefix}common", agentbeats=agentbeats)
+
+
+def _seed_roots() -> dict[str, ModuleType]:
+    green, common = _seed_tree("")
+    src_green, src_common = _seed_tree("src.")
+    return {"green": green, "common": common, "src": _module("src", green=src_green, common=src_common)}
+
+
+_SEED_ROOTS = _seed_roots()
+
+
+def _seed_module(name: str) -> ModuleType | None:
+    top, *rest = name.split(".")
+    found: Any = _SEED_ROOTS[top]
+    for step in rest:
+        found = vars(found).get(step)
+        if not isinstance(found, ModuleType):
+            return None
+    return found if isinstance(found, ModuleType) else None
+
+
+sys.meta_path.insert(0, _ScenarioModuleFinder())

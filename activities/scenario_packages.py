@@ -1,0 +1,309 @@
+"""Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2)."""
+
+import importlib.util
+import inspect
+import json
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from activities.evaluator_modules import import_evaluators
+from activities.initial_states import InitialStateError, read_initial_state
+from protocol.evaluation import EvaluatorRegistry
+from protocol.problems import describe, show_value
+from protocol.scenario import ScenarioConfig
+
+DEFAULT_DIRECTORY = "scenarios"
+_SCENARIO_FILE = "scenario.json"
+_EVALUATORS_FILE = "evaluators.py"
+_ID = re.compile(r"[A-Za-z0-9_.-]+")
+_MANY_TURNS = 1000
+
+
+class ScenarioError(Exception):
+    """A scenario that can't be played; the message is a sentence for whoever asked for it."""
+
+
+class ScenarioNotFoundError(ScenarioError):
+    """No scenario of that id; ``known`` lists those that there are."""
+
+    def __init__(self, message: str, known: list[str]) -> None:
+        super().__init__(message)
+        self.known = known
+
+
+class ScenarioValidationError(ScenarioError):
+    """A file of the package is missing or doesn't fit; the message names file, field, value and remedy."""
+
+
+class EvaluatorLoadError(ScenarioError):
+    """``evaluators.py`` can't be imported, or lacks a function that a criterion names."""
+
+
+@dataclass(frozen=True)
+class ScenarioPackage:
+    """A scenario, ready to be played.
+
+    ``initial_state`` is the UES scenario without its outer wrapper: ``{metadata, environment, events}``; treat it as
+    read-only, it is shared. ``warnings`` are sentences about what is allowed and probably not meant.
+    """
+
+    directory: Path
+    config: ScenarioConfig
+    initial_state: dict[str, Any]
+    evaluators: EvaluatorRegistry
+    warnings: list[str]
+
+
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+
+class ScenarioManager:
+    """The scenarios of a folder; each is read once and again whenever one of its files has changed."""
+
+    def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
+        """Look for scenarios in ``directory``; where the default isn't there, among those installed with proctor."""
+        self.directory = _resolve(directory)
+        self._cache: dict[str, tuple[Fingerprint, ScenarioPackage]] = {}
+
+    def list_ids(self) -> list[str]:
+        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``.
+
+        Raises:
+            ScenarioNotFoundError: the folder itself isn't there.
+        """
+        if not self.directory.is_dir():
+            raise ScenarioNotFoundError(
+                f"the scenarios folder {self.directory} does not exist: set scenarios_dir "
+                "(AGENTBEATS_GREEN_SCENARIOS_DIR) to a folder of scenarios",
+                [],
+            )
+        return sorted(path.parent.name for path in self.directory.glob(f"*/{_SCENARIO_FILE}"))
+
+    def load(self, scenario_id: str) -> ScenarioPackage:
+        """Read and check a scenario with its initial state and evaluators.
+
+        Raises:
+            ScenarioNotFoundError: no such scenario.
+            ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
+            EvaluatorLoadError: ``evaluators.py`` is broken or incomplete.
+        """
+        directory = self._find(scenario_id)
+        fingerprint = _fingerprint(directory)
+        cached = self._cache.get(scenario_id)
+        if cached is None or cached[0] != fingerprint:
+            cached = (fingerprint, load_package(directory))
+            self._cache[scenario_id] = cached
+        return cached[1]
+
+    def get_scenario(self, scenario_id: str) -> ScenarioConfig:
+        """The configuration of a scenario; raises as ``load`` does."""
+        return self.load(scenario_id).config
+
+    def get_evaluators(self, scenario_id: str) -> EvaluatorRegistry:
+        """The evaluator functions of a scenario by name; raises as ``load`` does."""
+        return self.load(scenario_id).evaluators
+
+    def clear_cache(self) -> None:
+        """Forget what was read."""
+        self._cache.clear()
+
+    def _find(self, scenario_id: str) -> Path:
+        known = self.list_ids()
+        # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
+        if not _ID.fullmatch(scenario_id) or scenario_id not in known:
+            there_are = f"known scenarios: {', '.join(known)}" if known else f"there are none in {self.directory}"
+            raise ScenarioNotFoundError(f"scenario {show_value(scenario_id)} not found; {there_are}", known)
+        return self.directory / scenario_id
+
+
+def _resolve(directory: str | Path) -> Path:
+    path = Path(directory)
+    if str(directory) == DEFAULT_DIRECTORY and not path.is_dir():
+        # Found without importing it: activities know scenarios only as folders.
+        spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
+        for location in (spec.submodule_search_locations or []) if spec else []:
+            return Path(location)
+    return path.absolute()
+
+
+def _fingerprint(directory: Path) -> Fingerprint:
+    files = []
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            status = path.stat()
+            files.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(files)
+
+
+def load_package(directory: Path) -> ScenarioPackage:
+    """Read the scenario in one folder; raises as ``ScenarioManager.load`` does, apart from *not found*."""
+    data = _read_json(directory / _SCENARIO_FILE, "every scenario needs one")
+    if not isinstance(data, dict):
+        raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
+    try:
+        config = ScenarioConfig.model_validate(data)
+    except ValidationError as problem:
+        raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
+    initial_state, state_warnings = _load_initial_state(directory, config)
+    evaluators = _load_evaluators(directory, config)
+    warnings = [*_config_warnings(directory, config), *state_warnings]
+    return ScenarioPackage(directory, config, initial_state, evaluators, warnings)
+
+
+def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:
+    return f"{directory.name}/{file}"
+
+
+def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
+    if isinstance(config.initial_state, dict):
+        where, data = f"{_where(directory)}: initial_state", config.initial_state
+    else:
+        name = config.initial_state
+        path = directory / name
+        try:
+            inside = "\0" not in name and path.resolve().is_relative_to(directory.resolve()) and path != directory
+        except (OSError, ValueError):
+            inside = False
+        if not inside:
+            raise ScenarioValidationError(
+                f"{_where(directory)}: initial_state is {show_value(name)}: name a file in the scenario's own folder"
+            )
+        where = _where(directory, name)
+        data = _read_json(path, f"initial_state of {_SCENARIO_FILE} names it")
+    try:
+        return read_initial_state(data, config)
+    except InitialStateError as problem:
+        raise ScenarioValidationError(f"{where}: {problem}") from None
+
+
+def _read_json(path: Path, why: str) -> Any:
+    where = _where(path.parent, path.name)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ScenarioValidationError(f"{where} does not exist: {why}") from None
+    except OSError as problem:
+        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise ScenarioValidationError(f"{where} is not UTF-8 (byte {problem.start}): save it as UTF-8") from None
+
+    def refuse_constant(name: str) -> NoReturn:
+        raise ScenarioValidationError(f"{where} contains {name}, which JSON doesn't know: write a number")
+
+    def refuse_doubled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            doubled = next(key for key in keys if keys.count(key) > 1)
+            raise ScenarioValidationError(f"{where}: the key {show_value(doubled)} appears twice in one object")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)
+    except json.JSONDecodeError as problem:
+        raise ScenarioValidationError(
+            f"{where} is not JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
+        ) from None
+    except RecursionError:
+        raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
+
+
+def _load_evaluators(directory: Path, config: ScenarioConfig) -> EvaluatorRegistry:
+    named = {c.evaluator_id: c.criterion_id for c in config.criteria if c.evaluator_id}
+    where = _where(directory, _EVALUATORS_FILE)
+    if not (directory / _EVALUATORS_FILE).is_file():
+        if named:
+            function, criterion = next(iter(named.items()))
+            raise EvaluatorLoadError(
+                f"{where} does not exist, but criterion {criterion!r} needs its function {function!r}: write it"
+            )
+        return {}
+    module = _import(directory, where)
+    registry = {
+        name: value
+        for name, value in vars(module).items()
+        if (not name.startswith("_") or name in named) and _is_evaluator(value)
+    }
+    for function, criterion in named.items():
+        if function not in registry:
+            raise EvaluatorLoadError(f"{where}: {_what_is_wrong(module, function, criterion, sorted(registry))}")
+    return registry
+
+
+def _import(directory: Path, where: str) -> ModuleType:
+    try:
+        return import_evaluators(directory)
+    except SyntaxError as problem:
+        file = Path(problem.filename).name if problem.filename else _EVALUATORS_FILE
+        raise EvaluatorLoadError(
+            f"{_where(directory, file)} line {problem.lineno} is not Python: {problem.msg}"
+        ) from problem
+    except (Exception, SystemExit) as problem:
+        # The last frame inside the scenario's own folder is the place that its author can mend.
+        frames = [
+            frame
+            for frame in traceback.extract_tb(problem.__traceback__)
+            if Path(frame.filename).is_relative_to(directory)
+        ]
+        place = f"{_where(directory, Path(frames[-1].filename).name)} line {frames[-1].lineno}" if frames else where
+        raise EvaluatorLoadError(f"{place} can't be imported: {type(problem).__name__}: {problem}") from problem
+
+
+def _is_evaluator(value: Any) -> bool:
+    return _is_async(value) and _takes_two(value)
+
+
+def _is_async(value: Any) -> bool:
+    if isinstance(value, type) or not callable(value):
+        return False
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(value.__call__)
+
+
+def _takes_two(value: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(value).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _what_is_wrong(module: ModuleType, function: str, criterion: str, there_are: list[str]) -> str:
+    value = getattr(module, function, None)
+    if value is None:
+        known = f"it has {', '.join(there_are)}" if there_are else "it has no evaluator at all"
+        return f"function {function!r}, which criterion {criterion!r} names, is missing; {known}"
+    remedy = f"write async def {function}(ctx, params)"
+    if not _is_async(value):
+        return f"{function!r}, which criterion {criterion!r} names, is not an async function: {remedy}"
+    return f"{function!r}, which criterion {criterion!r} names, does not take (ctx, params): {remedy}"
+
+
+def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
+    warnings = []
+    if config.scenario_id != directory.name:
+        warnings.append(f"scenario_id is {config.scenario_id!r}, but the folder is called {directory.name!r}")
+    if config.expected_turns > _MANY_TURNS:
+        warnings.append(
+            f"{config.default_time_step} steps from start_time to end_time make {config.expected_turns} turns: "
+            "check end_time and default_time_step"
+        )
+    others = {key: person for key, person in config.characters.items() if key != config.user_character}
+    if others and not any(person.scripted_replies for person in others.values()):
+        warnings.append("no character has scripted_replies: offline, nobody answers the participant")
+    for key, person in others.items():
+        if not person.email and not person.phone:
+            warnings.append(f"character {key!r} has neither email nor phone: nobody can write to them")
+    doubly_judged = (c for c in config.criteria if c.evaluator_id and (c.evaluation_prompt or c.rubric))
+    warnings.extend(
+        f"criterion {criterion.criterion_id!r} has both an evaluator_id and an evaluation_prompt or rubric: "
+        "the evaluator function judges it, the rest is not used"
+        for criterion in doubly_judged
+    )
+    return warnings
