@@ -1,0 +1,66 @@
+# proctor: `make demo` and `make test` do everything on a fresh machine that has Python 3.11 or newer and make.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+
+# The first Python that is new enough: python3 if it is, else a newer one beside it. Choose another: make test PYTHON=...
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && exit; done; echo python3)
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PACKAGES := protocol ues_sim purple_sdk storage activities workflows a2a_gateway proctor
+PYTEST_ARGS ?= -n 2
+
+.PHONY: help install demo test check lint types imports nightly lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## make .venv with the pinned packages of requirements.lock
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "proctor needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+		"Install one, or name it: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) can't make a virtual environment: install its venv module (Debian: python3-venv)." >&2; exit 1; }
+	@echo "installing into $(VENV) (a minute or two, once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
+	@$(BIN)/proctor demo $(DEMO_ARGS)
+
+test: $(INSTALLED) ## all tests (under 10 minutes on 2 cores)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: lint types imports ## lint, types, import rules
+
+lint: $(INSTALLED) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED) ## mypy --strict
+	$(BIN)/mypy $(addprefix -p ,$(PACKAGES))
+
+imports: $(INSTALLED) ## import-linter: which room may import which
+	$(BIN)/lint-imports
+
+nightly: $(INSTALLED) ## the long profiles: property tests and API fuzzing with many more examples
+	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600
+
+# Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
+lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	python3.11 -m venv "$$folder"; \
+	"$$folder/bin/pip" install --quiet --disable-pip-version-check -e '.[dev]'; \
+	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama and dev install."; \
+	  echo "# Written by \`make lock\`; installs on Python 3.11 to 3.13."; \
+	  "$$folder/bin/pip" freeze --disable-pip-version-check --exclude-editable --exclude proctor; } > requirements.lock; \
+	echo "requirements.lock: $$(grep -vc '^#' requirements.lock) packages"
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis

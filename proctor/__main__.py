@@ -1,0 +1,5 @@
+"""``python -m proctor``."""
+
+from proctor.main import main
+
+main()

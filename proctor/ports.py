@@ -1,0 +1,53 @@
+"""Free ports, and who has the others."""
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def free_ports(count: int) -> list[int]:
+    """As many TCP ports as asked for that nobody on this machine listens on at the moment, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether a server could listen there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def listener_on(port: int) -> str | None:
+    """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None where that can't be told.
+
+    Reads ``/proc``, so it knows only on Linux, and only processes that we may look into.
+    """
+    inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
+    if not inodes:
+        return None
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if any(os.readlink(descriptor) in inodes for descriptor in (process / "fd").iterdir()):
+                return f"{(process / 'comm').read_text().strip()} (pid {process.name})"
+    return None
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    """Inodes of the sockets in state LISTEN (0A) on a port, from the kernel's tables (``man 5 proc_net``)."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                columns = line.split()
+                if columns[3] == "0A" and int(columns[1].rpartition(":")[2], 16) == port:
+                    yield columns[9]

@@ -1,0 +1,85 @@
+"""The commands that run one service: worker, gateway, simulator, baseline agent."""
+
+import asyncio
+import os
+
+from proctor.errors import CommandError, UnreachableError
+from proctor.settings import read_settings, with_scenarios
+from protocol.config import GreenAgentConfig, PurpleAgentConfig
+
+
+def run_worker(
+    temporal_address: str | None, ues_url: str | None, scenarios_dir: str | None, storage_url: str | None
+) -> None:
+    """Run a worker until SIGTERM or Ctrl-C."""
+    from proctor.worker import run_worker as work
+    from storage.temporal import TemporalUnreachableError
+
+    config = with_scenarios(
+        read_settings(
+            GreenAgentConfig,
+            temporal_address=temporal_address,
+            ues_url=ues_url,
+            scenarios_dir=scenarios_dir,
+            storage_url=storage_url,
+        )
+    )
+    try:
+        asyncio.run(work(config))
+    except TemporalUnreachableError as problem:
+        raise UnreachableError(str(problem)) from None
+
+
+def run_gateway(
+    host: str | None, port: int | None, card_url: str | None, temporal_address: str | None, storage_url: str | None
+) -> None:
+    """Run a gateway until SIGTERM or Ctrl-C."""
+    from a2a_gateway.server import serve
+    from storage.temporal import TemporalUnreachableError
+
+    config = read_settings(
+        GreenAgentConfig,
+        host=host,
+        port=port,
+        card_url=card_url,
+        temporal_address=temporal_address,
+        storage_url=storage_url,
+    )
+    try:
+        asyncio.run(serve(config))
+    except TemporalUnreachableError as problem:
+        raise UnreachableError(str(problem)) from None
+
+
+def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -> None:
+    """Run the simulator until SIGTERM or Ctrl-C.
+
+    Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret, else made by the simulator, which
+    prints it.
+    """
+    from activities.keys import host_key
+    from ues_sim.server import serve
+
+    config = read_settings(GreenAgentConfig)
+    key = os.environ.get("UES_HOST_KEY")
+    if key is None and "secret" in config.model_fields_set:
+        key = host_key(config.secret.get_secret_value())
+    serve(
+        host=host,
+        port=config.ues_base_port if port is None else port,
+        single=single,
+        host_key=key,
+        admin_key=os.environ.get("UES_ADMIN_KEY"),
+        public_url=public_url,
+    )
+
+
+def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -> None:
+    """Run the baseline agent until SIGTERM or Ctrl-C."""
+    from purple_sdk import triage_agent
+
+    config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
+    serve = getattr(triage_agent, "serve_forever", None)
+    if serve is None:
+        raise CommandError("purple_sdk.triage_agent can't be served")
+    serve(config)

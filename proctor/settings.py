@@ -1,0 +1,52 @@
+"""Configuration from flags and environment, with its problems told as sentences."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from proctor.errors import UsageError
+from protocol.config import AgentBeatsConfig, GreenAgentConfig
+from protocol.problems import show_value
+
+ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
+
+
+def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
+    """Settings of one kind: those flags that were given (not None), over the environment, over the defaults.
+
+    Raises:
+        UsageError: a value doesn't fit; names the environment variable or the flag.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        return kind(**given)
+    except ValidationError as problem:
+        prefix = kind.model_config.get("env_prefix", "")
+        sentences = []
+        for error in problem.errors(include_url=False):
+            name = str(error["loc"][0]) if error["loc"] else "the settings"
+            where = f"--{name.replace('_', '-')}" if name in given else f"{prefix}{name}".upper()
+            sentences.append(f"{where} is {show_value(error['input'])}: {error['msg'].removeprefix('Value error, ')}")
+        raise UsageError("; ".join(sentences)) from None
+
+
+def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
+    """The same settings with an absolute ``scenarios_dir``.
+
+    Where the folder is the default one and doesn't stand in the current folder, it is the one that came with proctor.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    folder = Path(config.scenarios_dir)
+    if not folder.is_dir() and config.scenarios_dir == GreenAgentConfig.model_fields["scenarios_dir"].default:
+        import scenarios
+
+        folder = Path(next(iter(scenarios.__path__)))
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder {config.scenarios_dir}: give --scenarios-dir or AGENTBEATS_GREEN_SCENARIOS_DIR the "
+            "folder that holds the scenario packages"
+        )
+    return config.model_copy(update={"scenarios_dir": str(folder.resolve())})

@@ -1,0 +1,257 @@
+"""Child processes that start in order, come back when they die, and never outlive the supervisor."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from proctor import guard
+from proctor.errors import CommandError
+
+START_SECONDS = 60.0
+"""How long a service may take from its start until it is ready."""
+
+_POLL_SECONDS = 0.05
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_LONG_ENOUGH = 30.0
+_LOG_LIMIT = 10 * 1024 * 1024
+_TAIL_LINES = 15
+
+
+class ServiceStartError(CommandError):
+    """A service ended, or stayed silent, before it was ready."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One child process.
+
+    Attributes:
+        name: what people call it; its log is ``NAME.log``.
+        command: program and arguments.
+        is_ready: tells, given the process id, whether it answers; asked again and again until it says yes.
+        environment: what is added to the supervisor's own environment.
+        after: names of the services that must be ready before this one starts.
+        stop_seconds: how long it may take to end after SIGTERM.
+    """
+
+    name: str
+    command: Sequence[str]
+    is_ready: Callable[[int], Awaitable[bool]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    stop_seconds: float = 5.0
+
+
+class _Child:
+    """A service with its present process."""
+
+    def __init__(self, service: Service, log: Path) -> None:
+        self.service = service
+        self.log = log
+        self.process: asyncio.subprocess.Process | None = None
+        self.ready = asyncio.Event()
+        self.keeper: asyncio.Task[None] | None = None
+
+
+class Supervisor:
+    """Runs services as child processes.
+
+    Each child leads a process group of its own, so that a Ctrl-C in the terminal reaches the supervisor alone, which
+    then ends the children in the reverse order of ``services``. A guard process (see ``proctor.guard``) ends them and
+    removes ``temporary`` even when the supervisor is killed.
+
+    Args:
+        services: in the order in which they are to be ended last to first.
+        logs: folder for the children's output; made if missing.
+        say: receives one readable line for each thing worth knowing (a child died, a child is back).
+        temporary: a folder to be removed at the end.
+    """
+
+    def __init__(
+        self, services: Sequence[Service], logs: Path, say: Callable[[str], None], temporary: Path | None = None
+    ) -> None:
+        logs.mkdir(parents=True, exist_ok=True)
+        self._children = {service.name: _Child(service, logs / f"{service.name}.log") for service in services}
+        self._say = say
+        self._temporary = temporary
+        self._guard: subprocess.Popen[str] | None = None
+        self._is_stopping = False
+
+    async def __aenter__(self) -> Self:
+        self._guard = _start_guard(self._temporary)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start every service as soon as those it comes after are ready; return when all are.
+
+        Raises:
+            ServiceStartError: one of them ended or stayed silent; the message has the last lines of its log.
+        """
+        starts = [asyncio.create_task(self._start_in_turn(child)) for child in self._children.values()]
+        try:
+            await asyncio.gather(*starts)
+        finally:
+            for start in starts:
+                start.cancel()
+            await asyncio.gather(*starts, return_exceptions=True)
+
+    def pid(self, name: str) -> int | None:
+        """The process id of a service, None while it has none."""
+        process = self._children[name].process
+        return process.pid if process and process.returncode is None else None
+
+    def log_tail(self, name: str, lines: int = _TAIL_LINES) -> str:
+        """The last lines that a service has written."""
+        try:
+            text = self._children[name].log.read_bytes()[-64 * 1024 :].decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    async def stop(self) -> None:
+        """End all children, last to first, then the guard; nothing of them is left afterwards."""
+        self._is_stopping = True
+        try:
+            for child in reversed(self._children.values()):
+                if child.keeper:
+                    child.keeper.cancel()
+                await self._end(child)
+        finally:
+            await asyncio.shield(asyncio.to_thread(self._dismiss_guard))
+
+    def kill(self) -> None:
+        """End all children at once, without grace."""
+        self._is_stopping = True
+        for child in self._children.values():
+            _signal(child, signal.SIGKILL)
+
+    def _dismiss_guard(self) -> None:
+        if self._guard is None or self._guard.stdin is None:
+            return
+        self._guard.stdin.close()
+        self._guard.wait()
+        self._guard = None
+
+    async def _start_in_turn(self, child: _Child) -> None:
+        for name in child.service.after:
+            await self._children[name].ready.wait()
+        await self._spawn(child)
+        await self._until_ready(child)
+        child.keeper = asyncio.create_task(self._keep(child))
+
+    async def _spawn(self, child: _Child) -> None:
+        if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
+            child.log.replace(child.log.with_suffix(".log.1"))
+        with child.log.open("ab") as log:
+            try:
+                child.process = await asyncio.create_subprocess_exec(
+                    *child.service.command,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment},
+                    start_new_session=True,
+                )
+            except OSError as problem:
+                raise ServiceStartError(f"{child.service.name} can't be started: {problem}") from None
+        self._tell_guard(f"+{child.process.pid}")
+
+    async def _until_ready(self, child: _Child) -> None:
+        process = child.process
+        assert process is not None
+        name, deadline = child.service.name, time.monotonic() + START_SECONDS
+        while not await child.service.is_ready(process.pid):
+            if process.returncode is not None:
+                raise self._not_ready(child, f"{_how_ended(process.returncode)} before it was ready")
+            if time.monotonic() > deadline:
+                raise self._not_ready(child, f"was not ready within {START_SECONDS:.0f} s")
+            await asyncio.sleep(_POLL_SECONDS)
+        child.ready.set()
+
+    def _not_ready(self, child: _Child, what: str) -> ServiceStartError:
+        name = child.service.name
+        return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.log_tail(name)}")
+
+    async def _keep(self, child: _Child) -> None:
+        name, pause, began = child.service.name, _FIRST_PAUSE, time.monotonic()
+        while child.process:
+            returncode = await child.process.wait()
+            if self._is_stopping:
+                return
+            self._forget(child)
+            self._say(f"{name} {_how_ended(returncode)}; starting it again (log: {child.log})")
+            if time.monotonic() - began > _LONG_ENOUGH:
+                pause = _FIRST_PAUSE
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            began = time.monotonic()
+            try:
+                await self._spawn(child)
+                await self._until_ready(child)
+            except ServiceStartError as problem:
+                self._say(str(problem).partition(";")[0])
+            else:
+                self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")
+
+    async def _end(self, child: _Child) -> None:
+        process = child.process
+        if process is None:
+            return
+        _signal(child, signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), child.service.stop_seconds)
+        except TimeoutError:
+            self._say(f"{child.service.name} did not end within {child.service.stop_seconds:.0f} s: killed")
+        self._forget(child)
+        await process.wait()
+
+    def _forget(self, child: _Child) -> None:
+        """Kill what a child may have left in its group, and tell the guard that it need not."""
+        _signal(child, signal.SIGKILL)
+        if child.process:
+            self._tell_guard(f"-{child.process.pid}")
+
+    def _tell_guard(self, line: str) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.write(line + "\n")
+            self._guard.stdin.flush()
+
+
+def _start_guard(temporary: Path | None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, *([str(temporary)] if temporary else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        cwd="/",
+    )
+
+
+def _signal(child: _Child, number: signal.Signals) -> None:
+    if child.process is None:
+        return
+    try:
+        os.killpg(child.process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _how_ended(returncode: int) -> str:
+    if returncode < 0:
+        return f"was killed by {signal.Signals(-returncode).name}"
+    return f"ended with exit code {returncode}"

@@ -1,0 +1,111 @@
+"""``proctor up``: everything on this machine, until Ctrl-C."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+from pydantic import SecretStr
+from rich.console import Console
+from rich.table import Table
+
+from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
+from proctor.settings import read_settings, with_scenarios
+from proctor.supervisor import Supervisor
+from protocol.config import GreenAgentConfig
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_up(
+    *,
+    host: str | None,
+    port: int | None,
+    ues_port: int | None,
+    temporal_port: int,
+    ui_port: int,
+    agent_port: int | None,
+    scenarios_dir: str | None,
+    state: Path,
+) -> None:
+    """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
+
+    Raises:
+        UsageError: two ports are the same, or a setting doesn't fit.
+        CommandError: a port or the state folder is taken, or a service doesn't start.
+    """
+    config = with_scenarios(read_settings(GreenAgentConfig, host=host, port=port, scenarios_dir=scenarios_dir))
+    if "host" not in config.model_fields_set:
+        config = config.model_copy(update={"host": LOOPBACK})
+    ports = Ports(
+        gateway=config.port,
+        ues=config.ues_base_port if ues_port is None else ues_port,
+        temporal=temporal_port,
+        temporal_ui=ui_port,
+        agent=agent_port,
+    )
+    with state_folder(state) as folder:
+        wanted = {
+            "--port": (config.host, ports.gateway),
+            "--ues-port": (LOOPBACK, ports.ues),
+            "--temporal-port": (LOOPBACK, ports.temporal),
+            "--ui-port": (LOOPBACK, ports.temporal_ui),
+        }
+        if ports.agent:
+            wanted["--agent-port"] = (LOOPBACK, ports.agent)
+        require_free(wanted)
+        if "secret" not in config.model_fields_set:
+            config = config.model_copy(update={"secret": SecretStr(deployment_secret(folder))})
+        asyncio.run(_stay_up(LocalStack(config, ports, folder, is_durable=True), Console(highlight=False)))
+
+
+async def _stay_up(stack: LocalStack, console: Console) -> None:
+    stopping = asyncio.Event()
+    supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(line, markup=False))
+    on_signals(stopping, supervisor)
+    async with supervisor:
+        with console.status("starting Temporal, simulator, worker and gateway"):
+            starting = asyncio.create_task(supervisor.start())
+            asked_to_stop = asyncio.create_task(stopping.wait())
+            await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            console.print(addresses(stack))
+            await asked_to_stop
+        else:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+        asked_to_stop.cancel()
+        console.print("ending …")
+    console.print("all ended; assessments in progress go on at the next `proctor up`", markup=False)
+
+
+def on_signals(stopping: asyncio.Event, supervisor: Supervisor) -> None:
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) end things in order, the second at once."""
+
+    def react() -> None:
+        if stopping.is_set():
+            supervisor.kill()
+        stopping.set()
+
+    loop = asyncio.get_running_loop()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, react)
+
+
+def addresses(stack: LocalStack) -> Table:
+    """Where everything is, and what to type next."""
+    table = Table.grid(padding=(0, 3))
+    table.title = "proctor is up; Ctrl-C ends it"
+    table.title_justify = "left"
+    table.title_style = "bold"
+    table.add_row("gateway", stack.gateway_url, "A2A: send assessments here")
+    table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
+    table.add_row("Temporal", stack.temporal_address, "")
+    table.add_row("simulator", stack.ues_url, "")
+    if stack.agent_url:
+        table.add_row("agent", stack.agent_url, "the baseline")
+    table.add_row("logs", str(stack.logs), "")
+    agent = stack.agent_url or "URL"
+    table.caption = f"proctor assess email_triage_basic --agent {agent} --offline"
+    table.caption_justify = "left"
+    return table
