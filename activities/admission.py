@@ -1,0 +1,101 @@
+"""Whether a request can be carried out, and everything that is decided before its assessment starts."""
+
+import hashlib
+
+from temporalio import activity
+
+from activities import failures
+from activities.deployment import Deployment, FixedScenario
+from activities.models import missing_setting
+from activities.plan import AdmitInput, CriterionBrief, Plan
+from activities.scenario_packages import (
+    EvaluatorLoadError,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+    ScenarioValidationError,
+)
+from protocol.config import GreenAgentConfig
+from protocol.durations import parse_iso8601_duration
+from protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
+
+
+class AdmissionActivities:
+    """The one place that knows what a good request is."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    @activity.defn
+    async def admit(self, given: AdmitInput) -> Plan:
+        """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
+        try:
+            request = parse_request(given.request)
+            package = self._deployment.scenarios.load(request.config.scenario_id)
+        except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
+            raise failures.final(failures.REJECTED, str(problem)) from None
+        settings = self._deployment.config
+        if not request.config.offline:
+            _require_models(package, settings)
+        fixed = FixedScenario(config=package.config, initial_state=package.initial_state)
+        role, url = request.participant
+        scenario, config = package.config, request.config
+        return Plan(
+            assessment_id=given.task_id,
+            simulation_id=given.task_id,
+            scenario=await self._deployment.store.put(fixed.model_dump_json().encode()),
+            scenario_id=scenario.scenario_id,
+            scenario_name=scenario.name,
+            participant=role,
+            participant_url=url,
+            seed=_seed(request, given.task_id),
+            offline=config.offline,
+            verbose_updates=config.verbose_updates and settings.verbose_updates,
+            max_turns=config.max_turns or settings.default_max_turns,
+            turn_timeout=config.turn_timeout or settings.default_turn_timeout,
+            turn_tries=config.turn_tries or settings.default_turn_tries,
+            judge_timeout=settings.judge_timeout,
+            assessment_timeout=parse_iso8601_duration(settings.assessment_timeout).total_seconds(),
+            models_task_queue=settings.models_task_queue,
+            start_time=scenario.start_time,
+            end_time=scenario.end_time,
+            default_time_step=scenario.default_time_step,
+            expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
+            character_count=len(scenario.characters),
+            criteria=[
+                CriterionBrief(
+                    criterion_id=criterion.criterion_id,
+                    name=criterion.name,
+                    dimension=criterion.dimension,
+                    max_score=criterion.max_score,
+                    by_model=criterion.needs_model,
+                )
+                for criterion in scenario.criteria
+            ],
+            warnings=[
+                *package.warnings,
+                *(f"config.{name} is not a setting of this evaluator" for name in unknown_settings(given.request)),
+            ],
+        )
+
+
+def _seed(request: AssessmentRequest, task_id: str) -> int:
+    if request.config.seed is not None:
+        return request.config.seed
+    return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")
+
+
+def _require_models(package: ScenarioPackage, settings: GreenAgentConfig) -> None:
+    """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice."""
+    scenario = package.config
+    needs = []
+    if any(criterion.needs_model for criterion in scenario.criteria):
+        needs.append(("judge", settings.evaluation_model, settings.evaluation_base_url))
+    if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
+        needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))
+    for who, model, base_url in needs:
+        if setting := missing_setting(model, base_url):
+            raise failures.final(
+                failures.REJECTED,
+                f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "
+                "set it for the worker, or choose to play without a model with config.offline: true.",
+            )

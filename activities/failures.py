@@ -1,0 +1,40 @@
+"""How activities fail: every type of failure, and whether trying the same thing again can help."""
+
+from temporalio.exceptions import ApplicationError
+
+REJECTED = "Rejected"
+"""The request can't be carried out; its sender has to change it."""
+
+PARTICIPANT_UNREACHABLE = "ParticipantUnreachable"
+"""Nobody answers at the participant's address."""
+
+PARTICIPANT_FAILED = "ParticipantFailed"
+"""The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
+
+PARTICIPANT_MISBEHAVED = "ParticipantMisbehaved"
+"""The participant's answer is not what the protocol asks for: another try would cost and not help."""
+
+TURN_TIMEOUT = "TurnTimeout"
+"""The participant took longer for its turn than it may."""
+
+DEADLINE = "Deadline"
+"""The whole assessment took longer than it may."""
+
+SIMULATION_LOST = "SimulationLost"
+"""The simulator lost what the participant did in this turn: the turn has to be played again."""
+
+SCENARIO_BROKEN = "ScenarioBroken"
+"""The scenario can't be played as it is."""
+
+MODEL_SETTING = "ModelSetting"
+"""A model can't be used as it is configured (no key, no such model)."""
+
+
+def final(kind: str, sentence: str) -> ApplicationError:
+    """A failure that the same input would meet again."""
+    return ApplicationError(sentence, type=kind, non_retryable=True)
+
+
+def passing(kind: str, sentence: str) -> ApplicationError:
+    """A failure that may be gone at the next attempt."""
+    return ApplicationError(sentence, type=kind)

@@ -1,0 +1,65 @@
+"""Keys that nobody has to store: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256).
+
+So every activity, on whichever worker, can compute what no payload has to carry, and Temporal's history holds none.
+"""
+
+import hashlib
+import hmac
+
+PARTICIPANT_KEY_ID = "participant"
+READER_KEY_ID = "reader"
+
+USER_PERMISSIONS = [
+    "time:read",
+    "environment:read",
+    "environment:list",
+    *(f"email:{action}" for action in ("state", "query", "send", "read", "unread", "star", "unstar", "archive")),
+    *(f"email:{action}" for action in ("delete", "label", "unlabel", "move")),
+    *(f"sms:{action}" for action in ("state", "query", "send", "read", "unread", "delete", "react")),
+    *(f"calendar:{action}" for action in ("state", "query", "create", "update", "delete", "respond")),
+    "calendar:calendars:list",
+    *(f"chat:{action}" for action in ("state", "query", "send")),
+    *(f"contacts:{action}" for action in ("state", "query", "create", "update")),
+    *(f"{modality}:{action}" for modality in ("location", "weather") for action in ("state", "query")),
+]
+"""What a participant may do: read, and act as the user (UES contract, keys and permissions, level "user")."""
+
+READER_PERMISSIONS = [
+    "time:read",
+    "environment:read",
+    "environment:list",
+    "environment:validate",
+    *(
+        f"{modality}:{action}"
+        for modality in ("email", "sms", "calendar", "chat", "contacts", "location", "weather")
+        for action in ("state", "query")
+    ),
+    "calendar:calendars:list",
+    *(f"events:{action}" for action in ("list", "read", "summary")),
+    "simulation:status",
+]
+"""What an evaluator function may do: look at everything, change nothing."""
+
+
+def _derive(secret: str, purpose: str) -> str:
+    return hmac.new(secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def host_key(secret: str) -> str:
+    """The key with which simulations are made and ended on the simulator's server."""
+    return _derive(secret, "host")
+
+
+def admin_key(secret: str, simulation_id: str) -> str:
+    """A simulation's admin key."""
+    return _derive(secret, f"admin:{simulation_id}")
+
+
+def participant_key(secret: str, simulation_id: str) -> str:
+    """The key that the participant acts with."""
+    return _derive(secret, f"participant:{simulation_id}")
+
+
+def reader_key(secret: str, simulation_id: str) -> str:
+    """The key that evaluator functions read with."""
+    return _derive(secret, f"reader:{simulation_id}")

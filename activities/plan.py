@@ -1,0 +1,215 @@
+"""What passes between the workflow and its activities: a frozen model each way, references instead of mailboxes."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from activities.characters import CharacterReply, OutgoingMessage
+from protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
+from protocol.results import ActionLogEntryWithTurn, Dimension
+from storage.blobs import BlobRef
+
+
+class Model(BaseModel):
+    """Frozen; fields may be added later, with defaults."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class CriterionBrief(Model):
+    """What the workflow has to know of a criterion."""
+
+    criterion_id: str
+    name: str
+    dimension: Dimension
+    max_score: int
+    by_model: bool
+
+
+class AdmitInput(Model):
+    """A request that nobody has checked yet."""
+
+    task_id: str
+    request: dict[str, Any] | str | None
+
+
+class Plan(Model):
+    """An admitted assessment: everything that was decided before it starts. Timeouts are in seconds."""
+
+    assessment_id: str
+    simulation_id: str
+    scenario: BlobRef
+    scenario_id: str
+    scenario_name: str
+    participant: str
+    participant_url: str
+    seed: int
+    offline: bool
+    verbose_updates: bool
+    max_turns: int
+    turn_timeout: float
+    turn_tries: int
+    judge_timeout: float
+    assessment_timeout: float
+    models_task_queue: str
+    start_time: datetime
+    end_time: datetime
+    default_time_step: str
+    expected_turns: int
+    character_count: int
+    criteria: list[CriterionBrief]
+    warnings: list[str] = Field(default_factory=list)
+
+
+class Scene(Model):
+    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts."""
+
+    checkpoint: BlobRef
+    initial_state: BlobRef
+    current_time: datetime
+    summary: InitialStateSummary
+
+
+class GreetInput(Model):
+    """Tell the participant that an assessment begins."""
+
+    plan: Plan
+    scene: Scene
+
+
+class TurnInput(Model):
+    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start."""
+
+    plan: Plan
+    turn: int
+    attempt: int
+    checkpoint: BlobRef
+    current_time: datetime
+    events_processed: int
+
+
+class TurnAnswer(Model):
+    """What the participant said at the end of its turn, and where the simulation stands then.
+
+    ``time_step`` is None where the participant named none.
+    """
+
+    checkpoint: BlobRef
+    kind: Literal["turn_complete", "early_completion"]
+    reported: list[ActionLogEntry] = Field(default_factory=list)
+    notes: str | None = None
+    time_step: str | None = None
+
+
+class ApplyInput(Model):
+    """Find out what the participant did in a turn that began at ``turn_start``."""
+
+    plan: Plan
+    turn: int
+    checkpoint: BlobRef
+    turn_start: datetime
+
+
+class Addressed(Model):
+    """A message (its place in the turn's list) and a character whom it reached."""
+
+    message: int
+    character_id: str
+
+
+class TurnApplied(Model):
+    """What the participant did, what it wrote, and whom that reached."""
+
+    checkpoint: BlobRef
+    actions: list[ActionLogEntryWithTurn]
+    messages: list[OutgoingMessage]
+    addressed: list[Addressed]
+
+
+class RespondInput(Model):
+    """Let a character decide on an answer to a message."""
+
+    scenario: BlobRef
+    seed: int
+    turn: int
+    offline: bool
+    character_id: str
+    message: OutgoingMessage
+
+
+class Answer(Model):
+    """A character's answer and the message that it answers."""
+
+    reply: CharacterReply
+    message: OutgoingMessage
+
+
+class AdvanceInput(Model):
+    """Schedule answers, then move the clock to an instant (never "by" something)."""
+
+    plan: Plan
+    turn: int
+    checkpoint: BlobRef
+    answers: list[Answer]
+    to: datetime
+
+
+class Advanced(Model):
+    """Where the simulation stands after its clock has moved."""
+
+    checkpoint: BlobRef
+    current_time: datetime
+    events_processed: int
+
+
+class ConcludeInput(Model):
+    """Close the stage: revoke the participant's key and keep what the judges will look at."""
+
+    plan: Plan
+    checkpoint: BlobRef
+    initial_state: BlobRef
+    action_log: list[ActionLogEntryWithTurn]
+    turn_notes: dict[int, str]
+
+
+class Evidence(Model):
+    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes."""
+
+    checkpoint: BlobRef
+    record: BlobRef
+
+
+class JudgeInput(Model):
+    """Judge one criterion."""
+
+    plan: Plan
+    criterion_id: str
+    evidence: Evidence
+
+
+class FarewellInput(Model):
+    """Tell the participant that the assessment has ended."""
+
+    plan: Plan
+    reason: CompletionReason
+
+
+class JudgeRecord(Model):
+    """The content of ``Evidence.record``."""
+
+    action_log: list[ActionLogEntryWithTurn]
+    turn_notes: dict[int, str]
+    initial_state: dict[str, JsonValue]
+    final_state: dict[str, JsonValue]
+
+
+TURN_SETTLES = timedelta(seconds=1)
+"""How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""
+
+
+class QueueInput(Model):
+    """Enter the queue of a context."""
+
+    queue_id: str
+    task_id: str

@@ -1,0 +1,147 @@
+"""The stage: a simulation is set up from its scenario, closed when the turns are over, and taken down in the end."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from temporalio import activity
+
+from activities import failures, simulations
+from activities.deployment import Deployment
+from activities.keys import (
+    PARTICIPANT_KEY_ID,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    reader_key,
+)
+from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
+from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from purple_sdk.ues import AsyncUESClient, BadRequestError, ConflictError, NotFoundError, RequestInvalidError
+
+_SUMMARISED = ("email", "sms", "calendar", "chat")
+
+
+class SceneActivities:
+    """Everything that is done to the stage as a whole."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    @activity.defn
+    async def set_up(self, plan: Plan) -> Scene:
+        """Make the simulation, load the scenario, make the keys, start the clock's day."""
+        scenario = await self._deployment.scenario(plan.scenario)
+        admin = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
+        try:
+            await admin.scenario.import_full(at_time(scenario.initial_state, plan.start_time))
+        except (BadRequestError, RequestInvalidError) as problem:
+            raise failures.final(
+                failures.SCENARIO_BROKEN,
+                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
+            ) from None
+        secret, simulation_id = self._deployment.secret, plan.simulation_id
+        await admin.keys.create(
+            name=f"participant {plan.participant}"[:100],
+            permissions=USER_PERMISSIONS,
+            secret=self._deployment.participant_key(simulation_id),
+            key_id=PARTICIPANT_KEY_ID,
+        )
+        await admin.keys.create(
+            name="evaluators",
+            permissions=READER_PERMISSIONS,
+            secret=reader_key(secret, simulation_id),
+            key_id=READER_KEY_ID,
+        )
+        await admin.simulation.start()
+        states = await snapshot(admin)
+        return Scene(
+            checkpoint=await simulations.take_checkpoint(self._deployment, admin),
+            initial_state=await self._deployment.store.put(json.dumps(states).encode()),
+            current_time=plan.start_time,
+            summary=await summarise(admin, plan.start_time, states),
+        )
+
+    @activity.defn
+    async def conclude(self, given: ConcludeInput) -> Evidence:
+        """Revoke the participant's key, and keep what the judges will look at."""
+        plan = given.plan
+        admin = await simulations.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        try:
+            await admin.keys.revoke(PARTICIPANT_KEY_ID)
+        except (NotFoundError, ConflictError):
+            pass  # an earlier attempt did
+        record = JudgeRecord(
+            action_log=given.action_log,
+            turn_notes=given.turn_notes,
+            initial_state=json.loads(await self._deployment.store.get(given.initial_state)),
+            final_state=await snapshot(admin),
+        )
+        return Evidence(
+            checkpoint=await simulations.take_checkpoint(self._deployment, admin),
+            record=await self._deployment.store.put(record.model_dump_json().encode()),
+        )
+
+    @activity.defn
+    async def take_down(self, simulation_id: str) -> None:
+        """End the simulation; the participant's key dies with it."""
+        await simulations.remove(self._deployment, simulation_id)
+
+
+def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
+    """A UES scenario whose clock stands at ``start`` and moves only when told to."""
+    environment = dict(initial_state.get("environment") or {})
+    environment["time_state"] = {
+        **(environment.get("time_state") or {}),
+        "current_time": start.isoformat(),
+        "last_wall_time_update": start.isoformat(),
+        "time_scale": 1.0,
+        "is_paused": False,
+        "auto_advance": False,
+    }
+    return {**initial_state, "environment": environment}
+
+
+async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
+    """Every modality's state by name."""
+    names = (await client.environment.modalities())["modalities"]
+    known = [name for name in names if hasattr(client, name)]
+    return {name: await getattr(client, name).get_state() for name in known}
+
+
+async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any] | None = None) -> InitialStateSummary:
+    """Count what is there (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day."""
+    if states is None:
+        states = {name: await getattr(client, name).get_state() for name in _SUMMARISED}
+    email, sms, calendar, chat = (states.get(name) or {} for name in _SUMMARISED)
+    emails = list((email.get("emails") or {}).values())
+    messages = list((sms.get("messages") or {}).values())
+    events = list((calendar.get("events") or {}).values())
+    chat_messages = chat.get("messages") or []
+    return InitialStateSummary(
+        email=EmailSummary(
+            total_emails=len(emails),
+            total_threads=len(email.get("threads") or {}),
+            unread=sum(1 for mail in emails if not mail.get("is_read")),
+            draft_count=len(email.get("drafts") or {}),
+        ),
+        calendar=CalendarSummary(
+            event_count=len(events),
+            calendar_count=len(calendar.get("calendars") or {}),
+            events_today=sum(1 for event in events if _touches_day(event, now)),
+        ),
+        sms=SMSSummary(
+            total_messages=len(messages),
+            total_conversations=len(sms.get("conversations") or {}),
+            unread=sum(1 for m in messages if not m.get("is_read") and m.get("direction") == "incoming"),
+        ),
+        chat=ChatSummary(
+            total_messages=len(chat_messages),
+            conversation_count=len({m.get("conversation_id", "default") for m in chat_messages}),
+        ),
+    )
+
+
+def _touches_day(event: dict[str, Any], now: datetime) -> bool:
+    start, end = (datetime.fromisoformat(event[key]).astimezone(now.tzinfo) for key in ("start", "end"))
+    return start.date() <= now.date() <= end.date()

@@ -1,0 +1,99 @@
+"""What happens between two turns of the participant: its deeds are read, characters answer, the clock moves."""
+
+from typing import Any
+
+from temporalio import activity
+
+from activities import characters
+from activities.action_log import entries_from_events
+from activities.characters import CharacterReply, characters_addressed
+from activities.deployment import Deployment
+from activities.keys import PARTICIPANT_KEY_ID
+from activities.outgoing import outgoing_messages
+from activities.plan import (
+    TURN_SETTLES,
+    Addressed,
+    Advanced,
+    AdvanceInput,
+    ApplyInput,
+    RespondInput,
+    TurnApplied,
+)
+from activities.simulations import stand_at, take_checkpoint
+from purple_sdk.ues import AsyncUESClient
+
+_PAGE = 1000
+
+
+class TurnActivities:
+    """Everything that the evaluator does with the simulation in a turn."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    @activity.defn
+    async def apply(self, given: ApplyInput) -> TurnApplied:
+        """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
+        plan = given.plan
+        admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        settled = given.turn_start + TURN_SETTLES
+        if (await admin.time.get_state()).current_time < settled:
+            await admin.time.set_time(settled)
+        events = await _events_of_turn(admin, given)
+        scenario = (await self._deployment.scenario(plan.scenario)).config
+        messages = await outgoing_messages(admin, events, scenario)
+        return TurnApplied(
+            checkpoint=await take_checkpoint(self._deployment, admin),
+            actions=entries_from_events(events, PARTICIPANT_KEY_ID, given.turn),
+            messages=messages,
+            addressed=[
+                Addressed(message=place, character_id=character_id)
+                for place, message in enumerate(messages)
+                for character_id in characters_addressed(message, scenario)
+            ],
+        )
+
+    @activity.defn
+    async def respond(self, given: RespondInput) -> CharacterReply | None:
+        """Let one character decide whether, what and when it answers one message."""
+        scenario = (await self._deployment.scenario(given.scenario)).config
+        model = None if given.offline else self._deployment.character_model(given.seed)
+        return await characters.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
+
+    @activity.defn
+    async def advance(self, given: AdvanceInput) -> Advanced:
+        """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
+        plan = given.plan
+        admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        scenario = (await self._deployment.scenario(plan.scenario)).config
+        now = (await admin.time.get_state()).current_time
+        for answer in given.answers:
+            modality, data = characters.reply_event(answer.reply, answer.message, scenario)
+            due = max(now, answer.message.sent_at + answer.reply.delay)
+            await admin.events.create(
+                scheduled_time=due,
+                modality=modality,
+                data={**data, "timestamp": due.isoformat()},
+                metadata={"character_id": answer.reply.character_id, "turn": given.turn},
+            )
+        processed = 0
+        if given.to > now:
+            processed = (await admin.time.advance((given.to - now).total_seconds()))["events_executed"]
+        return Advanced(
+            checkpoint=await take_checkpoint(self._deployment, admin),
+            current_time=max(given.to, now),
+            events_processed=processed,
+        )
+
+
+async def _events_of_turn(admin: AsyncUESClient, given: ApplyInput) -> list[dict[str, Any]]:
+    """The participant's events since the turn began, in the order in which they were executed."""
+    found: list[dict[str, Any]] = []
+    while True:
+        page = await admin.events.list(
+            start_time=given.turn_start, end_time=given.turn_start, limit=_PAGE, offset=len(found)
+        )
+        found.extend(page["events"])
+        if len(page["events"]) < _PAGE:
+            break
+    return [event for event in found if event.get("agent_id") == PARTICIPANT_KEY_ID]

@@ -1,0 +1,117 @@
+"""The worker: every workflow and activity, on the task queues of this deployment."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.admission import AdmissionActivities
+from activities.deployment import Deployment
+from activities.heartbeats import Heartbeats
+from activities.participants import ParticipantActivities
+from activities.queueing import QueueActivities
+from activities.scenes import SceneActivities
+from activities.turns import TurnActivities
+from activities.verdicts import VerdictActivities
+from protocol.config import GreenAgentConfig
+from storage.temporal import connect
+from workflows.assessment import Assessment
+from workflows.context_queue import ContextQueue
+from workflows.names import SEARCH_ATTRIBUTES
+
+_OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
+
+
+async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None) -> None:
+    """Work until SIGTERM or SIGINT, then finish what is in hand.
+
+    Raises:
+        storage.temporal.TemporalUnreachableError: nobody answers at the Temporal address.
+    """
+    client = await connect(config)
+    await ensure_search_attributes(client)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    async with AsyncExitStack() as stack:
+        deployment = Deployment(config)
+        stack.push_async_callback(deployment.aclose)
+        participants = ParticipantActivities(deployment)
+        stack.push_async_callback(participants.aclose)
+        for worker in _workers(client, config, deployment, participants):
+            await stack.enter_async_context(worker)
+        print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
+        if ready is not None:
+            ready.set()
+        await stop.wait()
+
+
+def _workers(
+    client: Client, config: GreenAgentConfig, deployment: Deployment, participants: ParticipantActivities
+) -> list[Worker]:
+    turns, verdicts, scenes = TurnActivities(deployment), VerdictActivities(deployment), SceneActivities(deployment)
+    thinking = [turns.respond, verdicts.judge_criterion]
+    main = Worker(
+        client,
+        task_queue=config.task_queue,
+        workflows=[Assessment, ContextQueue],
+        activities=[
+            *thinking,
+            AdmissionActivities(deployment).admit,
+            QueueActivities(deployment).join_queue,
+            QueueActivities(deployment).is_running,
+            participants.greet,
+            participants.purple_turn,
+            participants.farewell,
+            scenes.set_up,
+            scenes.conclude,
+            scenes.take_down,
+            turns.apply,
+            turns.advance,
+        ],
+        interceptors=[Heartbeats()],
+        workflow_runner=SandboxedWorkflowRunner(
+            restrictions=SandboxRestrictions.default.with_passthrough_modules(*_OUR_ROOMS, "pydantic", "isodate")
+        ),
+        max_concurrent_activities=500,
+        max_cached_workflows=500,
+        max_heartbeat_throttle_interval=timedelta(seconds=1),
+        default_heartbeat_throttle_interval=timedelta(seconds=1),
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
+        graceful_shutdown_timeout=timedelta(seconds=5),
+    )
+    models = Worker(
+        client,
+        task_queue=config.models_task_queue,
+        activities=thinking,
+        interceptors=[Heartbeats()],
+        max_concurrent_activities=100,
+        max_task_queue_activities_per_second=config.models_per_second,
+        max_heartbeat_throttle_interval=timedelta(seconds=1),
+        default_heartbeat_throttle_interval=timedelta(seconds=1),
+        graceful_shutdown_timeout=timedelta(seconds=5),
+    )
+    return [main, models]
+
+
+async def ensure_search_attributes(client: Client) -> None:
+    """Register what assessments are found by, where the namespace doesn't have it yet."""
+    known = await client.operator_service.list_search_attributes(
+        ListSearchAttributesRequest(namespace=client.namespace)
+    )
+    missing = {
+        key.name: IndexedValueType.ValueType(key.indexed_value_type)
+        for key in SEARCH_ATTRIBUTES
+        if key.name not in known.custom_attributes
+    }
+    if missing:
+        await client.operator_service.add_search_attributes(
+            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
+        )

@@ -1,0 +1,501 @@
+"""The story of one assessment: admitted, queued, staged, played turn by turn, judged, ended."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.contrib.workflow_streams import WorkflowStream
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from activities import failures
+    from activities.action_log import compare
+    from activities.admission import AdmissionActivities
+    from activities.participants import ParticipantActivities
+    from activities.plan import (
+        Addressed,
+        AdmitInput,
+        AdvanceInput,
+        Answer,
+        ApplyInput,
+        ConcludeInput,
+        CriterionBrief,
+        Evidence,
+        FarewellInput,
+        GreetInput,
+        JudgeInput,
+        Plan,
+        QueueInput,
+        RespondInput,
+        TurnAnswer,
+        TurnApplied,
+        TurnInput,
+    )
+    from activities.queueing import QueueActivities
+    from activities.scenes import SceneActivities
+    from activities.turns import TurnActivities
+    from activities.verdicts import VerdictActivities
+    from protocol import updates
+    from protocol.durations import format_iso8601_duration, parse_iso8601_duration
+    from protocol.messages import CompletionReason
+    from protocol.results import AssessmentResults, CriterionResult, ReportedAction, assessment_results
+    from workflows import limits, names
+    from workflows.context_queue import GRANT_SIGNAL, LEAVE_SIGNAL, queue_id
+    from workflows.inputs import AssessmentInput
+    from workflows.progress import Carried, Progress
+    from workflows.trimming import trimmed
+
+
+@workflow.defn(name=names.ASSESSMENT_WORKFLOW)
+class Assessment:
+    """One assessment; its id is the A2A task's id, its result the A2A artifact."""
+
+    @workflow.init
+    def __init__(self, given: AssessmentInput, carried: Carried | None = None) -> None:
+        self._given = given
+        self._stream = WorkflowStream(prior_state=carried.stream if carried else None)
+        self._updates = self._stream.topic(names.UPDATES_TOPIC)
+        self._may_begin = carried is not None
+        self._plan: Plan | None = carried.plan if carried else None
+        self._progress: Progress | None = carried.progress if carried else None
+        self._verdicts: dict[str, CriterionResult] = {}
+
+    @workflow.run
+    async def run(self, given: AssessmentInput, carried: Carried | None = None) -> AssessmentResults:
+        """Play the whole assessment.
+
+        Returns:
+            The scored result.
+
+        Raises:
+            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed``, with the
+            results
+                so far as its first detail, where the assessment came to no good end.
+        """
+        try:
+            plan = self._plan or await self._admitted()
+            progress = self._progress or await self._opened(plan)
+            deadline = progress.started_at + timedelta(seconds=plan.assessment_timeout)
+            seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
+            results = await asyncio.wait_for(self._assessed(plan, progress), seconds_left)
+        except asyncio.CancelledError:
+            await self._closed("error", names.CANCELED)
+            raise
+        except ActivityError as problem:
+            if is_cancelled_exception(problem):
+                await self._closed("error", names.CANCELED)
+                raise
+            raise await self._failed(problem) from None
+        except TimeoutError as problem:
+            raise await self._failed(problem) from None
+        await self._closed(_reason(results), names.COMPLETED)
+        return results
+
+    @workflow.signal(name=GRANT_SIGNAL)
+    async def begin(self) -> None:
+        """The context's queue says that no other assessment of the context is at work."""
+        self._may_begin = True
+
+    # The story, chapter by chapter
+
+    async def _admitted(self) -> Plan:
+        """Check the request, and wait until no other assessment of this context is at work."""
+        waiting = asyncio.create_task(self._turn_in_context())
+        try:
+            self._plan = plan = await workflow.execute_activity_method(
+                AdmissionActivities.admit,
+                AdmitInput(task_id=self._given.task_id, request=self._given.request),
+                **limits.quick("check the request"),
+            )
+        except BaseException:
+            waiting.cancel()
+            raise
+        workflow.upsert_memo({"scenario": plan.scenario_id, "participant": plan.participant_url, "seed": plan.seed})
+        await waiting
+        return plan
+
+    async def _turn_in_context(self) -> None:
+        await workflow.execute_activity_method(
+            QueueActivities.join_queue,
+            QueueInput(queue_id=queue_id(self._given.context_id), task_id=self._given.task_id),
+            **limits.quick("wait for earlier assessments of the context"),
+        )
+        await workflow.wait_condition(lambda: self._may_begin)
+
+    async def _opened(self, plan: Plan) -> Progress:
+        """Set the stage and call the participant."""
+        workflow.upsert_search_attributes(
+            [
+                names.PROCTOR_STATUS.value_set(names.WORKING),
+                names.PROCTOR_SCENARIO.value_set(plan.scenario_id),
+                names.PROCTOR_PARTICIPANT.value_set(plan.participant_url),
+            ]
+        )
+        started_at = workflow.now()
+        self._publish(
+            updates.AssessmentStartedUpdate(
+                assessment_id=plan.assessment_id,
+                scenario_id=plan.scenario_id,
+                participant_url=plan.participant_url,
+                start_time=started_at,
+            )
+        )
+        scene = await workflow.execute_activity_method(
+            SceneActivities.set_up, plan, **limits.quick(f"stage {plan.scenario_id}")
+        )
+        self._progress = progress = Progress(
+            started_at=started_at, scene=scene, checkpoint=scene.checkpoint, current_time=scene.current_time
+        )
+        self._publish(
+            updates.ScenarioLoadedUpdate(
+                scenario_id=plan.scenario_id,
+                scenario_name=plan.scenario_name,
+                start_time=plan.start_time,
+                end_time=plan.end_time,
+                character_count=plan.character_count,
+                criteria_count=len(plan.criteria),
+                expected_turns=plan.expected_turns,
+                warnings=plan.warnings,
+            )
+        )
+        progress.checkpoint = await workflow.execute_activity_method(
+            ParticipantActivities.greet,
+            GreetInput(plan=plan, scene=scene),
+            **limits.turn("start message", plan.turn_timeout),
+        )
+        return progress
+
+    async def _assessed(self, plan: Plan, progress: Progress) -> AssessmentResults:
+        """Play the turns that the scenario's time allows, then judge."""
+        while self._is_another_turn_due(plan, progress):
+            await self._play_turn(plan, progress)
+            if workflow.info().is_continue_as_new_suggested():
+                await self._stream.continue_as_new(
+                    lambda stream: [self._given, Carried(plan=plan, progress=progress, stream=stream)]
+                )
+        evidence = await workflow.execute_activity_method(
+            SceneActivities.conclude,
+            ConcludeInput(
+                plan=plan,
+                checkpoint=progress.checkpoint,
+                initial_state=progress.scene.initial_state,
+                action_log=progress.action_log,
+                turn_notes=progress.turn_notes,
+            ),
+            **limits.quick("close the stage"),
+        )
+        await self._judge(plan, evidence)
+        reason: CompletionReason = "early_completion" if progress.early_completion else "scenario_complete"
+        results = self._results(plan, progress, "completed", reason)
+        self._publish(_ending(results, reason))
+        return results
+
+    async def _play_turn(self, plan: Plan, progress: Progress) -> None:
+        """One turn: the participant acts, characters answer, time passes."""
+        turn, began_at = progress.turn + 1, progress.current_time
+        workflow.set_current_details(f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}")
+        self._publish(
+            updates.TurnStartedUpdate(
+                turn_number=turn, current_time=began_at, events_processed=progress.events_processed
+            )
+        )
+        answer = await self._participant_plays(plan, progress, turn)
+        applied = await workflow.execute_activity_method(
+            TurnActivities.apply,
+            ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
+            **limits.quick(f"turn {turn}"),
+        )
+        step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
+        self._note_turn(progress, turn, answer, applied, step)
+        progress.checkpoint = applied.checkpoint
+        if progress.early_completion:
+            return
+        answers = await self._characters_answer(plan, turn, applied)
+        target = min(began_at + step, plan.end_time)
+        advanced = await workflow.execute_activity_method(
+            TurnActivities.advance,
+            AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, answers=answers, to=target),
+            **limits.quick(f"turn {turn} · to {target:%H:%M}"),
+        )
+        progress.checkpoint = advanced.checkpoint
+        progress.current_time = advanced.current_time
+        progress.events_processed = advanced.events_processed
+        self._publish(
+            updates.SimulationAdvancedUpdate(
+                turn_number=turn,
+                previous_time=began_at,
+                new_time=advanced.current_time,
+                duration=format_iso8601_duration(advanced.current_time - began_at),
+                events_processed=advanced.events_processed,
+            )
+        )
+
+    async def _participant_plays(self, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
+        """Let the participant play, again where it truly failed and the request allows another try."""
+        failed = lost = 0
+        while True:
+            attempt = failed + lost + 1
+            again = f" · try {attempt}" if attempt > 1 else ""
+            try:
+                return await workflow.execute_activity_method(
+                    ParticipantActivities.purple_turn,
+                    TurnInput(
+                        plan=plan,
+                        turn=turn,
+                        attempt=attempt,
+                        checkpoint=progress.checkpoint,
+                        current_time=progress.current_time,
+                        events_processed=progress.events_processed,
+                    ),
+                    **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
+                )
+            except ActivityError as problem:
+                kind, sentence = _what_failed(problem)
+                lost += kind == failures.SIMULATION_LOST
+                failed += kind in limits.TRIED_AGAIN
+                is_hopeless = kind not in {failures.SIMULATION_LOST, *limits.TRIED_AGAIN}
+                if is_hopeless or failed >= plan.turn_tries or lost > limits.TURN_LOSSES:
+                    raise
+                progress.turn_tries[str(turn)] = attempt + 1
+                self._publish(
+                    updates.ErrorOccurredUpdate(
+                        error_type=kind, error_message=sentence, turn_number=turn, recoverable=True
+                    )
+                )
+
+    async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[Answer]:
+        """Every character whom a message reached decides for itself, all at the same time."""
+
+        async def answer(addressed: Addressed) -> Answer | None:
+            message = applied.messages[addressed.message]
+            reply = await workflow.execute_activity_method(
+                TurnActivities.respond,
+                RespondInput(
+                    scenario=plan.scenario,
+                    seed=plan.seed,
+                    turn=turn,
+                    offline=plan.offline,
+                    character_id=addressed.character_id,
+                    message=message,
+                ),
+                **self._thinking(plan, f"turn {turn} · {addressed.character_id}"),
+            )
+            return None if reply is None else Answer(reply=reply, message=message)
+
+        answers = [a for a in await asyncio.gather(*map(answer, applied.addressed)) if a is not None]
+        self._publish(
+            updates.ResponsesGeneratedUpdate(
+                turn_number=turn,
+                responses_count=len(answers),
+                characters_involved=sorted({a.reply.character_id for a in answers}),
+            )
+        )
+        return answers
+
+    async def _judge(self, plan: Plan, evidence: Evidence) -> None:
+        """Every criterion by an activity of its own, all at the same time."""
+        self._publish(
+            updates.EvaluationStartedUpdate(
+                criteria_count=len(plan.criteria), dimensions=sorted({c.dimension for c in plan.criteria})
+            )
+        )
+        workflow.set_current_details("**Judging**")
+
+        async def judge(criterion: CriterionBrief) -> None:
+            verdict = await workflow.execute_activity_method(
+                VerdictActivities.judge_criterion,
+                JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
+                **self._thinking(plan, criterion.criterion_id, needs_model=criterion.by_model),
+            )
+            self._verdicts[criterion.criterion_id] = verdict
+            self._publish(
+                updates.CriterionEvaluatedUpdate(
+                    criterion_id=verdict.criterion_id,
+                    criterion_name=verdict.name,
+                    dimension=verdict.dimension,
+                    score=verdict.score,
+                    max_score=verdict.max_score,
+                    evaluation_method=verdict.judged_by,
+                    unscored_reason=verdict.unscored_reason,
+                )
+            )
+
+        outcomes = await asyncio.gather(*map(judge, plan.criteria), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _failed(self, problem: Exception) -> ApplicationError:
+        """End an assessment that came to no good end; the error says why and carries what was done so far."""
+        kind, sentence = _what_failed(problem)
+        if self._plan is None or kind == failures.REJECTED:
+            await self._closed("error", names.REJECTED_STATUS if kind == failures.REJECTED else names.FAILED_STATUS)
+            return ApplicationError(
+                sentence, type=kind if kind == failures.REJECTED else names.FAILED, non_retryable=True
+            )
+        is_timeout = kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
+        self._publish(
+            updates.ErrorOccurredUpdate(
+                error_type=kind,
+                error_message=sentence,
+                turn_number=self._progress.turn + 1 if self._progress else None,
+                recoverable=False,
+            )
+        )
+        reason: CompletionReason = "timeout" if is_timeout else "error"
+        results = self._results(
+            self._plan, self._progress, "timeout" if is_timeout else "failed", reason, failure=sentence
+        )
+        self._publish(_ending(results, reason))
+        await self._closed(reason, names.FAILED_STATUS)
+        return ApplicationError(sentence, results.model_dump(mode="json"), type=names.FAILED, non_retryable=True)
+
+    async def _closed(self, reason: CompletionReason, status: str) -> None:
+        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin."""
+        partings = []
+        if self._plan is not None and self._may_begin:
+            partings = [
+                workflow.execute_activity_method(
+                    ParticipantActivities.farewell,
+                    FarewellInput(plan=self._plan, reason=reason),
+                    **limits.parting("tell the participant"),
+                ),
+                workflow.execute_activity_method(
+                    SceneActivities.take_down, self._plan.simulation_id, **limits.quick("take the stage down")
+                ),
+            ]
+        await asyncio.gather(*partings, return_exceptions=True)
+        queue = workflow.get_external_workflow_handle(queue_id(self._given.context_id))
+        try:
+            await queue.signal(LEAVE_SIGNAL, self._given.task_id)
+        except ApplicationError:
+            pass  # the queue is gone, and nobody waits in it
+        workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
+        workflow.upsert_memo({"status": status})
+
+    # Small steps
+
+    def _is_another_turn_due(self, plan: Plan, progress: Progress) -> bool:
+        return (
+            not progress.early_completion and progress.turn < plan.max_turns and progress.current_time < plan.end_time
+        )
+
+    def _note_turn(
+        self, progress: Progress, turn: int, answer: TurnAnswer, applied: TurnApplied, step: timedelta
+    ) -> None:
+        """Write down what the participant did and what it says that it did."""
+        progress.turn = turn
+        progress.early_completion = answer.kind == "early_completion"
+        progress.action_log.extend(applied.actions)
+        progress.reported.extend(ReportedAction(turn=turn, **reported.model_dump()) for reported in answer.reported)
+        if answer.notes:
+            progress.turn_notes[turn] = answer.notes
+        for action in applied.actions:
+            self._publish(
+                updates.ActionObservedUpdate(
+                    turn_number=turn,
+                    timestamp=action.timestamp,
+                    action=action.action,
+                    parameters=trimmed(action.parameters),
+                    success=action.success,
+                    error_message=action.error_message,
+                )
+            )
+        self._publish(
+            updates.TurnCompletedUpdate(
+                turn_number=turn,
+                actions_taken=len(applied.actions),
+                time_advanced=format_iso8601_duration(timedelta(0) if progress.early_completion else step),
+                early_completion_requested=progress.early_completion,
+            )
+        )
+
+    def _results(
+        self,
+        plan: Plan,
+        progress: Progress | None,
+        status: str,
+        reason: CompletionReason,
+        failure: str | None = None,
+    ) -> AssessmentResults:
+        action_log = progress.action_log if progress else []
+        results = assessment_results(
+            assessment_id=plan.assessment_id,
+            scenario_id=plan.scenario_id,
+            participant=plan.participant,
+            status=status,
+            duration_seconds=_seconds_since(progress.started_at) if progress else 0.0,
+            turns_taken=progress.turn if progress else 0,
+            criteria_results=[
+                self._verdicts.get(c.criterion_id) or _unscored(c, failure or "not judged") for c in plan.criteria
+            ],
+            action_log=action_log,
+            action_report=compare(progress.reported if progress else [], action_log),
+            seed=plan.seed,
+            offline=plan.offline,
+            completion_reason=reason,
+            failure=failure,
+            turn_tries=progress.turn_tries if progress else {},
+        )
+        overall = results.scores.overall
+        workflow.upsert_memo({"score": f"{overall.score}/{overall.max_score}", "coverage": results.coverage})
+        if overall.max_score:
+            workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
+        return results
+
+    def _thinking(self, plan: Plan, summary: str, needs_model: bool = True) -> dict[str, Any]:
+        """Options of an activity that may think with a model; without one it is quick work."""
+        options = limits.model(summary, plan.judge_timeout)
+        if needs_model and not plan.offline:
+            options["task_queue"] = plan.models_task_queue
+        return options
+
+    def _publish(self, update: updates.TaskUpdate) -> None:
+        is_wanted = self._plan is None or self._plan.verbose_updates
+        if is_wanted or update.message_type in updates.MILESTONES:
+            self._updates.publish(update.model_dump(mode="json"))
+
+
+def _reason(results: AssessmentResults) -> CompletionReason:
+    return "early_completion" if results.completion_reason == "early_completion" else "scenario_complete"
+
+
+def _seconds_since(started_at: datetime) -> float:
+    return (workflow.now() - started_at).total_seconds()
+
+
+def _unscored(criterion: CriterionBrief, reason: str) -> CriterionResult:
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=0,
+        max_score=0,
+        explanation=f"Unscored: {reason}",
+        unscored_points=criterion.max_score,
+        unscored_reason=reason,
+    )
+
+
+def _ending(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:
+    return updates.AssessmentCompletedUpdate(
+        reason=reason,
+        total_turns=results.turns_taken,
+        total_actions=results.actions_taken,
+        duration_seconds=results.duration_seconds,
+        overall_score=results.scores.overall.score,
+        max_score=results.scores.overall.max_score,
+    )
+
+
+def _what_failed(problem: Exception) -> tuple[str, str]:
+    """The type and the sentence of a failure, whatever Temporal has wrapped it in."""
+    if isinstance(problem, TimeoutError):
+        return failures.DEADLINE, "The assessment took longer than it may: its deadline has passed."
+    cause = problem.__cause__
+    if isinstance(cause, ApplicationError):
+        return cause.type or "Failure", cause.message
+    if isinstance(problem, ActivityError):
+        return "Failure", f"{problem.activity_type} did not finish: {cause or problem}"
+    return "Failure", str(problem)

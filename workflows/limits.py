@@ -1,0 +1,84 @@
+"""Every timeout and every retry of the workflows, in one place."""
+
+from datetime import timedelta
+from typing import Any
+
+from temporalio.common import RetryPolicy
+
+from activities import failures
+
+HEARTBEAT = timedelta(seconds=3)
+"""After so long without a sign of life an attempt counts as lost, and the next one starts."""
+
+_PATIENT = RetryPolicy(
+    initial_interval=timedelta(milliseconds=200),
+    backoff_coefficient=2,
+    maximum_interval=timedelta(seconds=10),
+    maximum_attempts=12,
+)
+"""Outlasts about a minute without simulator, store or worker."""
+
+_MODELS = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    backoff_coefficient=2,
+    maximum_interval=timedelta(minutes=1),
+    maximum_attempts=10,
+)
+"""Outlasts several minutes of a model API that is overloaded or out of quota."""
+
+_PARTICIPANT = RetryPolicy(
+    initial_interval=timedelta(milliseconds=300),
+    backoff_coefficient=2,
+    maximum_interval=timedelta(seconds=5),
+    maximum_attempts=6,
+)
+"""Gives a participant about nine seconds to come back."""
+
+_ONCE = RetryPolicy(maximum_attempts=2)
+
+TURN_LOSSES = 10
+"""How often a turn may be lost with the simulator before the assessment fails; no fault of the participant's."""
+
+TRIED_AGAIN = {failures.PARTICIPANT_FAILED, failures.TURN_TIMEOUT}
+"""Failures of a turn after which it may be played again."""
+
+
+def quick(summary: str) -> dict[str, Any]:
+    """Options of an activity that works on the simulation or on files."""
+    return {
+        "start_to_close_timeout": timedelta(minutes=2),
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _PATIENT,
+        "summary": summary,
+    }
+
+
+def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
+    """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds."""
+    return {
+        "start_to_close_timeout": timedelta(seconds=turn_timeout + 30),
+        "schedule_to_close_timeout": timedelta(seconds=2 * turn_timeout + 60),
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _PARTICIPANT,
+        "summary": summary,
+    }
+
+
+def model(summary: str, seconds: float) -> dict[str, Any]:
+    """Options of an activity that may call a model, which may take ``seconds``."""
+    return {
+        "start_to_close_timeout": timedelta(seconds=seconds),
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _MODELS,
+        "summary": summary,
+    }
+
+
+def parting(summary: str) -> dict[str, Any]:
+    """Options of an activity that must not keep an assessment from ending."""
+    return {
+        "start_to_close_timeout": timedelta(seconds=10),
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _ONCE,
+        "summary": summary,
+    }

@@ -1,0 +1,36 @@
+"""How far an assessment has come: what it carries along when its history grows too long for one run."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+from temporalio.contrib.workflow_streams import WorkflowStreamState
+
+from activities.plan import Plan, Scene
+from protocol.results import ActionLogEntryWithTurn, ReportedAction
+from storage.blobs import BlobRef
+
+
+class Progress(BaseModel):
+    """Where the assessment stands between two turns."""
+
+    started_at: datetime
+    scene: Scene
+    checkpoint: BlobRef
+    current_time: datetime
+    turn: int = 0
+    events_processed: int = 0
+    early_completion: bool = False
+    action_log: list[ActionLogEntryWithTurn] = Field(default_factory=list)
+    reported: list[ReportedAction] = Field(default_factory=list)
+    turn_notes: dict[int, str] = Field(default_factory=dict)
+    turn_tries: dict[str, int] = Field(default_factory=dict)
+
+
+class Carried(BaseModel):
+    """What the next run of the same assessment starts with."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    plan: Plan
+    progress: Progress
+    stream: WorkflowStreamState | None = None
