@@ -1,0 +1,282 @@
+"""Simulated people: who a message reached, whether they answer, with what and when (seed 000, section 3.5)."""
+
+import hashlib
+import json
+import re
+from datetime import datetime
+from email.utils import parseaddr
+from random import Random
+from typing import Any, Literal
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from activities.character_prompts import (
+    CalendarAnswer,
+    Decision,
+    TextAnswer,
+    decision_question,
+    persona,
+    reply_question,
+)
+from activities.structured import ask
+from protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
+
+Modality = Literal["email", "sms", "calendar"]
+Rsvp = Literal["accepted", "declined", "tentative"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ThreadEntry(_Model):
+    """An earlier message of the same thread: who wrote it, when, and what."""
+
+    sender: str
+    at: AwareDatetime
+    text: str
+
+
+class OutgoingMessage(_Model):
+    """Something that the participant sent and that may call for an answer.
+
+    For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
+    For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no answer) and
+    the event as it stands afterwards. ``sender`` is the address that it was sent from. ``thread`` is what was said
+    before, oldest first.
+    """
+
+    modality: Modality
+    message_id: str
+    thread_id: str | None = None
+    sender: str | None = None
+    to: list[str] = Field(default_factory=list)
+    cc: list[str] = Field(default_factory=list)
+    bcc: list[str] = Field(default_factory=list)
+    subject: str | None = None
+    body: str = ""
+    sent_at: AwareDatetime
+    operation: Literal["create", "update", "delete", "respond"] | None = None
+    event_id: str | None = None
+    calendar_id: str | None = None
+    title: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    location: str | None = None
+    description: str | None = None
+    attendees: list[str] = Field(default_factory=list)
+    thread: list[ThreadEntry] = Field(default_factory=list)
+
+
+class CharacterReply(_Model):
+    """A character's answer: ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
+
+    character_id: str
+    modality: Modality
+    text: str
+    response: Rsvp | None = None
+    delay_seconds: int = Field(ge=0)
+    subject: str | None = None
+
+
+def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
+    """The ids of the characters whom a message reached and who might answer it.
+
+    To, CC and BCC alike, each once, in the order of the addresses. Never the user, whom the participant works for,
+    nor the message's own sender. Addresses that belong to nobody are passed over, and so are people whose ``config``
+    says ``blocked: true``.
+    """
+    if message.operation in ("delete", "respond"):
+        return []
+    sender = _plain(message.sender or "")
+    reached: dict[str, None] = {}
+    for address in map(_plain, _recipients(message)):
+        found = _character_at(address, message.modality, scenario)
+        if found is not None and address != sender:
+            reached.setdefault(found)
+    return [
+        key
+        for key in reached
+        if key != scenario.user_character and scenario.characters[key].config.get("blocked") is not True
+    ]
+
+
+def _recipients(message: OutgoingMessage) -> list[str]:
+    if message.modality == "calendar":
+        return message.attendees
+    return [*message.to, *message.cc, *message.bcc]
+
+
+def _plain(address: str) -> str:
+    """An address to compare: the bare email in lower case, or the bare phone number."""
+    if "@" in address:
+        return (parseaddr(address)[1] or address).strip().lower()
+    return normal_phone(address)
+
+
+def _character_at(address: str, modality: Modality, scenario: ScenarioConfig) -> str | None:
+    for key, person in scenario.characters.items():
+        own = person.phone if modality == "sms" else person.email
+        if own and _plain(own) == address:
+            return key
+    return None
+
+
+async def respond(
+    message: OutgoingMessage,
+    character_id: str,
+    scenario: ScenarioConfig,
+    llm: BaseChatModel | None,
+    seed: int | None,
+    turn: int,
+) -> CharacterReply | None:
+    """Decide whether a character answers a message, and with what.
+
+    With a model, it decides first and writes then; without one, the first of the character's ``scripted_replies``
+    that matches is the answer, and silence if none does. The delay is drawn by (seed, turn, character, message).
+
+    Returns:
+        The answer, or None for silence (also for someone whom the message didn't reach).
+
+    Raises:
+        activities.models.ModelError: the model failed; see ``structured.ask``.
+    """
+    if character_id not in characters_addressed(message, scenario):
+        return None
+    person = scenario.characters[character_id]
+    if llm is None:
+        text, response = _scripted(message, person)
+    else:
+        text, response = await _improvised(message, character_id, scenario, llm)
+    if not text and not (response and message.modality == "calendar"):
+        return None
+    return CharacterReply(
+        character_id=character_id,
+        modality=message.modality,
+        text=text,
+        response=response if message.modality == "calendar" else None,
+        delay_seconds=_delay(person, seed, turn, character_id, message),
+        subject=reply_subject(message.subject) if message.modality == "email" else None,
+    )
+
+
+def searched_text(message: OutgoingMessage) -> str:
+    """The text that scripted replies' patterns are searched in (``protocol.scenario.ScriptedReply``)."""
+    if message.modality == "email":
+        return f"{message.subject or ''}\n{message.body}"
+    if message.modality == "sms":
+        return message.body
+    start, end = (moment.isoformat() if moment else "" for moment in (message.start, message.end))
+    return "\n".join([message.title or "", start, end, message.location or "", message.description or ""])
+
+
+def _scripted(message: OutgoingMessage, person: CharacterProfile) -> tuple[str, Rsvp | None]:
+    text = searched_text(message)
+
+    def matches(reply: ScriptedReply) -> bool:
+        return reply.modality in (None, message.modality) and bool(
+            re.search(reply.pattern, text, re.IGNORECASE | re.DOTALL)
+        )
+
+    found = next(filter(matches, person.scripted_replies), None)
+    return (found.reply, found.response) if found else ("", None)
+
+
+async def _improvised(
+    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: BaseChatModel
+) -> tuple[str, Rsvp | None]:
+    system = persona(character_id, scenario)
+    decision = await ask(llm, system, decision_question(message, scenario), Decision)
+    if not decision.should_respond:
+        return "", None
+    question = reply_question(message, scenario, decision.reason)
+    if message.modality == "calendar":
+        rsvp = await ask(llm, system, question, CalendarAnswer)
+        return rsvp.comment.strip(), rsvp.response
+    answer = await ask(llm, system, question, TextAnswer, _says_something)
+    return answer.text.strip(), None
+
+
+def _says_something(answer: TextAnswer) -> str | None:
+    return None if answer.text.strip() else "text is empty: write the answer"
+
+
+def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
+    """Whole seconds until the answer. Drawn from what was said, not from ids, which another run may choose anew."""
+    said = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
+    source = json.dumps([seed, turn, character_id, said], ensure_ascii=True)
+    draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
+    timing = person.response_timing
+    seconds = timing.base_delay_timedelta.total_seconds() + draw * timing.variance_timedelta.total_seconds()
+    return max(0, round(seconds))
+
+
+def reply_subject(subject: str | None) -> str:
+    """``Re: `` and the subject, with what was there of ``Re:`` before taken off."""
+    bare = re.sub(r"^(\s*re\s*(\[\d+\])?\s*:)+", "", subject or "", flags=re.IGNORECASE).strip()
+    return f"Re: {bare or '(no subject)'}"
+
+
+def reply_event(
+    reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
+) -> tuple[str, dict[str, Any]]:
+    """The simulator's event for an answer: its modality and the ``data`` to schedule (UES contract, "input").
+
+    An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
+    user, and to the others of a group. An RSVP that says neither yes nor no, only something, is tentative.
+    """
+    person = scenario.characters[reply.character_id]
+    if reply.modality == "email":
+        return "email", _email(reply, message, person, scenario)
+    if reply.modality == "sms":
+        return "sms", _sms(reply, message, person, scenario)
+    return "calendar", {
+        "operation": "respond",
+        "event_id": message.event_id,
+        "calendar_id": message.calendar_id or "primary",
+        "attendee_email": _as_written(person.email or "", message.attendees),
+        "response": reply.response or "tentative",
+        "response_comment": reply.text or None,
+    }
+
+
+def _email(
+    reply: CharacterReply, message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig
+) -> dict[str, Any]:
+    user = message.sender or scenario.user.email or ""
+    openly = [*message.to, *message.cc]
+    own = _plain(person.email or "")
+    others = [a for a in openly if _plain(a) not in (own, _plain(user))] if own in map(_plain, openly) else []
+    return {
+        "operation": "receive",
+        "from_address": person.email,
+        "to_addresses": [user],
+        "cc_addresses": others,
+        "subject": reply.subject or reply_subject(message.subject),
+        "body_text": reply.text,
+        "thread_id": message.thread_id,
+        "in_reply_to": message.message_id,
+        "references": [message.message_id],
+    }
+
+
+def _sms(
+    reply: CharacterReply, message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig
+) -> dict[str, Any]:
+    user = message.sender or scenario.user.phone or ""
+    others = [n for n in message.to if _plain(n) not in (_plain(person.phone or ""), _plain(user))]
+    return {
+        "action": "receive_message",
+        "message_data": {
+            "from_number": person.phone,
+            "to_numbers": [user, *others],
+            "body": reply.text,
+            "message_type": "sms",
+        },
+    }
+
+
+def _as_written(address: str, attendees: list[str]) -> str:
+    """The address as the event writes it, by which the calendar knows its attendee."""
+    return next((attendee for attendee in attendees if _plain(attendee) == _plain(address)), address)

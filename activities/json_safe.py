@@ -1,0 +1,76 @@
+"""Makes what evaluators return fit for JSON."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import date, time, timedelta
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, JsonValue
+
+from protocol.durations import format_iso8601_duration
+
+_DEEPEST = 30
+_LARGEST_INTEGER = 2**53
+
+
+def json_safe(value: Any, depth: int = 0) -> JsonValue:
+    """Turn any value into JSON data that says the same.
+
+    Times become ISO 8601, sets sorted lists, decimals and fractions numbers, models and dataclasses objects; integers
+    past 2^53, NaN, infinities and anything else become text. Nesting past 30 levels is cut.
+    """
+    if depth > _DEEPEST:
+        return "…"
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Enum):
+        return json_safe(value.value, depth + 1)
+    if isinstance(value, str):
+        return json_safe_text(value)
+    if isinstance(value, int):
+        return int(value) if abs(value) <= _LARGEST_INTEGER else str(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return format_iso8601_duration(value)
+    return _container(value, depth)
+
+
+def _container(value: Any, depth: int) -> JsonValue:
+    if isinstance(value, BaseModel):
+        return json_safe(dict(value), depth + 1)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return json_safe(fields, depth + 1)
+    if isinstance(value, Mapping):
+        return {_key(key): json_safe(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, AbstractSet):
+        members = [json_safe(member, depth + 1) for member in value]
+        return sorted(members, key=lambda member: (type(member).__name__, str(member)))
+    if isinstance(value, list | tuple):
+        return [json_safe(member, depth + 1) for member in value]
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    return _number_or_text(value)
+
+
+def _key(key: Any) -> str:
+    safe = json_safe(key)
+    return safe if isinstance(safe, str) else str(key)
+
+
+def _number_or_text(value: Any) -> JsonValue:
+    # Decimal, Fraction and numpy's numbers all know how to become a float.
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return json_safe_text(str(value))
+    return number if math.isfinite(number) else str(value)
+
+
+def json_safe_text(text: str) -> str:
+    """A text without lone surrogates, which UTF-8 can't carry."""
+    return str(text).encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,243 @@
+"""Language models by name (seed 000, section 3.3), and what can go wrong with them.
+
+========================================  =========  ==================================================
+name (in any case)                        provider   needs
+========================================  =========  ==================================================
+gpt-*, chatgpt-*, o1*, o3*, o4*           OpenAI     OPENAI_API_KEY
+openai/NAME (any OpenAI-compatible one)   OpenAI     OPENAI_API_KEY, or a base_url
+claude-*                                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]``
+gemini-*                                  Google     GOOGLE_API_KEY; ``pip install proctor[google]``
+ollama/NAME                               Ollama     ``pip install proctor[ollama]``
+========================================  =========  ==================================================
+
+Retries are Temporal's: the providers' clients make one attempt a call.
+"""
+
+import importlib
+import os
+import re
+import warnings
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_openai import ChatOpenAI
+
+REQUEST_TIMEOUT = 120.0
+"""Seconds that one call to a model may take, unless ``timeout`` is given."""
+
+_NO_KEY_NEEDED = "not-needed"
+_OPENAI_PREFIX, _OLLAMA_PREFIX = "openai/", "ollama/"
+_REASONING = re.compile(r"o[134](-.*)?|gpt-5(?!.*chat).*")
+
+
+class ModelError(Exception):
+    """A model didn't do what it was asked for."""
+
+
+class ModelSettingsError(ModelError):
+    """The model's settings are wrong (name, key, address, a prompt too long for it): trying again can't help."""
+
+
+class UnsupportedModelError(ModelSettingsError):
+    """A name that belongs to no known provider."""
+
+
+class MissingExtraError(ModelSettingsError):
+    """The provider's package isn't installed; the message names the extra."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model can't be reached, is overloaded or failed: worth trying again."""
+
+
+class ModelAnswerError(ModelError):
+    """The model's answer couldn't be used, even after it was asked again: worth trying again."""
+
+
+class LLMProvider(Enum):
+    """Who serves a model."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    GOOGLE = "google"
+    OLLAMA = "ollama"
+
+
+_PREFIXES: tuple[tuple[re.Pattern[str], LLMProvider], ...] = (
+    (re.compile(r"openai/.+|gpt-.+|chatgpt-.+|o[134](-.*)?"), LLMProvider.OPENAI),
+    (re.compile(r"claude-.+"), LLMProvider.ANTHROPIC),
+    (re.compile(r"gemini-.+"), LLMProvider.GOOGLE),
+    (re.compile(r"ollama/.+"), LLMProvider.OLLAMA),
+)
+_KEYS: dict[LLMProvider, tuple[str, ...]] = {
+    LLMProvider.OPENAI: ("OPENAI_API_KEY",),
+    LLMProvider.ANTHROPIC: ("ANTHROPIC_API_KEY",),
+    LLMProvider.GOOGLE: ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    LLMProvider.OLLAMA: (),
+}
+_BASE_URLS: dict[LLMProvider, tuple[str, ...]] = {
+    LLMProvider.OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    LLMProvider.ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
+    LLMProvider.GOOGLE: (),
+    LLMProvider.OLLAMA: (),
+}
+
+
+@dataclass(frozen=True)
+class LLMConfig:
+    """What a model is made from; ``extra_kwargs`` go to the provider's LangChain class as they are."""
+
+    model: str
+    temperature: float = 0.7
+    seed: int | None = None
+    base_url: str | None = None
+    extra_kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+class LLMFactory:
+    """Makes LangChain chat models from their names."""
+
+    @classmethod
+    def detect_provider(cls, model: str) -> LLMProvider:
+        """Say who serves a model.
+
+        Raises:
+            UnsupportedModelError: no known prefix.
+        """
+        name = model.strip().lower()
+        for pattern, provider in _PREFIXES:
+            if pattern.fullmatch(name):
+                return provider
+        raise UnsupportedModelError(
+            f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, claude-, gemini- or ollama/; "
+            "write openai/NAME for a model of an OpenAI-compatible server"
+        )
+
+    @classmethod
+    def create(
+        cls,
+        model: str,
+        temperature: float = 0.7,
+        seed: int | None = None,
+        base_url: str | None = None,
+        **extra_kwargs: Any,
+    ) -> BaseChatModel:
+        """Make a model. ``seed`` is passed on where the provider takes one (OpenAI, Ollama).
+
+        Raises:
+            UnsupportedModelError, MissingExtraError, ModelSettingsError (no API key).
+        """
+        return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, extra_kwargs))
+
+    @classmethod
+    def create_from_config(cls, config: LLMConfig) -> BaseChatModel:
+        """Make a model from a configuration; raises as ``create`` does."""
+        provider = cls.detect_provider(config.model)
+        missing = missing_setting(config.model, config.base_url)
+        if missing is not None and not {"api_key", "google_api_key", "anthropic_api_key"} & set(config.extra_kwargs):
+            raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
+        return _MAKERS[provider](config)
+
+
+def missing_setting(model: str, base_url: str | None) -> str | None:
+    """The environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None.
+
+    A server of one's own (``base_url``, or the provider's variable for it) needs no key.
+
+    Raises:
+        UnsupportedModelError: an unknown name.
+    """
+    provider = LLMFactory.detect_provider(model)
+    keys = _KEYS[provider]
+    if not keys or base_url or _first_set(_BASE_URLS[provider]) or _first_set(keys):
+        return None
+    return keys[0]
+
+
+def _first_set(names: tuple[str, ...]) -> str | None:
+    return next((os.environ[name] for name in names if os.environ.get(name)), None)
+
+
+def _key(config: LLMConfig, provider: LLMProvider, parameter: str = "api_key") -> dict[str, str]:
+    if _first_set(_KEYS[provider]) or parameter in config.extra_kwargs:
+        return {}
+    return {parameter: _NO_KEY_NEEDED}
+
+
+def _openai(config: LLMConfig) -> BaseChatModel:
+    name = config.model.strip()
+    if name.lower().startswith(_OPENAI_PREFIX):
+        name = name[len(_OPENAI_PREFIX) :]
+    settings: dict[str, Any] = {"model": name, "max_retries": 0, "timeout": REQUEST_TIMEOUT}
+    if _REASONING.fullmatch(name.lower()):
+        if config.temperature != 1.0:
+            warnings.warn(
+                f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=4
+            )
+    else:
+        settings["temperature"] = config.temperature
+    if config.seed is not None:
+        settings["seed"] = config.seed
+    if config.base_url:
+        settings["base_url"] = config.base_url
+    return ChatOpenAI(**{**settings, **_key(config, LLMProvider.OPENAI), **config.extra_kwargs})
+
+
+def _anthropic(config: LLMConfig) -> BaseChatModel:
+    settings: dict[str, Any] = {
+        "model": config.model.strip(),
+        "temperature": config.temperature,
+        "max_retries": 0,
+        "timeout": REQUEST_TIMEOUT,
+    }
+    if config.base_url:
+        settings["base_url"] = config.base_url
+    make = _class_of_extra("langchain_anthropic", "ChatAnthropic", "anthropic")
+    return make(**{**settings, **_key(config, LLMProvider.ANTHROPIC), **config.extra_kwargs})
+
+
+def _google(config: LLMConfig) -> BaseChatModel:
+    # One attempt is written max_retries=1 there; 0 means the SDK's own default.
+    settings: dict[str, Any] = {
+        "model": config.model.strip(),
+        "temperature": config.temperature,
+        "max_retries": 1,
+        "timeout": REQUEST_TIMEOUT,
+    }
+    if config.base_url:
+        settings["base_url"] = config.base_url
+    make = _class_of_extra("langchain_google_genai", "ChatGoogleGenerativeAI", "google")
+    return make(**{**settings, **_key(config, LLMProvider.GOOGLE), **config.extra_kwargs})
+
+
+def _ollama(config: LLMConfig) -> BaseChatModel:
+    settings: dict[str, Any] = {
+        "model": config.model.strip()[len(_OLLAMA_PREFIX) :],
+        "temperature": config.temperature,
+        "client_kwargs": {"timeout": REQUEST_TIMEOUT},
+    }
+    if config.seed is not None:
+        settings["seed"] = config.seed
+    if config.base_url:
+        settings["base_url"] = config.base_url
+    return _class_of_extra("langchain_ollama", "ChatOllama", "ollama")(**{**settings, **config.extra_kwargs})
+
+
+_MAKERS = {
+    LLMProvider.OPENAI: _openai,
+    LLMProvider.ANTHROPIC: _anthropic,
+    LLMProvider.GOOGLE: _google,
+    LLMProvider.OLLAMA: _ollama,
+}
+
+
+def _class_of_extra(module: str, name: str, extra: str) -> type[BaseChatModel]:
+    try:
+        found: type[BaseChatModel] = getattr(importlib.import_module(module), name)
+    except ImportError as problem:
+        raise MissingExtraError(
+            f"{name} is not installed ({problem}): run pip install 'proctor[{extra}]' where the worker runs"
+        ) from problem
+    return found

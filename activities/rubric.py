@@ -1,0 +1,132 @@
+"""Scores rubric items by their mechanical checks (``protocol.scenario.RubricCheck``), where no model is at hand."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.results import ActionLogEntryWithTurn
+from protocol.scenario import RubricCheck, RubricItem
+
+_EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
+_CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}
+_FLAGS = re.IGNORECASE | re.DOTALL
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """Something that the participant wrote: ``modality`` is chat, email, sms or calendar."""
+
+    modality: str
+    turn: int
+    recipients: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """What a rubric item earned; ``met`` is None where nobody could judge it, and its points stand outside then."""
+
+    item: RubricItem
+    met: bool | None
+    reason: str
+
+    @property
+    def points(self) -> int:
+        """The points earned."""
+        return self.item.points if self.met else 0
+
+
+def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenText]:
+    """All that the participant wrote to anybody, in order; what failed to be sent wasn't said."""
+    return [text for entry in action_log if entry.success and (text := _text_of(entry)) is not None]
+
+
+def _text_of(entry: ActionLogEntryWithTurn) -> WrittenText | None:
+    given: dict[str, Any] = entry.parameters
+    if entry.action in _EMAIL_ACTIONS:
+        recipients = [
+            *_strings(given, "to_addresses"),
+            *_strings(given, "cc_addresses"),
+            *_strings(given, "bcc_addresses"),
+        ]
+        return _written("email", entry.turn, recipients, f"{_string(given, 'subject')}\n{_string(given, 'body_text')}")
+    if entry.action == "sms.send":
+        return _written("sms", entry.turn, _strings(given, "to_numbers"), _string(given, "body"))
+    if entry.action == "chat.send" and given.get("role") == "assistant":
+        return _written("chat", entry.turn, [], _content(given.get("content")))
+    if entry.action in _CALENDAR_ACTIONS:
+        attendees = given.get("attendees") or []
+        emails = [
+            a["email"] if isinstance(a, dict) else a for a in attendees if not isinstance(a, dict) or "email" in a
+        ]
+        text = f"{_string(given, 'title')}\n{_string(given, 'description')}"
+        return _written("calendar", entry.turn, [str(email) for email in emails], text)
+    return None
+
+
+def _written(modality: str, turn: int, recipients: list[str], text: str) -> WrittenText:
+    return WrittenText(modality, turn, tuple(recipients), text)
+
+
+def _string(given: dict[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _strings(given: dict[str, Any], name: str) -> list[str]:
+    value = given.get(name) or []
+    return [str(member) for member in (value if isinstance(value, list) else [value])]
+
+
+def _content(content: Any) -> str:
+    """A chat message's text; of a message in parts, the parts' texts."""
+    if isinstance(content, list):
+        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return content if isinstance(content, str) else ""
+
+
+def score_rubric(rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn]) -> list[ItemScore]:
+    """Score every item of a rubric; those without a check stay unjudged."""
+    texts = texts_written(action_log)
+    scores = []
+    for item in rubric:
+        if item.check is None:
+            scores.append(ItemScore(item, None, "needs a model: it has no mechanical check"))
+        else:
+            met, reason = passes(item.check, texts)
+            scores.append(ItemScore(item, met, reason))
+    return scores
+
+
+def passes(check: RubricCheck, texts: Sequence[WrittenText]) -> tuple[bool, str]:
+    """Whether a check passes on what was written, and why."""
+    looked_at = [text.text for text in texts if _is_looked_at(check, text)]
+    count = len(looked_at)
+    found = [text for text in looked_at if check.pattern is None or re.search(check.pattern, text, _FLAGS)]
+    if check.kind == "count":
+        least_to_most = f"{check.min} to {check.max if check.max is not None else 'any number'}"
+        having = " with the pattern" if check.pattern is not None else ""
+        return _within(len(found), check), f"{len(found)} texts{having} (wanted: {least_to_most})"
+    if not looked_at:
+        return False, f"nothing was written in {check.target} that this looks at"
+    if check.kind == "length":
+        lengths = [len(text.split()) for text in looked_at]
+        wrong = [length for length in lengths if not _within(length, check)]
+        return not wrong, f"{len(wrong)} of {count} texts have a wrong length" if wrong else f"all {count} texts fit"
+    if check.kind == "pattern_absent":
+        return not found, f"the pattern is in {len(found)} of {count} texts"
+    met = len(found) == count if check.every else bool(found)
+    return met, f"the pattern is in {len(found)} of {count} texts"
+
+
+def _within(number: int, check: RubricCheck) -> bool:
+    return check.min <= number and (check.max is None or number <= check.max)
+
+
+def _is_looked_at(check: RubricCheck, text: WrittenText) -> bool:
+    if check.target not in ("any", text.modality):
+        return False
+    if check.turns is not None and not check.turns[0] <= text.turn <= check.turns[1]:
+        return False
+    return check.to is None or any(re.search(check.to, address, _FLAGS) for address in text.recipients)

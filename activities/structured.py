@@ -1,0 +1,227 @@
+"""Structured answers from any chat model: checked, asked for again once, never guessed.
+
+Servers differ in what they know. The first way that a server takes is used and remembered for its model and address:
+a JSON schema (or tool call) that the provider enforces, a plain ``json_object`` with the schema in the prompt, or
+plain text from which the JSON is read.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import httpx
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, ValidationError
+
+from activities.models import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
+from protocol.problems import describe
+
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
+Check = Callable[[AnswerT], str | None]
+
+_TEXT = "text"
+_MODES: dict[str, tuple[str, ...]] = {
+    "ChatOpenAI": ("json_schema", "json_mode", _TEXT),
+    "ChatOllama": ("json_schema", "json_mode", _TEXT),
+    "ChatGoogleGenerativeAI": ("json_schema", _TEXT),
+    "ChatAnthropic": ("function_calling", _TEXT),
+}
+_OTHER_MODES = (_TEXT,)
+# How servers say that they don't know a request's ``response_format``.
+_FORMAT_REFUSED = {400, 405, 415, 422, 501}
+_WORTH_RETRYING = {408, 409, 425, 429}
+_LONGEST_SHOWN = 2000
+
+_working_mode: dict[tuple[str, str], str] = {}
+
+
+async def ask(
+    llm: BaseChatModel,
+    system: str,
+    question: str,
+    answer_type: type[AnswerT],
+    check: Check[AnswerT] | None = None,
+) -> AnswerT:
+    """Ask a model for an answer of a given shape.
+
+    Args:
+        llm: the model.
+        system: who it is and what the rules are.
+        question: the prompt.
+        answer_type: the shape.
+        check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
+
+    Raises:
+        ModelAnswerError: the second answer was unusable too; worth trying again.
+        ModelUnavailableError: no connection, timeout, rate limit, server failure; worth trying again.
+        ModelSettingsError: refused for good (key, model name, prompt too long).
+    """
+    modes = _MODES.get(type(llm).__name__, _OTHER_MODES)
+    address = _address(llm)
+    start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
+    for mode in modes[start:]:
+        try:
+            answer = await _ask_twice(llm, mode, system, question, answer_type, check)
+        except ModelError:
+            raise
+        except Exception as problem:
+            if mode != modes[-1] and _refuses_format(problem):
+                continue
+            raise classified(problem, address[0]) from problem
+        _working_mode[address] = mode
+        return answer
+    raise AssertionError("the last mode answers or raises")
+
+
+def _address(llm: BaseChatModel) -> tuple[str, str]:
+    model = getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__
+    base_url = getattr(llm, "openai_api_base", None) or getattr(llm, "base_url", None) or ""
+    return str(model), str(base_url)
+
+
+def _refuses_format(problem: Exception) -> bool:
+    return _status(problem) in _FORMAT_REFUSED or isinstance(problem, NotImplementedError)
+
+
+def _status(problem: BaseException) -> int | None:
+    for name in ("status_code", "code"):
+        status = getattr(problem, name, None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def classified(problem: BaseException, model: str) -> ModelError:
+    """Turn what a provider's client raised into one of our errors, by its HTTP status where it has one."""
+    status = _status(problem)
+    said = str(problem).strip() or type(problem).__name__
+    said = said if len(said) <= _LONGEST_SHOWN else said[:_LONGEST_SHOWN] + "…"
+    if is_transient(problem):
+        return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {said}")
+    if status is not None:
+        return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {said}")
+    return ModelAnswerError(f"model {model} gave no usable answer ({type(problem).__name__}): {said}")
+
+
+def is_transient(problem: BaseException) -> bool:
+    """Whether a model's failure may pass by itself: no connection, timeout, rate limit, server failure."""
+    if isinstance(problem, ModelUnavailableError | ModelAnswerError):
+        return True
+    status = _status(problem)
+    if status is not None:
+        return status in _WORTH_RETRYING or status >= 500
+    # Connection errors carry no status. OpenAI's and Anthropic's clients, and LangChain's classes over them, are told
+    # by name, so that no provider's package has to be installed.
+    names = {base.__name__ for base in type(problem).__mro__}
+    return isinstance(problem, httpx.TransportError | ConnectionError | TimeoutError) or bool(
+        names & {"APIConnectionError", "APITimeoutError", "ModelConnectionError", "ModelTimeoutError"}
+    )
+
+
+async def _ask_twice(
+    llm: BaseChatModel,
+    mode: str,
+    system: str,
+    question: str,
+    answer_type: type[AnswerT],
+    check: Check[AnswerT] | None,
+) -> AnswerT:
+    form = _form(answer_type)
+    rules = system if mode in ("json_schema", "function_calling") else f"{system}\n\n{form}"
+    messages: list[BaseMessage] = [SystemMessage(rules), HumanMessage(question)]
+    answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check)
+    if answer is None:
+        messages += [
+            AIMessage(said[:_LONGEST_SHOWN] or "(nothing)"),
+            HumanMessage(f"That answer can't be used: {problem}. Answer again.\n{form}"),
+        ]
+        answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check)
+    if answer is None:
+        raise ModelAnswerError(
+            f"model {_address(llm)[0]} answered twice what can't be used: {problem}; its last answer was {said[:300]!r}"
+        )
+    return answer
+
+
+def _form(answer_type: type[BaseModel]) -> str:
+    schema = json.dumps(answer_type.model_json_schema(), ensure_ascii=False)
+    return f"Answer with one JSON object that fits this JSON schema, and with nothing else:\n{schema}"
+
+
+async def _ask_once(
+    llm: BaseChatModel,
+    mode: str,
+    messages: Sequence[BaseMessage],
+    answer_type: type[AnswerT],
+    check: Check[AnswerT] | None,
+) -> tuple[AnswerT | None, str, str]:
+    """The answer or None, what is wrong with it, and the model's own words."""
+    if mode == _TEXT:
+        raw = await llm.ainvoke(list(messages))
+    else:
+        try:
+            runnable = llm.with_structured_output(answer_type, method=mode, include_raw=True)
+            raw = (await runnable.ainvoke(list(messages)))["raw"]  # type: ignore[index]
+        except Exception as problem:
+            # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
+            if type(problem).__name__ in ("LengthFinishReasonError", "ContentFilterFinishReasonError"):
+                return None, str(problem), ""
+            raise
+    said = _words(raw)
+    answer, problem_sentence = read_answer(said, answer_type, check)
+    return answer, problem_sentence, said
+
+
+def _words(raw: Any) -> str:
+    """What the model said, as text; a tool call's arguments where it answered with one."""
+    if isinstance(raw, AIMessage):
+        if raw.tool_calls:
+            return json.dumps(raw.tool_calls[0]["args"], ensure_ascii=False)
+        if raw.additional_kwargs.get("refusal"):
+            return str(raw.additional_kwargs["refusal"])
+        return str(raw.text)
+    return str(raw)
+
+
+def read_answer(
+    text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
+) -> tuple[AnswerT | None, str]:
+    """Read the JSON object out of a model's words, whatever stands around it.
+
+    The last object that fits counts: models that think aloud come to their answer at the end.
+
+    Returns:
+        The answer and "", or None and a sentence about what is wrong.
+    """
+    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    problem = "there is no JSON object in it"
+    for found in reversed(_objects_in(text)):
+        try:
+            answer = answer_type.model_validate(found)
+        except ValidationError as error:
+            sentence = describe(error)
+        else:
+            wrong = check(answer) if check else None
+            if wrong is None:
+                return answer, ""
+            sentence = wrong
+        if problem.startswith("there is no"):
+            problem = sentence
+    return None, problem
+
+
+def _objects_in(text: str) -> list[dict[str, Any]]:
+    decoder = json.JSONDecoder(strict=False)
+    found: list[dict[str, Any]] = []
+    place = text.find("{")
+    while place >= 0:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (json.JSONDecodeError, RecursionError):
+            end = place + 1
+        else:
+            found.append(value)
+        place = text.find("{", end)
+    return found
