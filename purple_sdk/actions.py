@@ -1,0 +1,50 @@
+"""The agent's report of its actions, written while it acts."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import from_json
+
+from protocol.messages import ActionLogEntry
+from purple_sdk.ues import ActionResult, UESError
+from purple_sdk.ues._call import Call
+
+
+class ActionRecorder:
+    """An observer of a UES client: every call that may change something becomes an ``ActionLogEntry``.
+
+    ``email.send`` with the request's fields as parameters; the time is the simulated one at which the simulator says
+    that it ran, or the turn's time where there is no such answer.
+    """
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self.entries: list[ActionLogEntry] = []
+
+    def begin_turn(self, now: datetime) -> None:
+        """Forget the last turn's actions; ``now`` is the simulated time."""
+        self._now = now
+        self.entries = []
+
+    def __call__(self, call: Call[Any], answer: Any, problem: UESError | None) -> None:
+        """Record one action (the client calls this)."""
+        result = answer if isinstance(answer, ActionResult) else None
+        error = None if problem is None else str(problem)
+        if result is not None and not result.succeeded:
+            error = result.message or f"the simulator says {result.status}"
+        entry = ActionLogEntry(
+            timestamp=self._now if result is None else result.scheduled_time,
+            action=call.route.action,
+            parameters=_parameters(call),
+            success=error is None,
+            error_message=error,
+        )
+        self.entries.append(entry)
+
+
+def _parameters(call: Call[Any]) -> dict[str, Any]:
+    try:
+        sent = from_json(call.content or b"{}")
+    except ValueError:  # what couldn't be sent can't be reported either
+        return {}
+    return sent if isinstance(sent, dict) else {}

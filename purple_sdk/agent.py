@@ -1,0 +1,120 @@
+"""The base class of participants (seed 000, section 4.2)."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import (
+    ActionLogEntry,
+    AssessmentCompleteMessage,
+    AssessmentStartMessage,
+    EarlyCompletionMessage,
+    TurnCompleteMessage,
+    TurnStartMessage,
+)
+from purple_sdk.actions import ActionRecorder
+from purple_sdk.ues import AsyncUESClient
+
+
+class BasePurpleAgent(ABC):
+    """One participant in one assessment: every A2A context gets an instance of its own.
+
+    Attributes:
+        config: the settings.
+        state: everything that the agent remembers from turn to turn: a dataclass, a pydantic model, a dict, anything
+            that ``copy.deepcopy`` copies. It is copied when a turn starts, and set back when that turn is played
+            again. What stands in other attributes isn't.
+        ues: the client of the assessment's simulation. Actions that go through it report themselves.
+        current_time: the simulated time at the turn's start.
+        turn_number: the turn being played, from 1; 0 before the first.
+        attempt: which try of it this is, from 1.
+        instructions: what the evaluator said at the start.
+    """
+
+    name: ClassVar[str] = "purple-agent"
+    description: ClassVar[str] = "A personal assistant that acts in a simulated user's environment."
+
+    state: Any = None
+    ues: AsyncUESClient
+    current_time: datetime
+
+    def __init__(self, config: PurpleAgentConfig) -> None:
+        self.config = config
+        self.turn_number = 0
+        self.attempt = 1
+        self.instructions = ""
+
+    def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
+        """Get access to the simulation; called once, before ``on_assessment_start``.
+
+        Raises:
+            ValueError: ``ues_url`` isn't an HTTP address.
+        """
+        self._recorder = ActionRecorder(current_time)
+        self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
+        self.current_time = current_time
+        self.instructions = instructions
+
+    def begin_turn(self, turn: TurnStartMessage) -> None:
+        """Take note of the turn that comes next; called before ``execute_turn``."""
+        self.turn_number, self.attempt, self.current_time = turn.turn_number, turn.attempt, turn.current_time
+        self._recorder.begin_turn(turn.current_time)
+
+    async def on_assessment_start(self, message: AssessmentStartMessage) -> None:  # noqa: B027 - optional
+        """Prepare; the simulation is already within reach."""
+
+    @abstractmethod
+    async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
+        """Play one turn. ``complete_turn`` makes the answer; ``EarlyCompletionMessage`` says that all is done.
+
+        Cancelled when the evaluator gives the turn up. An exception fails this try of the turn.
+        """
+
+    async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:  # noqa: B027 - optional
+        """Tidy up; the key may already be dead."""
+
+    @property
+    def actions(self) -> list[ActionLogEntry]:
+        """What was done in this turn so far, in order."""
+        return list(self._recorder.entries)
+
+    def complete_turn(self, notes: str | None = None, time_step: str = "PT1H") -> TurnCompleteMessage:
+        """The answer to a turn, with the actions that were recorded.
+
+        Args:
+            notes: anything that a reader of the result should know.
+            time_step: ISO 8601; how far the clock shall move.
+
+        Raises:
+            pydantic.ValidationError: ``time_step`` is no duration.
+        """
+        return TurnCompleteMessage(actions=self.actions, notes=notes, time_step=time_step)
+
+    async def may_act(self) -> bool:
+        """Wait ``config.action_delay`` seconds; whether ``config.max_actions_per_turn`` still allows an action."""
+        if self.config.action_delay:
+            await asyncio.sleep(self.config.action_delay)
+        return len(self._recorder.entries) < self.config.max_actions_per_turn
+
+    async def get_user_instructions(self) -> str:
+        """What the user has written in the chat so far, oldest first; the evaluator's words where that is nothing."""
+        found = await self.ues.chat.query(role="user", sort_by="timestamp", sort_order="asc")
+        texts = [_text_of(message["content"]) for message in found["messages"]]
+        return "\n\n".join(texts) or self.instructions
+
+    async def aclose(self) -> None:
+        """Let go of the connections; called once, after everything else."""
+        await self.ues.aclose()
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block["text"]) for block in content if "text" in block)
+
+
+AgentFactory = Callable[[PurpleAgentConfig], BasePurpleAgent]
+"""Makes the agent of one assessment: an agent class is one."""

@@ -1,0 +1,232 @@
+"""What an agent process remembers of the assessments it takes part in: one conversation per A2A context.
+
+Nothing is done twice: a message id that was seen before gets the same turn again, whether that still runs or has
+ended. A new id for a turn that was played before is a new try: the turn that runs is stopped, the agent's state is
+set back to what it was when the turn first started, and the turn is played from there.
+"""
+
+import asyncio
+import copy
+import logging
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import (
+    AssessmentCompleteMessage,
+    AssessmentStartMessage,
+    EarlyCompletionMessage,
+    FromParticipant,
+    TurnCompleteMessage,
+    TurnStartMessage,
+)
+from purple_sdk.agent import AgentFactory, BasePurpleAgent
+
+_log = logging.getLogger(__name__)
+
+MOST_TURNS_KEPT = 64
+MOST_STATES_KEPT = 128
+LONGEST_STOP = 10.0
+"""Seconds that a stopped turn may take to end."""
+
+
+class NoAssessmentError(Exception):
+    """A turn in a context in which no assessment has started."""
+
+
+class TurnStuckError(Exception):
+    """A turn that was stopped and doesn't end."""
+
+
+@dataclass(eq=False)
+class Turn:
+    """One try of one turn."""
+
+    number: int
+    attempt: int
+    task: asyncio.Task[FromParticipant]
+    stopped_because: str | None = None
+
+    def __str__(self) -> str:
+        return f"turn {self.number}, try {self.attempt}"
+
+    async def stop(self, reason: str) -> None:
+        """End it, if it still runs.
+
+        Raises:
+            TurnStuckError: it doesn't end within ``LONGEST_STOP``.
+        """
+        if self.task.done():
+            return
+        self.stopped_because = reason
+        self.task.cancel()
+        await asyncio.wait({self.task}, timeout=LONGEST_STOP)
+        if not self.task.done():
+            raise TurnStuckError(f"{self} was stopped and still runs after {LONGEST_STOP:g} s")
+
+
+class Conversation:
+    """One assessment: its agent, its turns, and the agent's state at the start of each."""
+
+    def __init__(self, agent: BasePurpleAgent, start_id: str) -> None:
+        self.agent = agent
+        self.start_id = start_id
+        self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._states: OrderedDict[int, Any] = OrderedDict()
+        self.last_used = time.monotonic()
+
+    @property
+    def running(self) -> Turn | None:
+        """The turn that is being played, if any; there is never more than one."""
+        return next((turn for turn in reversed(self._turns.values()) if not turn.task.done()), None)
+
+    async def turn(self, message_id: str, message: TurnStartMessage) -> Turn:
+        """The turn that belongs to a message: known already, or started now.
+
+        Raises:
+            TurnStuckError: an earlier turn was told to stop and goes on.
+        """
+        self.last_used = time.monotonic()
+        if message_id not in self._turns:
+            await self.stop("a newer turn or try took its place")
+            self._set_state(message.turn_number)
+            self.agent.begin_turn(message)
+            task = asyncio.create_task(self._play(), name=f"turn {message.turn_number}")
+            self._turns[message_id] = Turn(message.turn_number, message.attempt, task)
+            while len(self._turns) > MOST_TURNS_KEPT:
+                self._turns.popitem(last=False)
+        return self._turns[message_id]
+
+    async def stop(self, reason: str) -> None:
+        """End the turn that is being played, if any.
+
+        Raises:
+            TurnStuckError: it doesn't end within ``LONGEST_STOP``.
+        """
+        if self.running is not None:
+            await self.running.stop(reason)
+
+    async def close(self) -> None:
+        """Stop what runs and let go of the agent's connections."""
+        try:
+            await self.stop("the assessment ended")
+        except TurnStuckError as problem:
+            _log.warning("%s; closing its connections", problem)
+        await self.agent.aclose()
+
+    def _set_state(self, number: int) -> None:
+        if number in self._states:
+            for later in [known for known in self._states if known > number]:
+                del self._states[later]
+            self.agent.state = copy.deepcopy(self._states[number])
+            return
+        if any(known > number for known in self._states):
+            _log.warning(
+                "turn %d is played again, and its state is no longer kept: going on with the present one", number
+            )
+        self._states[number] = copy.deepcopy(self.agent.state)
+        while len(self._states) > MOST_STATES_KEPT:
+            self._states.popitem(last=False)
+
+    async def _play(self) -> FromParticipant:
+        answer = await self.agent.execute_turn()
+        if not isinstance(answer, TurnCompleteMessage | EarlyCompletionMessage):
+            raise TypeError(
+                f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"
+            )
+        return answer
+
+
+class Conversations:
+    """The conversations of a process, by A2A context.
+
+    ``idle_limit`` is in seconds: a conversation in which nothing runs and nothing has come for that long is dropped.
+    """
+
+    def __init__(self, factory: AgentFactory, config: PurpleAgentConfig, idle_limit: float = 6 * 3600.0) -> None:
+        self._factory = factory
+        self._config = config
+        self._idle_limit = idle_limit
+        self._known: dict[str, Conversation] = {}
+        # One message of a context after the other; a lock that nobody uses goes away by itself.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
+        """Begin an assessment; a repeat of its message does nothing, another one begins anew.
+
+        Raises:
+            Exception: what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then.
+        """
+        await self._drop_idle()
+        async with self._lock(context_id):
+            known = self._known.get(context_id)
+            if known is not None and known.start_id == message_id:
+                return
+            await self._drop(context_id)
+            agent = self._factory(self._config)
+            agent.initialize(message.ues_url, message.api_key, message.current_time, message.assessment_instructions)
+            try:
+                await agent.on_assessment_start(message)
+            except BaseException:
+                await agent.aclose()
+                raise
+            self._known[context_id] = Conversation(agent, message_id)
+
+    async def turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
+        """The turn that belongs to a message.
+
+        Raises:
+            NoAssessmentError: no assessment runs in this context.
+            TurnStuckError: an earlier turn was told to stop and goes on.
+        """
+        await self._drop_idle()
+        async with self._lock(context_id):
+            conversation = self._known.get(context_id)
+            if conversation is None:
+                raise NoAssessmentError(
+                    f"no assessment runs in context {context_id}: send assessment_start first "
+                    "(this agent may have been restarted since)"
+                )
+            return await conversation.turn(message_id, message)
+
+    async def complete(self, context_id: str, message: AssessmentCompleteMessage) -> None:
+        """End an assessment and drop its agent; one that isn't known has ended already.
+
+        Raises:
+            Exception: what the agent's ``on_assessment_complete`` raised; the agent is dropped nevertheless.
+        """
+        async with self._lock(context_id):
+            conversation = self._known.get(context_id)
+            if conversation is None:
+                return
+            try:
+                await conversation.stop("the assessment ended")
+                await conversation.agent.on_assessment_complete(message)
+            finally:
+                await self._drop(context_id)
+
+    async def aclose(self) -> None:
+        """Drop all conversations."""
+        for context_id in list(self._known):
+            await self._drop(context_id)
+
+    def _lock(self, context_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(context_id, asyncio.Lock())
+
+    async def _drop(self, context_id: str) -> None:
+        conversation = self._known.pop(context_id, None)
+        if conversation is not None:
+            await conversation.close()
+
+    async def _drop_idle(self) -> None:
+        long_ago = time.monotonic() - self._idle_limit
+        for context_id, conversation in list(self._known.items()):
+            if conversation.last_used < long_ago and conversation.running is None:
+                _log.info("dropping context %s: idle for over %g s", context_id, self._idle_limit)
+                await self._drop(context_id)

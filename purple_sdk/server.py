@@ -1,0 +1,161 @@
+"""An agent as an HTTP server: A2A 1.0 and 0.3, JSON-RPC and HTTP+JSON, at one address."""
+
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Literal
+
+import uvicorn
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
+from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
+from starlette.applications import Starlette
+
+from protocol.config import PurpleAgentConfig, merge_configs
+from purple_sdk.agent import AgentFactory, BasePurpleAgent
+from purple_sdk.conversations import Conversations
+from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor
+from purple_sdk.task_store import BoundedTaskStore
+
+_GRACE = 3
+"""Seconds that requests have to end after SIGTERM."""
+
+
+def agent_card(name: str, description: str, url: str) -> AgentCard:
+    """The agent's card: who it is, and the addresses and protocol versions at which it can be reached."""
+    modes = ["application/json", "text/plain"]
+    return AgentCard(
+        name=name,
+        description=description,
+        version="1.0.0",
+        supported_interfaces=[
+            AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+            for version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
+            for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON)
+        ],
+        capabilities=AgentCapabilities(streaming=True),
+        default_input_modes=modes,
+        default_output_modes=modes,
+        skills=[
+            AgentSkill(
+                id="personal_assistant",
+                name="Personal assistant",
+                description="Takes part in assessments: plays turns in a simulated user's environment.",
+                tags=["assessment", "personal-assistant"],
+            )
+        ],
+    )
+
+
+def create_app(
+    agent_factory: AgentFactory,
+    config: PurpleAgentConfig,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    keep_alive: float = KEEP_ALIVE,
+    conversations: Conversations | None = None,
+) -> Starlette:
+    """The ASGI application of an agent.
+
+    Args:
+        agent_factory: makes the agent of one assessment; mostly the agent's class.
+        config: settings; the card carries its ``effective_card_url``, so a port 0 must have become a real one.
+        name: for the card; the class's own where it is not given.
+        description: likewise.
+        keep_alive: seconds between status updates while a turn runs.
+        conversations: where the assessments are remembered; a new one where it is not given.
+    """
+    conversations = conversations or Conversations(agent_factory, config)
+    card = agent_card(
+        name or _class_says(agent_factory, "name"),
+        description or _class_says(agent_factory, "description"),
+        config.effective_card_url,
+    )
+    handler = DefaultRequestHandler(
+        agent_executor=PurpleAgentExecutor(conversations, keep_alive), task_store=BoundedTaskStore(), agent_card=card
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await conversations.aclose()
+            await handler.aclose()
+
+    routes = [
+        *create_agent_card_routes(card),
+        *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True),
+        *create_rest_routes(handler, enable_v0_3_compat=True),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+def serve(
+    agent_factory: AgentFactory,
+    config: PurpleAgentConfig,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    keep_alive: float = KEEP_ALIVE,
+) -> None:
+    """Serve an agent until SIGTERM or Ctrl-C; says ``NAME listening on http://...`` once it is ready.
+
+    Port 0 takes a free one. Blocks, and belongs on the main thread.
+
+    Raises:
+        OSError: the address can't be listened on.
+    """
+    logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    listener = _listen(config.host, config.port)
+    config = merge_configs(config, {"port": listener.getsockname()[1]})
+    app = create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)
+    settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
+    # Not the card's address, which may be a proxy's: the one that this process listens on.
+    address = merge_configs(config, {"card_url": None}).effective_card_url
+    ready = f"{name or _class_says(agent_factory, 'name')} listening on {address}"
+    _Server(settings, ready).run(sockets=[listener])
+
+
+def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "description"]) -> str:
+    return str(getattr(agent_factory, attribute, getattr(BasePurpleAgent, attribute)))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as problem:
+        listener.close()
+        raise OSError(
+            problem.errno, f"can't listen on {host}:{port} ({problem.strerror}): choose another --host or --port"
+        ) from None
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which says when it is ready, and for which a signal is a reason to end rather than to die of it."""
+
+    def __init__(self, settings: uvicorn.Config, ready: str) -> None:
+        super().__init__(settings)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            print(self._ready, flush=True)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,50 @@
+"""An agent that does what the evaluator's instructions (JSON) say, and tells what it remembers.
+
+``{"slow": {"1": seconds}, "fail": [turn], "fail_first_try": [turn], "nonsense": [turn], "early": turn}``
+"""
+
+import asyncio
+import json
+from typing import ClassVar
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
+from purple_sdk import BasePurpleAgent, serve
+
+
+class ProbeAgent(BasePurpleAgent):
+    name: ClassVar[str] = "probe"
+    playing: ClassVar[int] = 0  # turns that run in this process right now
+    started: ClassVar[int] = 0
+
+    def __init__(self, config: PurpleAgentConfig) -> None:
+        super().__init__(config)
+        self.state = {"turns": []}
+        self.plan: dict = {}
+
+    async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
+        self.plan = json.loads(self.instructions or "{}")
+        if self.plan.get("refuse"):
+            raise RuntimeError("no assessments today")
+
+    async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
+        turn, plan = self.turn_number, self.plan
+        ProbeAgent.playing += 1
+        ProbeAgent.started += 1
+        self.state["turns"].append(f"{turn}.{self.attempt}")
+        try:
+            await asyncio.sleep(plan.get("slow", {}).get(f"{turn}.{self.attempt}", 0))
+            if turn in plan.get("fail", []) or (self.attempt == 1 and turn in plan.get("fail_first_try", [])):
+                raise RuntimeError("lost my keys")
+            if turn in plan.get("nonsense", []):
+                return "nonsense"  # type: ignore[return-value]
+            if turn == plan.get("early"):
+                return EarlyCompletionMessage(reason="all done")
+            notes = {"turns": self.state["turns"], "playing": ProbeAgent.playing, "started": ProbeAgent.started}
+            return self.complete_turn(notes=json.dumps(notes))
+        finally:
+            ProbeAgent.playing -= 1
+
+
+if __name__ == "__main__":
+    serve(ProbeAgent, PurpleAgentConfig.from_cli_args(), keep_alive=0.1)

@@ -1,0 +1,115 @@
+"""The process around an agent: how it starts, what it shows of itself, how it ends."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from a2a.server.context import ServerCallContext
+from a2a.types.a2a_pb2 import ListTasksRequest, Message, Task
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import AssessmentStartMessage, TurnStartMessage
+from purple_sdk.conversations import Conversations, NoAssessmentError
+from purple_sdk.task_store import BoundedTaskStore
+from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
+from tests.purple_sdk.probe_agent import ProbeAgent
+from tests.purple_sdk.processes import ROOT, running
+
+PROBE = ("tests.purple_sdk.probe_agent", "--host", "127.0.0.1", "--port", "0")
+
+
+def test_the_card_says_where_and_how(probe: tuple[str, object]) -> None:
+    card = httpx.get(f"{probe[0]}/.well-known/agent-card.json").json()
+    assert card["name"] == "probe"
+    assert {(i["protocolBinding"], i["protocolVersion"], i["url"]) for i in card["supportedInterfaces"]} == {
+        (binding, version, f"{probe[0]}/") for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")
+    }
+    assert card["url"] == f"{probe[0]}/"  # what a 0.3 caller looks for
+    assert card["capabilities"]["streaming"] is True
+
+
+def test_the_card_url_can_be_chosen() -> None:
+    with running(*PROBE, "--card-url", "https://agent.example/a2a") as (url, _):
+        card = httpx.get(f"{url}/.well-known/agent-card.json").json()
+    assert card["url"] == "https://agent.example/a2a"
+
+
+async def test_sigterm_ends_it_cleanly_in_the_middle_of_a_turn() -> None:
+    with running(*PROBE) as (url, process):
+        async with Evaluator(url) as evaluator:
+            await evaluator.say(start({"slow": {"1.1": 60}}))
+            seen = Heard()
+            waiting = asyncio.create_task(evaluator.say(turn(1), seen=seen))
+            await asyncio.wait_for(seen.working.wait(), 5)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait, 10) == 0
+            assert time.monotonic() - began < 5
+            await asyncio.wait({waiting}, timeout=5)
+            assert waiting.done()
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [sys.executable, "-m", *PROBE[:-1], str(port)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert ended.returncode != 0
+    assert f"can't listen on 127.0.0.1:{port}" in ended.stderr
+    assert "choose another --host or --port" in ended.stderr
+
+
+async def test_the_key_of_an_assessment_is_not_shown_to_others(probe: tuple[str, object]) -> None:
+    async with Evaluator(probe[0]) as evaluator:
+        heard = await evaluator.say(start(api_key="very-secret-key"))
+        async with httpx.AsyncClient(base_url=probe[0], headers={"A2A-Version": "1.0"}) as http:
+            shown = await http.get(f"/tasks/{heard.task_id}")
+            listed = await http.get("/tasks")
+    assert shown.json()["id"] == heard.task_id
+    assert "very-secret-key" not in shown.text + listed.text
+
+
+async def test_only_so_many_tasks_are_kept() -> None:
+    store, context = BoundedTaskStore(most=3), ServerCallContext()
+    for number in range(5):
+        await store.save(Task(id=f"t{number}", history=[Message(message_id="m")]), context)
+    await store.save(Task(id="t2"), context)
+    await store.save(Task(id="t5"), context)
+    kept = await store.list(ListTasksRequest(), context)
+    assert {task.id for task in kept.tasks} == {"t2", "t4", "t5"}
+    await store.delete("t4", context)
+    assert await store.get("t4", context) is None
+
+
+def begin(conversations: Conversations, context_id: str) -> asyncio.Task[None]:
+    message = AssessmentStartMessage.model_validate(start({"slow": {"1.1": 1}}))
+    return asyncio.create_task(conversations.start(context_id, f"start of {context_id}", message))
+
+
+async def test_an_idle_context_is_dropped_and_a_busy_one_is_not() -> None:
+    conversations = Conversations(ProbeAgent, PurpleAgentConfig(), idle_limit=0.1)
+    await begin(conversations, "idle")
+    await begin(conversations, "busy")
+    playing = await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
+    await asyncio.sleep(0.2)
+    await begin(conversations, "new")
+    assert len(conversations) == 2
+    with pytest.raises(NoAssessmentError, match="no assessment runs in context idle"):
+        await conversations.turn("idle", "t1", TurnStartMessage.model_validate(turn(1)))
+    assert await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1))) is playing
+    await conversations.aclose()
+    assert playing.task.cancelled()
+    assert len(conversations) == 0

@@ -1,0 +1,214 @@
+"""A real agent in its own process, called with a2a-sdk 1.x."""
+
+import asyncio
+import json
+import time
+import uuid
+
+import pytest
+
+from tests.purple_sdk.evaluator import COMPLETE, Evaluator, Heard, start, turn
+
+
+async def begun(evaluator: Evaluator, **plan: object) -> None:
+    assert (await evaluator.say(start(plan))).state == "completed"
+
+
+async def first_sign(seen: Heard) -> None:
+    await asyncio.wait_for(seen.working.wait(), 5)
+
+
+async def playing_now(url: str) -> int:
+    """How many turns the process plays, apart from the one that asks."""
+    async with Evaluator(url) as other:
+        await begun(other)
+        return (await other.say(turn(1))).notes["playing"] - 1
+
+
+async def test_an_assessment_from_start_to_end(evaluator: Evaluator) -> None:
+    await begun(evaluator)
+    heard = await evaluator.say(turn(1))
+    assert heard.states[0] == "submitted"
+    assert heard.state == "completed"
+    assert heard.answer is not None
+    assert heard.answer["message_type"] == "turn_complete"
+    assert json.loads(heard.answer_text or "") == heard.answer
+    assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]
+    assert (await evaluator.say(COMPLETE)).state == "completed"
+    after = await evaluator.say(turn(3))
+    assert after.state == "rejected"
+    assert "send assessment_start first" in after.sentence
+
+
+@pytest.mark.parametrize("bindings", [["JSONRPC"], ["HTTP+JSON"]])
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("as_text", [True, False])
+async def test_every_way_to_say_it(
+    probe: tuple[str, object], bindings: list[str], streaming: bool, as_text: bool
+) -> None:
+    async with Evaluator(probe[0], bindings, streaming) as evaluator:
+        assert (await evaluator.say(start({"early": 2}), as_text=as_text)).state == "completed"
+        first, second = [await evaluator.say(turn(number), as_text=as_text) for number in (1, 2)]
+        assert first.notes["turns"] == ["1.1"]
+        assert second.answer == {"message_type": "early_completion", "reason": "all done"}
+
+
+async def test_a_repeated_message_gets_the_finished_answer(evaluator: Evaluator) -> None:
+    await begun(evaluator)
+    first = await evaluator.say(turn(1), message_id="turn-1-try-1")
+    again = await evaluator.say(turn(1), message_id="turn-1-try-1")
+    assert again.answer == first.answer
+    assert again.task_id != first.task_id
+    assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]
+
+
+async def test_a_repeated_start_keeps_the_agent_and_a_new_one_begins_anew(evaluator: Evaluator) -> None:
+    await evaluator.say(start(), message_id="start")
+    await evaluator.say(turn(1))
+    await evaluator.say(start(), message_id="start")
+    assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]
+    await evaluator.say(start(), message_id="another start")
+    assert (await evaluator.say(turn(1, attempt=2))).notes["turns"] == ["1.2"]
+
+
+async def test_a_repeated_message_joins_the_running_turn(evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 0.6})
+    first, second = await asyncio.gather(
+        evaluator.say(turn(1), message_id="same"), evaluator.say(turn(1), message_id="same")
+    )
+    assert first.answer == second.answer
+    assert first.notes["turns"] == ["1.1"]
+
+
+async def test_a_long_turn_shows_signs_of_life(evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 0.5})
+    heard = await evaluator.say(turn(1))
+    assert heard.states.count("working") >= 3
+    assert "still playing turn 1, try 1" in heard.sentences
+
+
+async def test_a_new_try_starts_clean(evaluator: Evaluator) -> None:
+    await begun(evaluator, fail_first_try=[2])
+    await evaluator.say(turn(1))
+    failed = await evaluator.say(turn(2))
+    assert failed.state == "failed"
+    assert failed.sentence == "turn 2, try 1 failed: RuntimeError: lost my keys"
+    assert (await evaluator.say(turn(2, attempt=2))).notes["turns"] == ["1.1", "2.2"]
+
+
+async def test_going_back_to_an_earlier_turn_brings_its_state_back(evaluator: Evaluator) -> None:
+    await begun(evaluator)
+    for number in (1, 2, 3):
+        await evaluator.say(turn(number))
+    assert (await evaluator.say(turn(2, attempt=2))).notes["turns"] == ["1.1", "2.2"]
+    assert (await evaluator.say(turn(3, attempt=2))).notes["turns"] == ["1.1", "2.2", "3.2"]
+
+
+async def test_a_new_try_stops_the_one_that_runs(probe: tuple[str, object], evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 30})
+    old = Heard()
+    waiting = asyncio.create_task(evaluator.say(turn(1), seen=old))
+    await first_sign(old)
+    new = await evaluator.say(turn(1, attempt=2))
+    assert new.notes["turns"] == ["1.2"]
+    await waiting
+    assert old.state == "canceled"
+    assert old.sentence == "turn 1, try 1 was stopped: a newer turn or try took its place"
+    assert await playing_now(probe[0]) == 0
+
+
+async def test_cancel_stops_the_turn_for_all_who_wait(probe: tuple[str, object], evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 30})
+    one, other = Heard(), Heard()
+    waiting = [
+        asyncio.create_task(evaluator.say(turn(1), message_id="same", seen=one)),
+        asyncio.create_task(evaluator.say(turn(1), message_id="same", seen=other)),
+    ]
+    await first_sign(one)
+    await first_sign(other)
+    began = time.monotonic()
+    cancelled = await evaluator.cancel(one.task_id)
+    assert cancelled.status.state == 5  # TASK_STATE_CANCELED
+    await asyncio.gather(*waiting)
+    assert time.monotonic() - began < 3
+    assert [one.state, other.state] == ["canceled", "canceled"]
+    assert await playing_now(probe[0]) == 0
+    assert (await evaluator.say(turn(1), message_id="same")).state == "canceled"
+    assert (await evaluator.say(turn(1, attempt=2))).notes["turns"] == ["1.2"]
+
+
+async def test_the_end_of_the_assessment_stops_the_turn(probe: tuple[str, object], evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 30})
+    seen = Heard()
+    waiting = asyncio.create_task(evaluator.say(turn(1), seen=seen))
+    await first_sign(seen)
+    await evaluator.say(COMPLETE)
+    await waiting
+    assert seen.state == "canceled"
+    assert await playing_now(probe[0]) == 0
+
+
+async def test_a_caller_that_hangs_up_can_come_back(evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 0.6})
+    seen = Heard()
+    waiting = asyncio.create_task(evaluator.say(turn(1), message_id="same", seen=seen))
+    await first_sign(seen)
+    waiting.cancel()
+    assert (await evaluator.say(turn(1), message_id="same")).notes["turns"] == ["1.1"]
+
+
+@pytest.mark.parametrize(
+    ("data", "as_text", "sentence"),
+    [
+        ("hello there", True, "the message has the text 'hello there': send a JSON object, as a data part or as text"),
+        ("{broken", True, "the message has the text '{broken': send a JSON object, as a data part or as text"),
+        ([1, 2], False, "the message has neither data nor text: send a JSON object, as a data part or as text"),
+        (
+            {"message_type": "turn_complete", "actions": []},
+            False,
+            "message_type is 'turn_complete': expected one of assessment_start, turn_start, assessment_complete",
+        ),
+        ({"turn_number": 1}, False, "message_type is None: expected one of"),
+        (turn(1) | {"turn_number": "soon"}, False, 'turn_start.turn_number is "soon": '),
+        ({"message_type": "turn_start"}, True, "turn_start.turn_number is missing: add it"),
+    ],
+)
+async def test_what_cannot_be_read_is_rejected(
+    evaluator: Evaluator, data: object, as_text: bool, sentence: str
+) -> None:
+    await begun(evaluator)
+    heard = await evaluator.say(data, as_text=as_text)
+    assert heard.state == "rejected"
+    assert heard.sentence.startswith(sentence)
+    assert (await evaluator.say(turn(1))).state == "completed"
+
+
+async def test_a_start_that_fails_leaves_no_agent(evaluator: Evaluator) -> None:
+    heard = await evaluator.say(start({"refuse": True}))
+    assert heard.state == "failed"
+    assert heard.sentence == "RuntimeError: no assessments today"
+    assert (await evaluator.say(turn(1))).state == "rejected"
+    bad_url = await evaluator.say(start(ues_url="ftp://somewhere"))
+    assert bad_url.state == "failed"
+    assert "base_url is 'ftp://somewhere': give the simulator's address" in bad_url.sentence
+
+
+async def test_an_answer_of_the_wrong_type_fails_the_turn(evaluator: Evaluator) -> None:
+    await begun(evaluator, nonsense=[1])
+    heard = await evaluator.say(turn(1))
+    assert heard.state == "failed"
+    assert "execute_turn returned str: return complete_turn()" in heard.sentence
+
+
+async def test_twenty_assessments_at_once(probe: tuple[str, object]) -> None:
+    async def assessment(number: int) -> list[str]:
+        async with Evaluator(probe[0]) as evaluator:
+            await begun(evaluator, slow={f"{1 + number % 3}.1": 0.2})
+            for turn_number in (1, 2, 3):
+                last = await evaluator.say(turn(turn_number), message_id=f"{uuid.uuid4()}")
+            await evaluator.say(COMPLETE)
+            return last.notes["turns"]
+
+    played = await asyncio.gather(*(assessment(number) for number in range(20)))
+    assert played == [["1.1", "2.1", "3.1"]] * 20
+    assert await playing_now(probe[0]) == 0
