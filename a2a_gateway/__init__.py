@@ -1,1 +1,14 @@
-"""TODO."""
+"""The A2A server in front of Temporal. It keeps nothing: any replica answers for any task, and a restart loses none.
+
+* ``server``: the HTTP application and the process that serves it
+* ``handler``: the A2A methods
+* ``starting``: a message to a workflow, once, however often it is sent
+* ``tasks``: workflows as A2A tasks
+* ``listing``: ``ListTasks`` as queries to Temporal's visibility store
+* ``subscriptions``: a workflow's update stream, read once for all who listen
+* ``events``: updates and results as A2A stream events
+* ``parts``: JSON to and from the parts of A2A messages
+* ``temporal``: the connection to Temporal, and its errors as A2A errors
+* ``limits``: how large a request may be
+* ``card``: the agent card
+"""

@@ -1,0 +1,51 @@
+"""The agent card: who the evaluator is, what it can be asked for, and where it speaks which protocol."""
+
+from importlib.metadata import version
+
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
+
+from a2a_gateway.parts import JSON_MEDIA_TYPE
+from protocol.config import GreenAgentConfig
+
+_EXAMPLE = (
+    '{"participants": {"personal_assistant": "http://localhost:8001"}, '
+    '"config": {"scenario_id": "email_triage_basic", "seed": 12345}}'
+)
+
+
+def agent_card(config: GreenAgentConfig) -> AgentCard:
+    """The card for a gateway that can be reached at ``config.effective_card_url``."""
+    url = config.effective_card_url
+    interfaces = [
+        AgentInterface(url=url, protocol_binding=binding, protocol_version=protocol_version)
+        for protocol_version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
+        for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON)
+    ]
+    return AgentCard(
+        name="Proctor",
+        description=(
+            "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "
+            "act in it turn by turn over A2A, and returns a score for every criterion."
+        ),
+        version=version("proctor"),
+        supported_interfaces=interfaces,
+        capabilities=AgentCapabilities(streaming=True, push_notifications=False, extended_agent_card=False),
+        default_input_modes=[JSON_MEDIA_TYPE, "text/plain"],
+        default_output_modes=[JSON_MEDIA_TYPE, "text/plain"],
+        skills=[
+            AgentSkill(
+                id="assess",
+                name="Assess an agent",
+                description=(
+                    "Takes participants (role to A2A address) and config (scenario_id; optionally seed, max_turns, "
+                    "verbose_updates, offline) as a data part or as JSON text. Streams what happens, then gives the "
+                    "artifact assessment_results."
+                ),
+                tags=["assessment", "evaluation", "benchmark"],
+                examples=[_EXAMPLE],
+                input_modes=[JSON_MEDIA_TYPE, "text/plain"],
+                output_modes=[JSON_MEDIA_TYPE, "text/plain"],
+            )
+        ],
+    )

@@ -1,0 +1,49 @@
+"""An assessment's updates and its end as A2A stream events."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from a2a.types import Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
+from google.protobuf.struct_pb2 import Struct
+
+from a2a_gateway.parts import agent_message, data_parts, text_part
+from a2a_gateway.subscriptions import Update
+from protocol.updates import parse_update
+
+
+def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:
+    """One update: state working, one sentence as text, the structured update as a data part.
+
+    ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
+    id for every listener.
+    """
+    metadata = Struct()
+    metadata["sequence"] = update.sequence
+    message = agent_message(
+        f"{task.id}-{update.sequence}",
+        task.id,
+        task.context_id,
+        [text_part(_sentence(update)), *data_parts(update.data)],
+    )
+    return TaskStatusUpdateEvent(
+        task_id=task.id,
+        context_id=task.context_id,
+        status=TaskStatus(state=TaskState.TASK_STATE_WORKING, message=message, timestamp=datetime.now(UTC)),
+        metadata=metadata,
+    )
+
+
+def closing_events(task: Task) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
+    """What ends a stream: the artifact where there is one, then the terminal status."""
+    for artifact in task.artifacts:
+        yield TaskArtifactUpdateEvent(
+            task_id=task.id, context_id=task.context_id, artifact=artifact, append=False, last_chunk=True
+        )
+    yield TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status, metadata=task.metadata)
+
+
+def _sentence(update: Update) -> str:
+    try:
+        return parse_update(update.data).sentence()
+    except ValueError:  # a worker that is newer than this gateway has updates that it can't put into words
+        return f"{update.data.get('message_type', 'An update')}."

@@ -1,0 +1,216 @@
+"""The A2A methods, standing directly on Temporal."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+from a2a.server.context import ServerCallContext
+from a2a.server.events import Event
+from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+    Message,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+)
+from a2a.utils.errors import (
+    ExtendedAgentCardNotConfiguredError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+    TaskNotCancelableError,
+    UnsupportedOperationError,
+)
+from a2a.utils.task import apply_history_length, validate_history_length
+from temporalio.service import RPCError, RPCStatusCode
+
+from a2a_gateway.events import closing_events, update_event
+from a2a_gateway.listing import list_tasks
+from a2a_gateway.starting import Started, start_assessment
+from a2a_gateway.subscriptions import Subscriptions
+from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
+from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
+from protocol.config import GreenAgentConfig
+
+CANCEL_WAIT = 10.0
+"""Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""
+
+
+class AssessmentHandler(RequestHandler):
+    """Requests to workflows, workflows to tasks. It keeps nothing but who listens to which stream."""
+
+    def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
+        self._config = config
+        self._connection = connection
+        self._subscriptions = Subscriptions(connection)
+
+    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
+        """Start an assessment; answer when it has ended, or at once with ``return_immediately``."""
+        started = await self._start(params)
+        if params.configuration.return_immediately:
+            task = await self._first_task(started)
+        else:
+            with temporal_errors(started.task_id):
+                await wait_until_closed(await self._connection.client(), started.task_id)
+            task = await self._task(started.task_id)
+        return apply_history_length(task, params.configuration)
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Start an assessment and stream it: the task, every update, the artifact, the terminal status.
+
+        A repeated message gets the same stream again, from the start.
+        """
+        started = await self._start(params)
+        task = await self._first_task(started)
+        task.status.Clear()
+        task.status.state = TaskState.TASK_STATE_SUBMITTED
+        task.ClearField("artifacts")
+        yield apply_history_length(task, params.configuration)
+        async for event in self._follow(task):
+            yield event
+
+    @validate_request_params
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
+        """The task as it is now, with the artifact once there is one."""
+        validate_history_length(params)
+        return apply_history_length(await self._task(params.id), params)
+
+    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """Tasks by context, state and time of change, page by page."""
+        with temporal_errors():
+            return await list_tasks(await self._connection.client(), params, self._config)
+
+    @validate_request_params
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
+        """Cancel an assessment and wait until it has wound up, at most ``CANCEL_WAIT`` seconds."""
+        with temporal_errors(params.id):
+            client = await self._connection.client()
+            if is_closed(await find_assessment(client, params.id)):
+                raise _not_cancelable(params.id)
+            try:
+                await client.get_workflow_handle(params.id).cancel(rpc_timeout=RPC_TIMEOUT)
+            except RPCError as problem:
+                if problem.status == RPCStatusCode.NOT_FOUND:  # it has ended between the two calls
+                    raise _not_cancelable(params.id) from None
+                raise
+            with suppress(TimeoutError):
+                await asyncio.wait_for(wait_until_closed(client, params.id), CANCEL_WAIT)
+        return await self._task(params.id)
+
+    @validate_request_params
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """The task as it is now, then every update from the first on, the artifact and the terminal status.
+
+        A caller that lost its connection knows by ``metadata.sequence`` which updates it has seen.
+        """
+        with temporal_errors(params.id):
+            client = await self._connection.client()
+            execution = await find_assessment(client, params.id)
+            if is_closed(execution):
+                raise UnsupportedOperationError(
+                    f"Task {params.id} has ended, so there is nothing to subscribe to: get the task instead."
+                )
+            task = await read_task(client, execution, self._config)
+        yield task
+        async for event in self._follow(task):
+            yield event
+
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Not supported."""
+        raise _no_push_notifications()
+
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Not supported."""
+        raise _no_push_notifications()
+
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """Not supported."""
+        raise _no_push_notifications()
+
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Not supported."""
+        raise _no_push_notifications()
+
+    async def on_get_extended_agent_card(
+        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> AgentCard:
+        """There is none: the public card says all."""
+        raise ExtendedAgentCardNotConfiguredError("This agent has no extended card: its public card says all.")
+
+    async def _start(self, params: SendMessageRequest) -> Started:
+        """Start or join the assessment that a message asks for.
+
+        What the message asks for is checked by the workflow, so that one place knows what a good request is; this
+        checks only what A2A itself asks for.
+        """
+        validate_history_length(params.configuration)
+        message = params.message
+        if not message.message_id:
+            raise InvalidParamsError(
+                "message.messageId is missing: give every message an id of its own, such as a UUID."
+            )
+        if params.configuration.HasField("task_push_notification_config"):
+            raise _no_push_notifications()
+        if message.task_id:
+            raise await self._why_no_second_message(message.task_id)
+        with temporal_errors():
+            return await start_assessment(await self._connection.client(), message, self._config.task_queue)
+
+    async def _why_no_second_message(self, task_id: str) -> UnsupportedOperationError:
+        with temporal_errors(task_id):
+            ended = is_closed(await find_assessment(await self._connection.client(), task_id))
+        state = "has ended" if ended else "is under way and takes no more messages"
+        return UnsupportedOperationError(
+            f"Task {task_id} {state}: send a new message without taskId to start another assessment."
+        )
+
+    async def _first_task(self, started: Started) -> Task:
+        if started.joined:
+            return await self._task(started.task_id)
+        return submitted_task(started.task_id, started.message, self._config)
+
+    async def _task(self, task_id: str) -> Task:
+        with temporal_errors(task_id):
+            client = await self._connection.client()
+            return await read_task(client, await find_assessment(client, task_id), self._config)
+
+    async def _follow(self, task: Task) -> AsyncGenerator[Event]:
+        with temporal_errors(task.id):
+            async with self._subscriptions.listen(task.id) as updates:
+                async for update in updates:
+                    yield update_event(task, update)
+        for event in closing_events(await self._task(task.id)):
+            yield event
+
+
+def _not_cancelable(task_id: str) -> TaskNotCancelableError:
+    return TaskNotCancelableError(f"Task {task_id} has ended, so it can't be cancelled.")
+
+
+def _no_push_notifications() -> PushNotificationNotSupportedError:
+    return PushNotificationNotSupportedError(
+        "This agent sends no push notifications: stream the message, subscribe to the task, or get the task."
+    )

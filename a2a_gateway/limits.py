@@ -1,0 +1,61 @@
+"""How large a request may be."""
+
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import InvalidRequestError
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1_000_000
+"""The largest body that is read; a request for an assessment has some hundred bytes."""
+
+_MOST_DRAINED = 20 * MOST_BYTES
+"""So much of a body that is too large is still taken off the line, so that its sender gets to read the answer."""
+
+
+class BodyLimit:
+    """Refuses bodies over ``MOST_BYTES`` with an A2A error, before anything else sees them."""
+
+    def __init__(self, app: ASGIApp, rpc_path: str) -> None:
+        self._app = app
+        self._rpc_path = rpc_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its body read, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await _read_body(receive)
+        if body is None:
+            await self._refusal(scope["path"])(scope, receive, send)
+            return
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await self._app(scope, replay, send)
+
+    def _refusal(self, path: str) -> JSONResponse:
+        error = InvalidRequestError(f"The request has more than {MOST_BYTES} bytes: send a shorter message.")
+        if path == self._rpc_path:
+            return JSONResponse(build_error_response(None, error))
+        return JSONResponse(build_rest_error_payload(error), status_code=413)
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """The body; None where it is too large or its sender has gone."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size <= MOST_BYTES:
+            chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks) if size <= MOST_BYTES else None
+        if size > _MOST_DRAINED:
+            return None

@@ -1,0 +1,123 @@
+"""``ListTasks`` as queries to Temporal's visibility store, which may lag behind by some milliseconds."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import InvalidParamsError
+from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
+from temporalio.client import Client, WorkflowExecution
+from temporalio.service import RPCError, RPCStatusCode
+
+from a2a_gateway.tasks import is_closed, read_task
+from a2a_gateway.temporal import RPC_TIMEOUT
+from protocol.config import GreenAgentConfig
+from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, REJECTED_STATUS, SUBMITTED
+
+_AT_ONCE = 16
+"""Calls to Temporal that one page may have under way."""
+
+_REJECTED = f"{PROCTOR_STATUS.name} = '{REJECTED_STATUS}'"
+_WAITING = f"{PROCTOR_STATUS.name} = '{SUBMITTED}'"
+
+_CONDITIONS: dict[TaskState, str] = {
+    TaskState.TASK_STATE_SUBMITTED: f"ExecutionStatus = 'Running' AND {_WAITING}",
+    TaskState.TASK_STATE_WORKING: f"ExecutionStatus = 'Running' AND NOT {_WAITING}",
+    TaskState.TASK_STATE_COMPLETED: "ExecutionStatus = 'Completed'",
+    TaskState.TASK_STATE_CANCELED: "ExecutionStatus IN ('Canceled', 'Terminated')",
+    TaskState.TASK_STATE_REJECTED: f"ExecutionStatus = 'Failed' AND {_REJECTED}",
+    TaskState.TASK_STATE_FAILED: f"(ExecutionStatus = 'TimedOut' OR (ExecutionStatus = 'Failed' AND NOT {_REJECTED}))",
+}
+"""How the visibility store sees each state of a task; no assessment is ever in one of A2A's other states."""
+
+
+def quoted(text: str) -> str:
+    """A string literal of Temporal's query language."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def list_query(params: ListTasksRequest, now: datetime) -> str | None:
+    """The visibility query for a request; None where nothing can match.
+
+    A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
+    future, and those that ended at that time or later.
+    """
+    conditions = [f"WorkflowType = {quoted(ASSESSMENT_WORKFLOW)}", "ExecutionStatus != 'ContinuedAsNew'"]
+    if params.context_id:
+        conditions.append(f"{PROCTOR_CONTEXT.name} = {quoted(params.context_id)}")
+    if params.status != TaskState.TASK_STATE_UNSPECIFIED:
+        if params.status not in _CONDITIONS:
+            return None
+        conditions.append(_CONDITIONS[params.status])
+    if params.HasField("status_timestamp_after"):
+        after = params.status_timestamp_after.ToDatetime(tzinfo=UTC)
+        if after > now:
+            return None
+        conditions.append(f"(ExecutionStatus = 'Running' OR CloseTime >= {quoted(after.isoformat())})")
+    return " AND ".join(conditions)
+
+
+async def list_tasks(client: Client, params: ListTasksRequest, config: GreenAgentConfig) -> ListTasksResponse:
+    """One page of tasks: the running ones, latest first, then the others, last ended first.
+
+    ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only its latest.
+
+    Raises:
+        InvalidParamsError: page size, page token or history length out of bounds.
+        temporalio.service.RPCError: Temporal doesn't answer.
+    """
+    validate_history_length(params)
+    if params.HasField("page_size"):
+        validate_page_size(params.page_size)
+    size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
+    token = _decode_token(params.page_token)
+    query = list_query(params, datetime.now(UTC))
+    if query is None:
+        return ListTasksResponse(page_size=size)
+    found = client.list_workflows(query, page_size=size, next_page_token=token, rpc_timeout=RPC_TIMEOUT)
+    try:
+        await found.fetch_next_page()
+    except RPCError as problem:
+        if token is not None and problem.status == RPCStatusCode.INVALID_ARGUMENT:
+            raise _bad_token() from None
+        raise
+    count = await client.count_workflows(query, rpc_timeout=RPC_TIMEOUT)
+    tasks = await _read_all(client, found.current_page or [], params, config)
+    return ListTasksResponse(
+        tasks=tasks,
+        total_size=count.count,
+        page_size=size,
+        next_page_token=base64.urlsafe_b64encode(found.next_page_token or b"").decode(),
+    )
+
+
+async def _read_all(
+    client: Client, page: Sequence[WorkflowExecution], params: ListTasksRequest, config: GreenAgentConfig
+) -> list[Task]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(execution: WorkflowExecution) -> Task | None:
+        async with slots:
+            if is_closed(execution):
+                latest = await client.get_workflow_handle(execution.id).describe(rpc_timeout=RPC_TIMEOUT)
+                if latest.run_id != execution.run_id:
+                    return None  # this run was reset: the task is what its latest run is
+            task = await read_task(client, execution, config, with_artifacts=params.include_artifacts)
+            return apply_history_length(task, params)
+
+    return [task for task in await asyncio.gather(*map(read, page)) if task is not None]
+
+
+def _decode_token(token: str) -> bytes | None:
+    try:
+        return base64.b64decode(token, altchars=b"-_", validate=True) or None
+    except (binascii.Error, ValueError):
+        raise _bad_token() from None
+
+
+def _bad_token() -> InvalidParamsError:
+    return InvalidParamsError("pageToken is none that this agent gave: take nextPageToken of the page before.")

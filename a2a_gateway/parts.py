@@ -1,0 +1,78 @@
+"""JSON to and from the parts of A2A messages.
+
+a2a-sdk 1.x carries data parts as protobuf ``Struct``: numbers are doubles, so an integer arrives as ``1.0``, and
+nesting is limited. What must be exact therefore also travels as a file part.
+"""
+
+import json
+from typing import Any
+
+from a2a.types import Message, Part, Role
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.struct_pb2 import Value
+
+JSON_MEDIA_TYPE = "application/json"
+_EXACT_INTEGERS = 2**53
+"""Up to here a double that is a whole number can only have come from that integer."""
+
+
+def text_part(text: str) -> Part:
+    """A part with text for people."""
+    return Part(text=text)
+
+
+def data_parts(data: dict[str, Any]) -> list[Part]:
+    """The data part for a JSON object; empty where the object doesn't fit into one.
+
+    Some JSON doesn't: more than a hundred levels, an integer beyond a double, half a surrogate pair. Participants
+    choose parts of what is carried here, so that must not end a stream.
+    """
+    try:
+        return [Part(data=ParseDict(data, Value()), media_type=JSON_MEDIA_TYPE)]
+    except (ParseError, OverflowError, UnicodeEncodeError):
+        return []
+
+
+def json_file_part(content: str, filename: str) -> Part:
+    """A part with an exact JSON document as a file."""
+    return Part(raw=content.encode(), filename=filename, media_type=JSON_MEDIA_TYPE)
+
+
+def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Part]) -> Message:
+    """A message of the evaluator's about a task."""
+    return Message(message_id=message_id, task_id=task_id, context_id=context_id, role=Role.ROLE_AGENT, parts=parts)
+
+
+def request_of(message: Message) -> dict[str, Any] | str | None:
+    """What a message asks for, unchecked: its first data part, else its text, else None.
+
+    A data part that is no object comes as JSON text, for whoever checks the request to complain about.
+    """
+    for part in message.parts:
+        if part.WhichOneof("content") == "data":
+            data = restore_integers(MessageToDict(part.data))
+            return data if isinstance(data, dict) else json.dumps(data)
+    texts = [part.text for part in message.parts if part.WhichOneof("content") == "text"]
+    return "\n".join(texts) if texts else None
+
+
+def restore_integers(value: Any) -> Any:
+    """JSON from a protobuf ``Struct`` with whole numbers as integers again, at every depth."""
+    if isinstance(value, dict):
+        return {key: restore_integers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [restore_integers(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT_INTEGERS:
+        return int(value)
+    return value
+
+
+def message_to_json(message: Message) -> dict[str, Any]:
+    """An A2A message as JSON data (protocol 1.0's form)."""
+    data: dict[str, Any] = MessageToDict(message)
+    return data
+
+
+def message_from_json(data: dict[str, Any]) -> Message:
+    """The reverse of ``message_to_json``; fields that this version doesn't know are ignored."""
+    return ParseDict(data, Message(), ignore_unknown_fields=True)

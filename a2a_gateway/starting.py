@@ -1,0 +1,102 @@
+"""From a message to a running assessment: once, however often the message is sent."""
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+
+from a2a.types import Message
+from a2a.utils.errors import InvalidParamsError
+from temporalio.client import Client
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from a2a_gateway.parts import message_to_json, request_of
+from a2a_gateway.tasks import MEMO_CONTEXT, MEMO_MESSAGE
+from a2a_gateway.temporal import RPC_TIMEOUT
+from workflows.inputs import AssessmentInput
+from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, SUBMITTED
+
+_LONGEST_ID = 255
+"""Temporal keeps the context id as a keyword, which most of its stores limit to this many characters."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The task that a message belongs to.
+
+    Attributes:
+        task_id: the task's id.
+        message: the message as it is kept: with the ids of its task and context.
+        joined: the same message had started the task before; nothing was started now.
+    """
+
+    task_id: str
+    message: Message
+    joined: bool
+
+
+def task_id_for(message: Message) -> str:
+    """The id of the task that a message starts.
+
+    A caller who lost the connection repeats its message. Where the message id is a UUID, which no two messages share
+    by chance, the task id derives from it, the context and the content, so that the repetition finds the task. Any
+    other message id (``1``, ``msg``) may stand for many messages: each starts a task of its own.
+    """
+    try:
+        uuid.UUID(message.message_id)
+    except ValueError:
+        return str(uuid.uuid4())
+    content = hashlib.sha256()
+    for part in message.parts:
+        content.update(hashlib.sha256(part.SerializeToString(deterministic=True)).digest())
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{message.context_id}\n{message.message_id}\n{content.hexdigest()}"))
+
+
+async def start_assessment(client: Client, sent: Message, task_queue: str) -> Started:
+    """Start the workflow for a message, or find the one that the same message started before.
+
+    Raises:
+        InvalidParamsError: the message's context id can't be kept.
+        temporalio.service.RPCError: Temporal doesn't answer, or doesn't take the workflow.
+    """
+    _check_context_id(sent.context_id)
+    message = Message()
+    message.CopyFrom(sent)
+    message.task_id = task_id_for(sent)
+    message.context_id = sent.context_id or str(uuid.uuid4())
+    as_json = message_to_json(message)
+    started = Started(message.task_id, message, joined=False)
+    try:
+        await client.start_workflow(
+            ASSESSMENT_WORKFLOW,
+            AssessmentInput(
+                task_id=message.task_id, context_id=message.context_id, request=request_of(message), message=as_json
+            ),
+            id=message.task_id,
+            task_queue=task_queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            search_attributes=TypedSearchAttributes(
+                [
+                    SearchAttributePair(PROCTOR_CONTEXT, message.context_id),
+                    SearchAttributePair(PROCTOR_STATUS, SUBMITTED),
+                ]
+            ),
+            memo={MEMO_CONTEXT: message.context_id, MEMO_MESSAGE: as_json},
+            rpc_timeout=RPC_TIMEOUT,
+        )
+    except WorkflowAlreadyStartedError:
+        return Started(message.task_id, message, joined=True)
+    return started
+
+
+def _check_context_id(context_id: str) -> None:
+    if len(context_id) > _LONGEST_ID or not context_id.isprintable():
+        raise InvalidParamsError(
+            f"The message's contextId has {len(context_id)} characters: use at most {_LONGEST_ID}, all printable."
+        )

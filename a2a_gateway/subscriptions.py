@@ -1,0 +1,229 @@
+"""A workflow's update stream, read once for all who listen to it.
+
+Each poll of the stream is an update in the workflow's history, and Temporal allows ten open and two thousand in all
+for a workflow. So a gateway reads a task's stream once for all its listeners, and names each poll after its offset:
+Temporal answers a poll that it has seen before from its record, so other replicas and later readings cost nothing.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from temporalio.api.common.v1 import Payload
+from temporalio.client import (
+    Client,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateHandle,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+    WorkflowUpdateStage,
+)
+from temporalio.contrib.workflow_streams import PollInput, PollResult
+from temporalio.service import RPCError
+
+from a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
+from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
+from workflows.names import UPDATES_TOPIC
+
+POLL = "__temporal_workflow_stream_poll"
+"""The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""
+
+POLL_COOLDOWN = 0.25
+"""Seconds between polls, so that updates come in batches and not each as five events of history."""
+
+QUERY_INTERVAL = 1.0
+"""Seconds between queries while Temporal takes no more polls."""
+
+REMAINDER_WAIT = 5.0
+"""Seconds that a closed workflow's last updates may take; they come from a query, which needs a worker."""
+
+OUTAGE_PATIENCE = 30.0
+"""Seconds for which a reader tries again while Temporal doesn't answer."""
+
+_POLL_PROBLEMS = (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Update:
+    """One item of the stream: its offset and the JSON of a task update."""
+
+    sequence: int
+    data: dict[str, Any]
+
+
+class Subscriptions:
+    """The streams that somebody listens to now."""
+
+    def __init__(self, connection: TemporalConnection) -> None:
+        self._connection = connection
+        self._readers: dict[str, _Reader] = {}
+
+    @asynccontextmanager
+    async def listen(self, task_id: str) -> AsyncIterator[AsyncIterator[Update]]:
+        """Every update of a task, from the first on, until its workflow is closed.
+
+        Yields:
+            The updates. Their iterator raises ``temporalio.service.RPCError`` where Temporal stays away.
+        """
+        reader = self._readers.get(task_id)
+        if reader is None or reader.finished:
+            reader = self._readers[task_id] = _Reader(await self._connection.client(), task_id)
+        reader.listeners += 1
+        try:
+            yield reader.updates()
+        finally:
+            reader.listeners -= 1
+            if reader.listeners == 0:
+                if self._readers.get(task_id) is reader:
+                    del self._readers[task_id]
+                await reader.stop()
+
+
+class _Reader:
+    """Reads one task's stream into a log that all its listeners follow."""
+
+    def __init__(self, client: Client, task_id: str) -> None:
+        self.listeners = 0
+        self._client = client
+        self._task_id = task_id
+        self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
+        self._log: list[Update] = []
+        self._latest: dict[int, dict[str, Any]] = {}
+        self._offset = 0
+        self._news = asyncio.Event()
+        self._reading = asyncio.create_task(self._read())
+        self._reading.add_done_callback(lambda _: self._tell())
+
+    @property
+    def finished(self) -> bool:
+        return self._reading.done()
+
+    async def stop(self) -> None:
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def updates(self) -> AsyncIterator[Update]:
+        position = 0
+        while True:
+            while position < len(self._log):
+                yield self._log[position]
+                position += 1
+            if self._reading.done():
+                self._reading.result()
+                return
+            await self._news.wait()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _read(self) -> None:
+        clock = asyncio.get_running_loop().time
+        give_up_at: float | None = None
+        while True:
+            began = clock()
+            try:
+                return await self._read_until_closed()
+            except RPCError as problem:
+                if give_up_at is None or clock() - began > OUTAGE_PATIENCE:
+                    give_up_at = clock() + OUTAGE_PATIENCE
+                if clock() > give_up_at:
+                    raise
+                log.warning("reading the updates of %s: %s; trying again", self._task_id, problem)
+                await asyncio.sleep(QUERY_INTERVAL)
+
+    async def _read_until_closed(self) -> None:
+        while True:
+            await self._read_while_running()
+            await self._read_remainder()
+            if is_closed(await find_assessment(self._client, self._task_id)):
+                return
+            self._offset = 0  # a reset: the new run repeats the story up to some point, then tells another one
+
+    async def _read_while_running(self) -> None:
+        closed = asyncio.create_task(wait_until_closed(self._client, self._task_id))
+        polling = asyncio.create_task(self._poll_on())
+        try:
+            await asyncio.wait({closed, polling}, return_when=asyncio.FIRST_COMPLETED)
+            for ended in (closed, polling):
+                if ended.done():
+                    ended.result()
+        finally:
+            closed.cancel()
+            polling.cancel()
+            await asyncio.gather(closed, polling, return_exceptions=True)
+
+    async def _poll_on(self) -> None:
+        """First catch up by query, which costs no history, then wait for news."""
+        await self._take_what_there_is()
+        while True:
+            try:
+                more = self._take(await self._poll())
+            except _POLL_PROBLEMS as problem:  # Temporal takes no more polls, or the workflow has just closed
+                if isinstance(problem.__cause__, asyncio.CancelledError):
+                    raise problem.__cause__ from None  # the SDK's way of saying that this reader was stopped
+                log.debug("polling the updates of %s: %s; asking by query", self._task_id, problem)
+                await asyncio.sleep(QUERY_INTERVAL)
+                await self._take_what_there_is()
+            else:
+                if not more:
+                    await asyncio.sleep(POLL_COOLDOWN)
+
+    async def _poll(self) -> PollResult:
+        """Wait for the next updates."""
+        handle: WorkflowUpdateHandle[PollResult] = await self._handle.start_update(
+            POLL,
+            PollInput(topics=[UPDATES_TOPIC], from_offset=self._offset),
+            id=f"updates-from-{self._offset}",
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            result_type=PollResult,
+        )
+        return await handle.result()
+
+    async def _take_what_there_is(self) -> bool:
+        """Ask by query; says whether it was answered."""
+        with suppress(RPCError, WorkflowQueryFailedError):
+            while self._take(
+                await self._handle.query(
+                    POLL,
+                    PollInput(topics=[UPDATES_TOPIC], from_offset=self._offset),
+                    result_type=PollResult,
+                    rpc_timeout=RPC_TIMEOUT,
+                )
+            ):
+                pass
+            return True
+        return False
+
+    async def _read_remainder(self) -> None:
+        try:
+            async with asyncio.timeout(REMAINDER_WAIT):
+                read = await self._take_what_there_is()
+                while not read:
+                    await asyncio.sleep(POLL_COOLDOWN)
+                    read = await self._take_what_there_is()
+        except TimeoutError:
+            log.warning("the last updates of %s can't be read: no worker answers", self._task_id)
+
+    def _take(self, batch: PollResult) -> bool:
+        """Add a batch to the log, without what is there already (retries and resets repeat updates).
+
+        Returns:
+            Whether there are more updates than fitted into the batch.
+        """
+        convert = self._client.data_converter.payload_converter.from_payload
+        for item in batch.items:
+            data = convert(Payload.FromString(base64.b64decode(item.data)))
+            if self._latest.get(item.offset) != data:
+                self._latest[item.offset] = data
+                self._log.append(Update(item.offset, data))
+        self._offset = batch.next_offset
+        self._tell()
+        return batch.more_ready

@@ -1,0 +1,229 @@
+"""Assessments in Temporal, seen as A2A tasks; the task id is the workflow id.
+
+Everything comes from a workflow's description, memo, search attributes and result, so nothing here needs a worker.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from a2a.types import Artifact, Message, Task, TaskState, TaskStatus
+from a2a.utils.errors import TaskNotFoundError
+from google.protobuf.struct_pb2 import Struct
+from pydantic import ValidationError
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHistoryEventFilterType,
+)
+from temporalio.exceptions import ApplicationError
+
+from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
+from a2a_gateway.temporal import RPC_TIMEOUT
+from protocol.config import GreenAgentConfig
+from protocol.results import AssessmentResults
+from workflows.names import (
+    ASSESSMENT_WORKFLOW,
+    FAILED,
+    PROCTOR_CONTEXT,
+    PROCTOR_PARTICIPANT,
+    PROCTOR_SCENARIO,
+    PROCTOR_STATUS,
+    REJECTED,
+    SUBMITTED,
+)
+
+ARTIFACT_NAME = "assessment_results"
+MEMO_CONTEXT = "context_id"
+MEMO_MESSAGE = "message"
+_LONGEST_TASK_ID = 255
+_NO_DETAILS: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an assessment ended.
+
+    Attributes:
+        state: one of A2A's terminal states.
+        sentence: the same in words, with the reason.
+        results: what was scored; None where it never came to that.
+    """
+
+    state: TaskState
+    sentence: str
+    results: AssessmentResults | None = None
+
+
+async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
+    """The latest run of a task's workflow.
+
+    Raises:
+        TaskNotFoundError: no assessment has this id; other workflows are none of a caller's business.
+        temporalio.service.RPCError: Temporal doesn't answer, or doesn't know the id.
+    """
+    if len(task_id) <= _LONGEST_TASK_ID:
+        description = await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
+        if description.workflow_type == ASSESSMENT_WORKFLOW:
+            return description
+    raise TaskNotFoundError(f"There is no task {task_id[:_LONGEST_TASK_ID]!r}.")
+
+
+def is_closed(execution: WorkflowExecution) -> bool:
+    """Whether the task has reached a terminal state."""
+    return execution.status not in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
+
+
+async def wait_until_closed(client: Client, task_id: str) -> None:
+    """Wait for as long as it takes; costs the workflow no history event.
+
+    A reset in the Temporal UI closes a run and starts another: the task is closed when its latest run is.
+    """
+    handle = client.get_workflow_handle(task_id)
+    while True:
+        async for _ in handle.fetch_history_events(
+            wait_new_event=True, event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
+        ):
+            break
+        if is_closed(await handle.describe(rpc_timeout=RPC_TIMEOUT)):
+            return
+
+
+async def read_task(
+    client: Client, execution: WorkflowExecution, config: GreenAgentConfig, *, with_artifacts: bool = True
+) -> Task:
+    """A workflow as the A2A task that it is.
+
+    The status of a running task carries the time at which it was read, that of a closed one the time of its end.
+    """
+    memo = await execution.memo()
+    attributes = execution.typed_search_attributes
+    context_id = str(memo.get(MEMO_CONTEXT) or attributes.get(PROCTOR_CONTEXT) or "")
+    task = Task(
+        id=execution.id,
+        context_id=context_id,
+        metadata=task_metadata(
+            execution.id,
+            config,
+            scenario_id=attributes.get(PROCTOR_SCENARIO),
+            participant=attributes.get(PROCTOR_PARTICIPANT),
+        ),
+        history=[message_from_json(memo[MEMO_MESSAGE])] if MEMO_MESSAGE in memo else [],
+    )
+    if not is_closed(execution):
+        waiting = attributes.get(PROCTOR_STATUS) == SUBMITTED
+        state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
+        task.status.CopyFrom(TaskStatus(state=state, timestamp=datetime.now(UTC)))
+        return task
+    outcome = await read_outcome(client, execution)
+    task.status.CopyFrom(
+        TaskStatus(
+            state=outcome.state,
+            message=closing_message(task, outcome),
+            timestamp=execution.close_time or datetime.now(UTC),
+        )
+    )
+    if with_artifacts and outcome.results is not None:
+        task.artifacts.append(results_artifact(outcome.results))
+    return task
+
+
+def submitted_task(task_id: str, message: Message, config: GreenAgentConfig) -> Task:
+    """A task that was started just now, by ``message``."""
+    return Task(
+        id=task_id,
+        context_id=message.context_id,
+        status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED, timestamp=datetime.now(UTC)),
+        history=[message],
+        metadata=task_metadata(task_id, config),
+    )
+
+
+def task_metadata(task_id: str, config: GreenAgentConfig, **known: str | None) -> Struct:
+    """Where to look at the workflow, and what is known of the assessment."""
+    metadata = Struct()
+    metadata.update({name: value for name, value in known.items() if value is not None})
+    if config.temporal_ui_url:
+        base = f"{config.temporal_ui_url.rstrip('/')}/namespaces/{quote(config.temporal_namespace, safe='')}"
+        metadata["temporal_workflow"] = f"{base}/workflows/{quote(task_id, safe='')}"
+    return metadata
+
+
+def closing_message(task: Task, outcome: Outcome) -> Message:
+    """The message of a terminal status."""
+    return agent_message(f"{task.id}-end", task.id, task.context_id, [text_part(outcome.sentence)])
+
+
+def results_artifact(results: AssessmentResults) -> Artifact:
+    """The artifact of an assessment: a sentence, the result as a data part, the exact JSON as a file part."""
+    return Artifact(
+        artifact_id=ARTIFACT_NAME,
+        name=ARTIFACT_NAME,
+        description=f"The scored result of {results.scenario_id}.",
+        parts=[
+            text_part(results_sentence(results)),
+            *data_parts(results.model_dump(mode="json")),
+            json_file_part(results.model_dump_json(), f"{ARTIFACT_NAME}.json"),
+        ],
+    )
+
+
+def results_sentence(results: AssessmentResults) -> str:
+    """A result in one sentence."""
+    overall = results.scores.overall
+    judged = "" if results.coverage == 1 else f" ({results.coverage:.0%} of the scenario's points were judged)"
+    return (
+        f"{results.participant} earned {overall.score} of {overall.max_score} points on {results.scenario_id}{judged} "
+        f"in {results.turns_taken} turns."
+    )
+
+
+async def read_outcome(client: Client, execution: WorkflowExecution) -> Outcome:
+    """How a closed workflow ended.
+
+    Raises:
+        temporalio.service.RPCError: Temporal doesn't answer.
+        storage.blobs.BlobNotFoundError: the result was too large for Temporal's history, and its blob is gone.
+    """
+    handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=AssessmentResults)
+    try:
+        results = await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowFailureError as failure:
+        return _outcome_of_failure(execution, failure)
+    return Outcome(TaskState.TASK_STATE_COMPLETED, results_sentence(results), results)
+
+
+def _outcome_of_failure(execution: WorkflowExecution, failure: WorkflowFailureError) -> Outcome:
+    match execution.status:
+        case WorkflowExecutionStatus.CANCELED:
+            return Outcome(TaskState.TASK_STATE_CANCELED, "The assessment was cancelled.")
+        case WorkflowExecutionStatus.TERMINATED:
+            return Outcome(
+                TaskState.TASK_STATE_CANCELED, f"The assessment was terminated by an operator ({failure.cause})."
+            )
+        case WorkflowExecutionStatus.TIMED_OUT:
+            return Outcome(TaskState.TASK_STATE_FAILED, "The assessment took longer than it may and was ended.")
+    causes = list(_chain(failure.cause))
+    for cause in causes:
+        if isinstance(cause, ApplicationError) and cause.type == REJECTED:
+            return Outcome(TaskState.TASK_STATE_REJECTED, cause.message)
+        if isinstance(cause, ApplicationError) and cause.type == FAILED:
+            return Outcome(TaskState.TASK_STATE_FAILED, cause.message, _results_in(cause))
+    return Outcome(TaskState.TASK_STATE_FAILED, f"The evaluator failed: {causes[-1]}")
+
+
+def _chain(failure: BaseException | None) -> Iterator[BaseException]:
+    while failure is not None:
+        yield failure
+        failure = failure.__cause__
+
+
+def _results_in(failure: ApplicationError) -> AssessmentResults | None:
+    try:
+        return AssessmentResults.model_validate(failure.details[0] if failure.details else _NO_DETAILS)
+    except ValidationError:
+        return None

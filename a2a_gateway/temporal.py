@@ -1,0 +1,68 @@
+"""The connection to Temporal, and Temporal's errors as A2A errors."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from a2a.utils.errors import InternalError, TaskNotFoundError
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from storage.blobs import BlobDamagedError, BlobNotFoundError
+from storage.temporal import TemporalUnreachableError
+
+ClientFactory = Callable[[], Awaitable[Client]]
+
+RPC_TIMEOUT = timedelta(seconds=10)
+"""For one quick call; the SDK repeats a call within it while Temporal doesn't answer."""
+
+
+class TemporalConnection:
+    """One Temporal client for the whole gateway, connected when first needed.
+
+    The gateway starts, and goes on, without Temporal. Requests that arrive while a connection attempt is under way
+    share its outcome, so that an outage doesn't queue them up behind one another.
+    """
+
+    def __init__(self, factory: ClientFactory) -> None:
+        self._factory = factory
+        self._attempt: asyncio.Future[Client] | None = None
+
+    async def client(self) -> Client:
+        """The connected client.
+
+        Raises:
+            TemporalUnreachableError: nobody answers; the next call tries again.
+        """
+        attempt = self._attempt
+        if attempt is None or (attempt.done() and (attempt.cancelled() or attempt.exception() is not None)):
+            attempt = self._attempt = asyncio.ensure_future(self._factory())
+        return await asyncio.shield(attempt)
+
+    async def problem(self) -> str | None:
+        """Why Temporal can't be used right now, as a sentence; None while it can."""
+        try:
+            healthy = await (await self.client()).service_client.check_health(timeout=timedelta(seconds=2))
+        except (TemporalUnreachableError, RPCError) as problem:
+            return str(problem)
+        return None if healthy else "Temporal answers, but says that it is not serving."
+
+
+@contextmanager
+def temporal_errors(task_id: str | None = None) -> Iterator[None]:
+    """Turn what Temporal and the blob store raise into A2A errors with a sentence.
+
+    Args:
+        task_id: the task that the calls are about; "not found" then means this task.
+    """
+    try:
+        yield
+    except RPCError as problem:
+        if task_id is not None and problem.status == RPCStatusCode.NOT_FOUND:
+            raise TaskNotFoundError(f"There is no task {task_id!r}.") from None
+        raise InternalError(f"Temporal can't serve this request now ({problem}): repeat it later.") from problem
+    except TemporalUnreachableError as problem:
+        raise InternalError(f"The evaluator {problem}.") from problem
+    except (BlobNotFoundError, BlobDamagedError, OSError) as problem:
+        raise InternalError(f"The evaluator's storage can't be read: {problem}") from problem

@@ -1,0 +1,159 @@
+"""A real Temporal dev server for all tests of the gateway; for each, a worker with the stand-in and gateways."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+import uvicorn
+from temporalio.client import Client
+from temporalio.common import SearchAttributeIndexedValueType as Kind
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from a2a_gateway.server import create_app
+from protocol.config import GreenAgentConfig
+from storage.temporal import connect
+from tests.a2a_gateway.standin import StandIn
+from workflows.names import SEARCH_ATTRIBUTES
+
+KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
+REQUEST: dict[str, Any] = {
+    "participants": {"personal_assistant": "http://participant"},
+    "config": {"scenario_id": "email_triage_basic", "seed": 12345},
+}
+
+
+def request(**script: Any) -> dict[str, Any]:
+    """A good request whose config also says what the stand-in does."""
+    return {**REQUEST, "config": {**REQUEST["config"], **script}}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start_temporal(*options: str) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start a dev server that keeps nothing; its address, once it answers, and its process."""
+    binary = shutil.which("temporal") or str(Path(sys.prefix) / "bin" / "temporal")
+    port = free_port()
+    attributes = [f"{key.name}={KIND_NAMES[key.indexed_value_type]}" for key in SEARCH_ATTRIBUTES]
+    command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
+    command += [part for attribute in attributes for part in ("--search-attribute", attribute)]
+    process = subprocess.Popen(  # noqa: S603
+        [*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"127.0.0.1:{port}"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the Temporal dev server ended at once"
+        if asyncio.run(_answers(address)):
+            return address, process
+        time.sleep(0.2)
+    process.kill()
+    raise AssertionError("the Temporal dev server did not come up in 60 s")
+
+
+async def _answers(address: str) -> bool:
+    try:
+        await Client.connect(address)
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def temporal() -> Iterator[str]:
+    address, process = start_temporal()
+    yield address
+    process.terminate()
+    process.wait(timeout=20)
+
+
+@pytest.fixture
+def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+    return GreenAgentConfig(
+        host="127.0.0.1",
+        port=0,
+        temporal_address=temporal,
+        temporal_ui_url="http://ui.example",
+        storage_url=str(tmp_path / "storage"),
+        task_queue=f"assessments-{tmp_path.name}",
+        connect_timeout=5,
+    )
+
+
+@pytest_asyncio.fixture
+async def client(config: GreenAgentConfig) -> Client:
+    return await connect(config)
+
+
+def standin_worker(client: Client, config: GreenAgentConfig) -> Worker:
+    return Worker(
+        client, task_queue=config.task_queue, workflows=[StandIn], workflow_runner=UnsandboxedWorkflowRunner()
+    )
+
+
+@pytest_asyncio.fixture
+async def worker(client: Client, config: GreenAgentConfig) -> AsyncIterator[Worker]:
+    async with standin_worker(client, config) as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A running gateway: its address and an HTTP client for it."""
+
+    url: str
+    http: httpx.AsyncClient
+
+
+@asynccontextmanager
+async def running_gateway(
+    config: GreenAgentConfig, factory: Callable[[], Awaitable[Client]] | None = None
+) -> AsyncIterator[Gateway]:
+    """A gateway in this process, over real HTTP."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = create_app(config.model_copy(update={"port": port}), factory or partial(connect, config))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started:
+        await asyncio.sleep(0.01)
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+            yield Gateway(url, http)
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@pytest_asyncio.fixture
+async def gateway(config: GreenAgentConfig) -> AsyncIterator[Gateway]:
+    async with running_gateway(config) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def more_gateways(config: GreenAgentConfig) -> AsyncIterator[Callable[[], Awaitable[Gateway]]]:
+    """Starts further replicas."""
+    async with AsyncExitStack() as stack:
+
+        async def start() -> Gateway:
+            return await stack.enter_async_context(running_gateway(config))
+
+        yield start

@@ -1,0 +1,156 @@
+"""A small workflow in the place of the real one: same name, same input, same ways to end, no world to act on.
+
+What it does stands in the request's ``config``: ``turns`` (how many turns to play at once), ``hold`` (wait for the
+signal ``begin`` first, as behind another assessment of the context), ``pause`` (wait for the signal ``go_on`` after
+so many turns), ``end`` (``complete``, ``fail``, ``break``), ``note`` (a value that the update of an action carries).
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+from temporalio import workflow
+from temporalio.contrib.workflow_streams import WorkflowStream
+from temporalio.exceptions import ApplicationError
+
+from protocol.request import BadRequestError, parse_request
+from protocol.results import AssessmentResults, CriterionResult, assessment_results
+from protocol.updates import (
+    ActionObservedUpdate,
+    AssessmentCompletedUpdate,
+    AssessmentStartedUpdate,
+    TaskUpdate,
+    TurnCompletedUpdate,
+)
+from workflows.inputs import AssessmentInput
+from workflows.names import (
+    ASSESSMENT_WORKFLOW,
+    COMPLETED,
+    FAILED,
+    FAILED_STATUS,
+    PROCTOR_PARTICIPANT,
+    PROCTOR_SCENARIO,
+    PROCTOR_STATUS,
+    REJECTED,
+    REJECTED_STATUS,
+    UPDATES_TOPIC,
+    WORKING,
+)
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+BIG_SCORE_DETAIL = 2**60 + 1
+
+
+def results_of(task_id: str, turns: int, *, failure: str | None = None) -> AssessmentResults:
+    """The result that the stand-in gives; one of its numbers is too large for a protobuf ``Struct``."""
+    criterion = CriterionResult(
+        criterion_id="c1",
+        name="Everything",
+        dimension="accuracy",
+        score=7,
+        max_score=10,
+        explanation="Seven of ten.",
+        details={"exactly": BIG_SCORE_DETAIL},
+        judged_by="evaluator:everything",
+    )
+    return assessment_results(
+        assessment_id=task_id,
+        scenario_id="email_triage_basic",
+        participant="http://participant",
+        status="failed" if failure else "completed",
+        duration_seconds=1.5,
+        turns_taken=turns,
+        criteria_results=[criterion],
+        action_log=[],
+        failure=failure,
+    )
+
+
+@workflow.defn(name=ASSESSMENT_WORKFLOW)
+class StandIn:
+    """See the module."""
+
+    @workflow.init
+    def __init__(self, given: AssessmentInput) -> None:
+        self._stream = WorkflowStream()
+        self._began = False
+        self._going_on = False
+
+    @workflow.signal
+    def begin(self) -> None:
+        self._began = True
+
+    @workflow.signal
+    def go_on(self) -> None:
+        self._going_on = True
+
+    @workflow.run
+    async def run(self, given: AssessmentInput) -> AssessmentResults:
+        try:
+            request = parse_request(given.request)
+        except BadRequestError as problem:
+            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(REJECTED_STATUS)])
+            raise ApplicationError(str(problem), type=REJECTED, non_retryable=True) from None
+        raw: Any = given.request
+        script = raw["config"] if isinstance(raw, dict) else {}
+        if script.get("hold"):
+            await workflow.wait_condition(lambda: self._began)
+        workflow.upsert_search_attributes(
+            [
+                PROCTOR_STATUS.value_set(WORKING),
+                PROCTOR_SCENARIO.value_set(request.config.scenario_id),
+                PROCTOR_PARTICIPANT.value_set(request.participant[1]),
+            ]
+        )
+        self._publish(
+            AssessmentStartedUpdate(
+                assessment_id=given.task_id,
+                scenario_id=request.config.scenario_id,
+                participant_url=request.participant[1],
+                start_time=NOON,
+            )
+        )
+        turns = script.get("turns", 2)
+        for turn in range(1, turns + 1):
+            await self._turn(turn, script)
+        return self._end(given.task_id, turns, script)
+
+    async def _turn(self, turn: int, script: dict[str, Any]) -> None:
+        self._publish(
+            ActionObservedUpdate(
+                turn_number=turn,
+                timestamp=NOON,
+                action="email.read",
+                parameters={"note": script.get("note")},
+                success=True,
+            )
+        )
+        self._publish(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
+        await asyncio.sleep(0.02)
+        if turn == script.get("pause"):
+            await workflow.wait_condition(lambda: self._going_on)
+
+    def _end(self, task_id: str, turns: int, script: dict[str, Any]) -> AssessmentResults:
+        end = script.get("end", "complete")
+        if end == "break":
+            raise ApplicationError("the evaluator has a defect", non_retryable=True)
+        self._publish(
+            AssessmentCompletedUpdate(
+                reason="scenario_complete",
+                total_turns=turns,
+                total_actions=turns,
+                duration_seconds=1.5,
+                overall_score=7,
+                max_score=10,
+            )
+        )
+        if end == "fail":
+            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(FAILED_STATUS)])
+            sentence = "The participant at http://participant is gone."
+            results = results_of(task_id, turns, failure=sentence)
+            raise ApplicationError(sentence, results.model_dump(mode="json"), type=FAILED, non_retryable=True)
+        workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(COMPLETED)])
+        return results_of(task_id, turns)
+
+    def _publish(self, update: TaskUpdate) -> None:
+        self._stream.topic(UPDATES_TOPIC).publish(update)
