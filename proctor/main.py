@@ -60,6 +60,53 @@ def up(
 
 
 @app.command()
+def demo(
+    scenario: Annotated[str, typer.Option(help="The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, typer.Option(help="What every random choice derives from.")] = 42,
+    keep: Annotated[bool, typer.Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
+) -> None:
+    """Play a scenario with the baseline agent, without any model; writes assessment_results.json here."""
+    from proctor.demo import run_demo
+
+    raise typer.Exit(run_demo(scenario, seed, keep))
+
+
+@app.command()
+def assess(
+    scenario: Annotated[str, typer.Argument(help="The scenario's id; see `proctor scenarios list`.")],
+    agent_url: Annotated[str, typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")],
+    gateway_url: Annotated[
+        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
+    ] = None,
+    seed: SeedOption = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
+    ] = False,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="At most so many turns.")] = None,
+    turn_timeout: Annotated[float | None, typer.Option(help="Seconds that the agent may take for a turn.")] = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+) -> None:
+    """Assess an agent and show how it does; Ctrl-C cancels the assessment."""
+    from proctor.assess import AssessOptions, default_gateway, run_assess
+
+    options = AssessOptions(
+        scenario_id=scenario,
+        agent_url=agent_url,
+        gateway_url=gateway_url or default_gateway(),
+        seed=seed,
+        offline=offline,
+        max_turns=max_turns,
+        turn_timeout=turn_timeout,
+        json_file=json_file,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_assess(options))
+
+
+@app.command()
 def worker(
     temporal_address: TemporalOption = None,
     ues_url: Annotated[str | None, typer.Option(help="The simulator's address.")] = None,
@@ -112,6 +159,36 @@ def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOp
     from proctor.services import run_triage_agent
 
     run_triage_agent(host, port, card_url)
+
+
+@scenarios_app.command("list")
+def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
+    """List the scenarios that there are."""
+    from proctor.scenario_commands import list_scenarios
+
+    raise typer.Exit(list_scenarios(scenarios_dir))
+
+
+@scenarios_app.command("show")
+def show_scenario(
+    scenario_id: Annotated[str, typer.Argument(metavar="ID", help="The scenario's id.")],
+    scenarios_dir: ScenariosOption = None,
+) -> None:
+    """Show a scenario: what the user wants, who is in it, what is scored and who judges it."""
+    from proctor.scenario_commands import show_scenario
+
+    show_scenario(scenario_id, scenarios_dir)
+
+
+@scenarios_app.command("validate")
+def validate_scenario(
+    scenario: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")],
+    scenarios_dir: ScenariosOption = None,
+) -> None:
+    """Check a scenario; exit code 1 where it can't be played."""
+    from proctor.scenario_commands import validate_scenario
+
+    validate_scenario(scenario, scenarios_dir)
 
 
 def main() -> None:

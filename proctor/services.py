@@ -35,7 +35,6 @@ def run_gateway(
 ) -> None:
     """Run a gateway until SIGTERM or Ctrl-C."""
     from a2a_gateway.server import serve
-    from storage.temporal import TemporalUnreachableError
 
     config = read_settings(
         GreenAgentConfig,
@@ -47,8 +46,8 @@ def run_gateway(
     )
     try:
         asyncio.run(serve(config))
-    except TemporalUnreachableError as problem:
-        raise UnreachableError(str(problem)) from None
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -> None:

@@ -1,10 +1,10 @@
 """Configuration from flags and environment, with its problems told as sentences."""
 
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from activities.scenario_packages import ScenarioError, ScenarioManager
 from proctor.errors import UsageError
 from protocol.config import AgentBeatsConfig, GreenAgentConfig
 from protocol.problems import show_value
@@ -32,21 +32,14 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
-    """The same settings with an absolute ``scenarios_dir``.
-
-    Where the folder is the default one and doesn't stand in the current folder, it is the one that came with proctor.
+    """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``).
 
     Raises:
         UsageError: there is no such folder.
     """
-    folder = Path(config.scenarios_dir)
-    if not folder.is_dir() and config.scenarios_dir == GreenAgentConfig.model_fields["scenarios_dir"].default:
-        import scenarios
-
-        folder = Path(next(iter(scenarios.__path__)))
-    if not folder.is_dir():
-        raise UsageError(
-            f"there is no folder {config.scenarios_dir}: give --scenarios-dir or AGENTBEATS_GREEN_SCENARIOS_DIR the "
-            "folder that holds the scenario packages"
-        )
-    return config.model_copy(update={"scenarios_dir": str(folder.resolve())})
+    manager = ScenarioManager(config.scenarios_dir)
+    try:
+        manager.list_ids()
+    except ScenarioError as problem:
+        raise UsageError(str(problem)) from None
+    return config.model_copy(update={"scenarios_dir": str(manager.directory)})

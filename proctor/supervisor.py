@@ -172,7 +172,7 @@ class Supervisor:
     async def _until_ready(self, child: _Child) -> None:
         process = child.process
         assert process is not None
-        name, deadline = child.service.name, time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while not await child.service.is_ready(process.pid):
             if process.returncode is not None:
                 raise self._not_ready(child, f"{_how_ended(process.returncode)} before it was ready")

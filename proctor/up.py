@@ -2,12 +2,15 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from proctor.console import make_console
 from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
@@ -55,41 +58,56 @@ def run_up(
         require_free(wanted)
         if "secret" not in config.model_fields_set:
             config = config.model_copy(update={"secret": SecretStr(deployment_secret(folder))})
-        asyncio.run(_stay_up(LocalStack(config, ports, folder, is_durable=True), Console(highlight=False)))
+        asyncio.run(_stay_up(LocalStack(config, ports, folder, is_durable=True), make_console()))
 
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
     stopping = asyncio.Event()
-    supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(line, markup=False))
-    on_signals(stopping, supervisor)
+    hurry = on_signals(stopping)
+    supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(Text(line)))
+    hurry.append(supervisor.kill)
     async with supervisor:
-        with console.status("starting Temporal, simulator, worker and gateway"):
-            starting = asyncio.create_task(supervisor.start())
-            asked_to_stop = asyncio.create_task(stopping.wait())
-            await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
-        if starting.done():
-            starting.result()
+        await start_unless(stopping, supervisor, console)
+        if not stopping.is_set():
             console.print(addresses(stack))
-            await asked_to_stop
-        else:
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-        asked_to_stop.cancel()
+        await stopping.wait()
         console.print("ending …")
-    console.print("all ended; assessments in progress go on at the next `proctor up`", markup=False)
+    console.print("all ended; assessments in progress go on at the next `proctor up`")
 
 
-def on_signals(stopping: asyncio.Event, supervisor: Supervisor) -> None:
-    """Let the first Ctrl-C (SIGTERM, SIGHUP) end things in order, the second at once."""
+def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and a second one call what is in the list returned."""
+    hurry: list[Callable[[], None]] = []
 
     def react() -> None:
         if stopping.is_set():
-            supervisor.kill()
+            for call in hurry:
+                call()
         stopping.set()
 
     loop = asyncio.get_running_loop()
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, react)
+    return hurry
+
+
+async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console: Console) -> None:
+    """Start all services; give up at once when ``stopping`` is set meanwhile.
+
+    Raises:
+        ServiceStartError: as ``Supervisor.start``.
+    """
+    with console.status("starting Temporal, simulator, worker and gateway"):
+        starting = asyncio.create_task(supervisor.start())
+        asked_to_stop = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
+            if starting.done():
+                starting.result()
+        finally:
+            for task in (starting, asked_to_stop):
+                task.cancel()
+            await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
 
 
 def addresses(stack: LocalStack) -> Table:

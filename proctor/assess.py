@@ -1,0 +1,176 @@
+"""``proctor assess``: ask a running evaluator for an assessment and follow it."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, Ended
+from proctor.console import make_console
+from proctor.display import AssessmentDisplay
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.phrases import clean
+from proctor.report import print_report
+from proctor.settings import read_settings
+from protocol.config import GreenAgentConfig
+from protocol.problems import describe
+from protocol.results import AssessmentResults
+
+STANDARD_OUTPUT = "-"
+
+
+@dataclass(frozen=True)
+class AssessOptions:
+    """What the person asked for; None stands for the evaluator's own choice.
+
+    ``json_file`` is where the exact result goes, ``-`` for standard output.
+    """
+
+    scenario_id: str
+    agent_url: str
+    gateway_url: str
+    seed: int | None = None
+    offline: bool = False
+    max_turns: int | None = None
+    turn_timeout: float | None = None
+    json_file: str | None = None
+    quiet: bool = False
+
+    def request(self) -> str:
+        """The request as JSON."""
+        config: dict[str, Any] = {"scenario_id": self.scenario_id, "offline": self.offline, "verbose_updates": True}
+        chosen = {"seed": self.seed, "max_turns": self.max_turns, "turn_timeout": self.turn_timeout}
+        config.update({name: value for name, value in chosen.items() if value is not None})
+        return json.dumps({"participants": {"personal_assistant": self.agent_url}, "config": config})
+
+
+def default_gateway() -> str:
+    """Where this machine's own gateway listens, by its settings."""
+    config = read_settings(GreenAgentConfig)
+    return config.card_url or f"http://127.0.0.1:{config.port}"
+
+
+def run_assess(options: AssessOptions) -> ExitCode:
+    """Play the assessment; Ctrl-C cancels it.
+
+    Raises:
+        CommandError: of the kind that says why it didn't come to a result.
+    """
+    return asyncio.run(_with_signals(options))
+
+
+async def _with_signals(options: AssessOptions) -> ExitCode:
+    interrupted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupted.set)
+    return await play(
+        options, make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout), interrupted
+    )
+
+
+async def play(options: AssessOptions, console: Console, interrupted: asyncio.Event) -> ExitCode:
+    """Ask for the assessment, show it, and write its result.
+
+    Args:
+        options: what to ask for.
+        console: where to show it.
+        interrupted: when set, the assessment is cancelled.
+
+    Raises:
+        UsageError: the request was rejected, or the result can't be written where it is wanted.
+        UnreachableError: the gateway can't be reached.
+        CommandError: the assessment failed or was cancelled; what was scored has been shown.
+    """
+    _require_writable(options.json_file)
+    async with AssessmentCall(options.gateway_url, options.request()) as call:
+        with AssessmentDisplay(console, options.quiet) as display:
+            following = asyncio.create_task(_follow(call, display))
+            stop = asyncio.create_task(interrupted.wait())
+            try:
+                await asyncio.wait({following, stop}, return_when=asyncio.FIRST_COMPLETED)
+                if not following.done():
+                    await _cancel(call, display, following)
+                workflow_url, ended = await following
+            finally:
+                for task in (following, stop):
+                    task.cancel()
+                await asyncio.gather(following, stop, return_exceptions=True)
+    return _conclude(options, console, ended, workflow_url)
+
+
+async def _follow(call: AssessmentCall, display: AssessmentDisplay) -> tuple[str | None, Ended]:
+    workflow_url = None
+    async with aclosing(call.events()) as events:
+        async for event in events:
+            if isinstance(event, Accepted):
+                workflow_url = event.workflow_url
+            if isinstance(event, Ended):
+                return workflow_url, event
+            display.show(event)
+    raise CommandError("the gateway's stream ended without an outcome")
+
+
+async def _cancel(
+    call: AssessmentCall, display: AssessmentDisplay, following: "asyncio.Task[tuple[str | None, Ended]]"
+) -> None:
+    display.say("cancelling the assessment …")
+    if not await call.cancel() and not following.done():
+        raise CommandError(
+            f"the gateway did not confirm within {CANCEL_SECONDS:.0f} s that the assessment is cancelled; "
+            "look into the Temporal UI"
+        )
+    await asyncio.wait({following}, timeout=CANCEL_SECONDS)
+    if not following.done():
+        raise CommandError("the assessment is cancelled")
+
+
+def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
+    if ended.state == "rejected":
+        raise UsageError(clean(ended.sentence) or "the request was rejected")
+    if ended.results is not None:
+        _conclude_results(options, console, ended.results, workflow_url)
+    elif ended.state == "completed":
+        raise CommandError("the assessment is completed, but the gateway gave no result")
+    if ended.state == "completed":
+        return ExitCode.DONE
+    sentence = clean(ended.sentence) or "no reason given"
+    if ended.state == "canceled":
+        raise CommandError(
+            f"the assessment is cancelled ({sentence})" if ended.sentence else "the assessment is cancelled"
+        )
+    raise CommandError(f"the assessment failed: {sentence}")
+
+
+def _conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
+    try:
+        results = AssessmentResults.model_validate_json(exact)
+    except ValidationError as problem:
+        raise CommandError(f"the gateway's result is not an AssessmentResults: {describe(problem)}") from None
+    if options.json_file == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(exact + b"\n")
+        sys.stdout.buffer.flush()
+    elif options.json_file:
+        Path(options.json_file).write_bytes(exact)
+    if not options.quiet:
+        print_report(console, results, workflow_url)
+        if options.json_file and options.json_file != STANDARD_OUTPUT:
+            console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
+
+
+def _require_writable(json_file: str | None) -> None:
+    """Fail before the assessment, not after it."""
+    if json_file is None or json_file == STANDARD_OUTPUT:
+        return
+    path = Path(json_file)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"--json {json_file}: can't write there; name a file in a folder that exists")

@@ -1,0 +1,276 @@
+"""An A2A caller of the gateway: asks for an assessment and follows it, through lost connections, to its end."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Self, cast
+from urllib.parse import urlsplit
+
+import httpx
+from a2a.client import Client, ClientConfig, ClientFactory
+from a2a.client.errors import A2AClientError
+from a2a.types import a2a_pb2 as a2a
+from a2a.utils.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InternalError,
+    InvalidParamsError,
+    InvalidRequestError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from google.protobuf.json_format import MessageToDict
+
+from proctor.errors import CommandError, UnreachableError, UsageError
+from protocol.updates import TaskUpdate, parse_update
+
+CANCEL_SECONDS = 5.0
+GIVE_UP_SECONDS = 120.0
+"""How long a lost gateway is looked for before the caller gives up."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_SILENCE_SECONDS = 60.0
+"""A stream silent for so long is taken as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
+
+EndState = Literal["completed", "failed", "canceled", "rejected"]
+
+_END_STATES: dict[a2a.TaskState, EndState] = {
+    a2a.TASK_STATE_COMPLETED: "completed",
+    a2a.TASK_STATE_FAILED: "failed",
+    a2a.TASK_STATE_CANCELED: "canceled",
+    a2a.TASK_STATE_REJECTED: "rejected",
+}
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The gateway has taken the request; ``workflow_url`` is the assessment in the Temporal UI, where it is known."""
+
+    task_id: str
+    context_id: str
+    workflow_url: str | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A task update that was not seen before."""
+
+    update: TaskUpdate
+
+
+@dataclass(frozen=True)
+class ConnectionLost:
+    """The stream broke; the caller tries again after ``retry_in`` seconds."""
+
+    problem: str
+    retry_in: float
+
+
+@dataclass(frozen=True)
+class ConnectionBack:
+    """The stream is there again."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The task has ended; ``results`` is the exact JSON of the ``AssessmentResults``, where there are any."""
+
+    state: EndState
+    sentence: str
+    results: bytes | None
+
+
+CallEvent = Accepted | Progress | ConnectionLost | ConnectionBack | Ended
+
+
+class AssessmentCall:
+    """One request for an assessment.
+
+    The message has an id of its own, from which the gateway derives the task's id: sending it again after a lost
+    connection joins the assessment that it started.
+
+    Args:
+        gateway_url: the gateway's address.
+        request_json: the ``AssessmentRequest`` as JSON. It travels as text, since a data part would carry a seed over
+            2**53 inexactly.
+    """
+
+    def __init__(self, gateway_url: str, request_json: str) -> None:
+        self._gateway_url = gateway_url
+        self._message = a2a.Message(
+            message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
+        )
+        self._http = httpx.AsyncClient(
+            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not _is_loopback(gateway_url)
+        )
+        self._client: Client | None = None
+        self._accepted = asyncio.Event()
+        self._task_id = ""
+        self._last_sequence = -1
+        self._results: bytes | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def events(self) -> AsyncGenerator[CallEvent, None]:
+        """Send the request and follow the assessment; the last event is ``Ended``.
+
+        Raises:
+            UnreachableError: nobody answers at the gateway's address, or not any more for ``GIVE_UP_SECONDS``.
+            UsageError: the gateway refuses the message.
+            CommandError: the gateway doesn't know the task any more.
+        """
+        client = await self._connect()
+        stream = self._open(client)
+        pause, lost_since = _FIRST_PAUSE, 0.0
+        while True:
+            try:
+                async with aclosing(stream):
+                    async for response in stream:
+                        if lost_since:
+                            pause, lost_since = _FIRST_PAUSE, 0.0
+                            yield ConnectionBack()
+                        for event in self._read(response):
+                            if isinstance(event, Ended):
+                                yield await self._with_results(event)
+                                return
+                            yield event
+                problem = "the gateway closed the connection"
+            except UnsupportedOperationError:
+                if ended := await self._look():
+                    yield ended
+                    return
+                problem = "the gateway does not let us listen to this task"
+            except (A2AError, httpx.HTTPError) as error:
+                problem = self._judge(error)
+            now = asyncio.get_running_loop().time()
+            lost_since = lost_since or now
+            if now - lost_since > GIVE_UP_SECONDS:
+                raise UnreachableError(
+                    f"the gateway at {self._gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
+                    f"assessment goes on without us (task {self._task_id or 'not known yet'})"
+                )
+            yield ConnectionLost(problem, pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            stream = self._open(client)
+
+    async def cancel(self) -> bool:
+        """Cancel the assessment; whether the gateway confirmed it within ``CANCEL_SECONDS``."""
+        try:
+            async with asyncio.timeout(CANCEL_SECONDS):
+                await self._accepted.wait()
+                client = await self._connect()
+                await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
+        except (TimeoutError, A2AError, httpx.HTTPError, CommandError):
+            return False
+        return True
+
+    async def _connect(self) -> Client:
+        if self._client is None:
+            factory = ClientFactory(ClientConfig(httpx_client=self._http, streaming=True))
+            try:
+                self._client = await factory.create_from_url(self._gateway_url)
+            except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
+                raise UnreachableError(
+                    f"can't reach a gateway at {self._gateway_url} ({problem}): start one with `proctor up`, or give "
+                    "its address with --gateway"
+                ) from None
+        return self._client
+
+    def _open(self, client: Client) -> AsyncGenerator[a2a.StreamResponse, None]:
+        """The stream of the task, or of the request where no task is known yet."""
+        stream = (
+            client.subscribe(a2a.SubscribeToTaskRequest(id=self._task_id))
+            if self._task_id
+            else client.send_message(a2a.SendMessageRequest(message=self._message))
+        )
+        return cast("AsyncGenerator[a2a.StreamResponse, None]", stream)
+
+    def _judge(self, error: Exception) -> str:
+        """The problem as words, where trying again may help; else raise what the person should read."""
+        if isinstance(error, TaskNotFoundError) and self._task_id:
+            raise CommandError(f"the gateway does not know task {self._task_id} any more: {error}") from None
+        if isinstance(error, InvalidParamsError | InvalidRequestError | ContentTypeNotSupportedError):
+            raise UsageError(str(error)) from None
+        if not self._task_id and isinstance(error, InternalError):
+            raise UnreachableError(str(error)) from None
+        if not self._task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
+            raise CommandError(str(error)) from None
+        return str(error)
+
+    def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
+        if response.HasField("task"):
+            yield from self._read_task(response.task)
+        elif response.HasField("artifact_update"):
+            self._keep_results(response.artifact_update.artifact)
+        elif response.HasField("status_update"):
+            event = response.status_update
+            sequence = _sequence(event.metadata)
+            if sequence is None or sequence > self._last_sequence:
+                self._last_sequence = self._last_sequence if sequence is None else sequence
+                yield from (Progress(update) for update in _updates(event.status.message))
+            yield from _ending(event.status)
+
+    def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
+        if not self._task_id:
+            self._task_id = task.id
+            self._accepted.set()
+            metadata = MessageToDict(task.metadata)
+            yield Accepted(task.id, task.context_id, metadata.get("temporal_workflow"))
+        for artifact in task.artifacts:
+            self._keep_results(artifact)
+        yield from _ending(task.status)
+
+    def _keep_results(self, artifact: a2a.Artifact) -> None:
+        for part in artifact.parts:
+            if part.HasField("raw"):
+                self._results = part.raw
+
+    async def _look(self) -> Ended | None:
+        """Ask for the task once; how it ended, or None if it hasn't."""
+        try:
+            client = await self._connect()
+            task = await client.get_task(a2a.GetTaskRequest(id=self._task_id))
+        except (A2AError, httpx.HTTPError):
+            return None
+        return next((event for event in self._read_task(task) if isinstance(event, Ended)), None)
+
+    async def _with_results(self, ended: Ended) -> Ended:
+        if self._results is None and ended.state in ("completed", "failed"):
+            await self._look()
+        return Ended(ended.state, ended.sentence, self._results)
+
+
+def _sequence(metadata: Any) -> int | None:
+    value = MessageToDict(metadata).get("sequence")
+    return int(value) if isinstance(value, int | float | str) and str(value) else None
+
+
+def _updates(message: a2a.Message) -> Iterator[TaskUpdate]:
+    for part in message.parts:
+        if part.HasField("data"):
+            data = MessageToDict(part.data)
+            try:
+                yield parse_update(data)
+            except ValueError:  # a newer gateway may tell what this caller doesn't know
+                continue
+
+
+def _ending(status: a2a.TaskStatus) -> Iterator[Ended]:
+    if state := _END_STATES.get(status.state):
+        sentence = " ".join(part.text for part in status.message.parts if part.HasField("text"))
+        yield Ended(state, sentence, None)
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,27 @@
+"""Where people read: a terminal with colours and its own width, or plain lines for a file or a pipe."""
+
+import sys
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+
+PLAIN_WIDTH = 120
+"""Columns of the output where it goes to no terminal."""
+
+
+def make_console(file: TextIO | None = None) -> Console:
+    """A console on ``file``, standard output where it is not given."""
+    file = file or sys.stdout
+    return Console(file=file, highlight=False, emoji=False, width=None if file.isatty() else PLAIN_WIDTH)
+
+
+def show(console: Console, content: RenderableType) -> None:
+    """Print; where there is no terminal, without the spaces that pad a table's last column."""
+    if console.is_terminal:
+        console.print(content)
+        return
+    with console.capture() as captured:
+        console.print(content)
+    for line in captured.get().splitlines():
+        console.file.write(line.rstrip() + "\n")
+    console.file.flush()

@@ -1,0 +1,91 @@
+"""``proctor demo``: everything on free ports in a temporary folder, one assessment of the baseline agent, all ended."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from proctor.assess import AssessOptions, play
+from proctor.console import make_console
+from proctor.errors import CommandError, ExitCode
+from proctor.local import LOOPBACK, LocalStack, Ports
+from proctor.ports import free_ports
+from proctor.settings import read_settings, with_scenarios
+from proctor.supervisor import Supervisor
+from proctor.up import addresses, on_signals, start_unless
+from protocol.config import GreenAgentConfig
+
+RESULT_FILE = "assessment_results.json"
+
+
+def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
+    """Play a scenario with the baseline agent, offline, and write ``assessment_results.json`` here.
+
+    Args:
+        scenario_id: what to play.
+        seed: of the assessment.
+        keep: whether everything stays up after the assessment, until Ctrl-C.
+
+    Raises:
+        CommandError: something didn't start, or the assessment failed.
+    """
+    local_storage = GreenAgentConfig.model_fields["storage_url"].default
+    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, storage_url=local_storage))
+    return asyncio.run(_demo(config, scenario_id, seed, keep))
+
+
+async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> ExitCode:
+    interrupted = asyncio.Event()
+    hurry = on_signals(interrupted)
+    console = make_console()
+    gateway, ues, temporal, temporal_ui, agent = free_ports(5)
+    # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
+    with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
+        stack = LocalStack(
+            config=config,
+            ports=Ports(gateway, ues, temporal, temporal_ui, agent),
+            state=Path(folder),
+            is_durable=False,
+        )
+        supervisor = Supervisor(
+            stack.services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
+        )
+        hurry.append(supervisor.kill)
+        async with supervisor:
+            await start_unless(interrupted, supervisor, console)
+            if interrupted.is_set():
+                raise CommandError("ended before the assessment began")
+            code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
+            if keep and not interrupted.is_set():
+                console.print()
+                console.print(addresses(stack))
+                await interrupted.wait()
+        return code
+
+
+async def _assess(
+    stack: LocalStack,
+    supervisor: Supervisor,
+    console: Console,
+    interrupted: asyncio.Event,
+    scenario_id: str,
+    seed: int,
+) -> ExitCode:
+    options = AssessOptions(
+        scenario_id=scenario_id,
+        agent_url=f"http://{LOOPBACK}:{stack.ports.agent}",
+        gateway_url=stack.gateway_url,
+        seed=seed,
+        offline=True,
+        json_file=RESULT_FILE,
+    )
+    try:
+        return await play(options, console, interrupted)
+    except CommandError:
+        if not interrupted.is_set():
+            for name in ("worker", "agent"):
+                if tail := supervisor.log_tail(name):
+                    console.print(Text(f"\nthe end of the {name}'s log:\n{tail}", style="dim"))
+        raise

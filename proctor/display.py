@@ -1,0 +1,190 @@
+"""An assessment as a person follows it: one line for each phase and turn, and on a terminal a line that moves."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost
+from proctor.caller import Progress as ProgressEvent
+from proctor.console import show
+from proctor.phrases import clean, counted, phrases
+from protocol.updates import (
+    ActionObservedUpdate,
+    AssessmentCompletedUpdate,
+    AssessmentStartedUpdate,
+    CriterionEvaluatedUpdate,
+    ErrorOccurredUpdate,
+    EvaluationStartedUpdate,
+    ResponsesGeneratedUpdate,
+    ScenarioLoadedUpdate,
+    TaskUpdate,
+    TurnCompletedUpdate,
+    TurnStartedUpdate,
+)
+
+_LABEL_WIDTH = 9
+_ACTION_LINES = 2
+
+
+class _Turn:
+    """What is known of the turn that is being played."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.time = ""
+        self.actions: list[ActionObservedUpdate] = []
+        self.action_count: int | None = None
+        self.answers = 0
+        self.is_last = False
+
+
+class AssessmentDisplay:
+    """Shows the events of one call; a context manager, since the moving line must be taken away at the end.
+
+    Args:
+        console: where to; without a terminal there are only whole lines and no control codes.
+        quiet: show nothing but problems.
+    """
+
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._turn: _Turn | None = None
+        self._expected_turns = 0
+        self._moving = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._moving.add_task("asking the gateway", total=None)
+
+    def __enter__(self) -> Self:
+        self._moving.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_turn()
+        self._moving.stop()
+
+    def show(self, event: CallEvent) -> None:
+        """Show one event."""
+        match event:
+            case Accepted(workflow_url=url):
+                if url and not self._quiet:
+                    # On one line however narrow the terminal: it is there to be clicked or copied.
+                    self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
+                self._move("waiting for its turn", None)
+            case ConnectionLost(problem=problem, retry_in=pause):
+                self.say(f"connection lost ({clean(problem)}); trying again in {pause:g} s")
+            case ConnectionBack():
+                self.say("connected again")
+            case ProgressEvent(update=update):
+                self._show_update(update)
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence about the call itself, also when quiet."""
+        self._console.print(Text(sentence, style="yellow"))
+
+    def _show_update(self, update: TaskUpdate) -> None:
+        match update:
+            case AssessmentStartedUpdate():
+                self._line("agent", Text(clean(update.participant_url)))
+                self._move("setting the scene", None)
+            case ScenarioLoadedUpdate():
+                self._expected_turns = update.expected_turns
+                parts = [
+                    counted(update.character_count, "character"),
+                    counted(update.criteria_count, "criterion", "criteria"),
+                    f"about {counted(update.expected_turns, 'turn')}",
+                ]
+                self._line("scenario", Text(f"{clean(update.scenario_name)}: {', '.join(parts)}"))
+                for warning in update.warnings:
+                    self._line("warning", Text(clean(warning), style="yellow"))
+            case TurnStartedUpdate():
+                self._begin_turn(update.turn_number).time = f"{update.current_time:%a %H:%M}"
+                self._move(f"turn {update.turn_number}, the agent's move", update.turn_number - 1)
+            case ActionObservedUpdate():
+                self._begin_turn(update.turn_number).actions.append(update)
+            case TurnCompletedUpdate():
+                turn = self._begin_turn(update.turn_number)
+                turn.action_count = update.actions_taken
+                turn.is_last = update.early_completion_requested
+                self._move(f"turn {update.turn_number}, the world's move", update.turn_number)
+            case ResponsesGeneratedUpdate():
+                self._begin_turn(update.turn_number).answers += update.responses_count
+            case EvaluationStartedUpdate():
+                self._end_turn()
+                self._line("judging", Text(counted(update.criteria_count, "criterion", "criteria")))
+                self._move("judging", 0, update.criteria_count)
+            case CriterionEvaluatedUpdate():
+                self._moving.advance(self._task)
+            case AssessmentCompletedUpdate():
+                self._end_turn()
+                self._line("done", Text(clean(update.sentence())))
+            case ErrorOccurredUpdate():
+                self._line("problem", Text(clean(update.sentence()), style="red"))
+            case _:  # the clock's own steps show in the turns' times
+                return
+
+    def _begin_turn(self, number: int) -> _Turn:
+        if self._turn is None or self._turn.number != number:
+            self._end_turn()
+            self._turn = _Turn(number)
+        return self._turn
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        width = len(str(self._expected_turns))
+        number = f"{turn.number:>{width}}/{self._expected_turns}" if self._expected_turns else str(turn.number)
+        self._line(f"turn {number}", self._told(turn, indent=len(number) + 19), extra=turn.time)
+
+    def _told(self, turn: _Turn, indent: int) -> Text:
+        """What happened in a turn, in at most ``_ACTION_LINES`` lines."""
+        count = turn.action_count if turn.action_count is not None else len(turn.actions)
+        told = Text(counted(count, "action") if count else "nothing done")
+        room = max(self._console.width - indent, 20) * _ACTION_LINES - len(told) - 20
+        texts = phrases(turn.actions)
+        for position, text in enumerate(texts):
+            if len(text) + 3 > room and position:
+                told.append(f" · and {len(texts) - position} more", style="dim")
+                break
+            room -= len(text) + 3
+            told.append(" · ", style="dim").append(text)
+        if turn.answers:
+            told.append(f" · {counted(turn.answers, 'answer')} to come", style="cyan")
+        if turn.is_last:
+            told.append(" · the agent says it is finished", style="cyan")
+        return told
+
+    def _line(self, label: str, content: RenderableType, extra: str = "") -> None:
+        if self._quiet:
+            return
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True, min_width=_LABEL_WIDTH, style="bold")
+        if extra:
+            grid.add_column(no_wrap=True, style="dim")
+        grid.add_column(overflow="fold")
+        grid.add_row(*([label, extra, content] if extra else [label, content]))
+        show(self._console, grid)
+
+    def _move(self, description: str, completed: int | None, total: int | None = None) -> None:
+        """Change the moving line; without ``completed`` it has no bar to fill."""
+        if completed is None:
+            self._moving.update(self._task, description=description)
+            return
+        self._moving.update(
+            self._task, description=description, completed=completed, total=total or self._expected_turns or None
+        )

@@ -1,0 +1,91 @@
+"""The result of an assessment as a table: dimensions and criteria, scores, explanations, and who judged."""
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proctor.console import show
+from proctor.phrases import clean, counted
+from protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
+
+_WIDE = 110
+"""Columns from which on the explanations have a column of their own."""
+
+
+def print_report(console: Console, results: AssessmentResults, workflow_url: str | None) -> None:
+    """Print the table of scores, what stands beside it, and where to look further."""
+    console.print()
+    show(console, _scores(console, results))
+    console.print()
+    for remark in _remarks(results):
+        show(console, Text(remark))
+    if workflow_url:
+        console.print(Text(f"workflow: {clean(workflow_url)}"), soft_wrap=True)
+
+
+def _scores(console: Console, results: AssessmentResults) -> Table:
+    """Four columns; in a narrow terminal three, with the explanation under the criterion's name."""
+    is_wide = console.width >= _WIDE
+    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column("criterion", ratio=3, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("judged by", ratio=None if not is_wide else 2, overflow="fold")
+    if is_wide:
+        table.add_column("why", ratio=6, overflow="fold")
+    for dimension in DIMENSIONS:
+        criteria = [c for c in results.criteria_results if c.dimension == dimension]
+        if not criteria:
+            continue
+        whole = results.scores.dimensions[dimension]
+        name = Text(dimension.replace("_", " "), style="bold cyan")
+        table.add_row(name, _score(whole.score, whole.max_score, style="bold"))
+        for criterion in criteria:
+            name, why = Text(clean(criterion.name)), _why(criterion)
+            score = _score(criterion.score, criterion.max_score)
+            judge = Text(clean(criterion.judged_by), style="dim")
+            if is_wide:
+                table.add_row(Padding(name, (0, 0, 0, 2)), score, judge, why)
+            else:
+                told = Group(Padding(name, (0, 0, 0, 2)), Padding(why, (0, 0, 0, 4)))
+                table.add_row(told, score, judge)
+    overall = results.scores.overall
+    share = f" ({overall.score / overall.max_score:.0%})" if overall.max_score else ""
+    table.add_row(Text(f"overall{share}", style="bold"), _score(overall.score, overall.max_score, style="bold"))
+    return table
+
+
+def _score(score: int, most: int, style: str = "") -> Text:
+    if most == 0:
+        return Text("unscored", style="yellow")
+    share = score / most
+    colour = "green" if share >= 0.8 else "yellow" if share >= 0.4 else "red"
+    return Text(f"{score}/{most}", style=f"{style} {colour}".strip())
+
+
+def _why(criterion: CriterionResult) -> Text:
+    text = Text(clean(criterion.explanation))
+    if criterion.unscored_points:
+        reason = clean(criterion.unscored_reason or "no reason given")
+        text.append(f" [{criterion.unscored_points} points unscored: {reason}]", style="yellow")
+    return text
+
+
+def _remarks(results: AssessmentResults) -> list[str]:
+    remarks = []
+    if results.coverage < 1:
+        points = sum(c.unscored_points for c in results.criteria_results)
+        offline = " (offline: no model judges)" if results.offline else ""
+        remarks.append(f"coverage: {results.coverage:.0%} of the scenario's points were judged, {points} not{offline}")
+    if results.turn_tries:
+        turns = ", ".join(f"turn {turn} {tries} times" for turn, tries in results.turn_tries.items())
+        remarks.append(f"played again: {turns}")
+    report = results.action_report
+    if report.unreported or report.never_happened:
+        remarks.append(
+            f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
+            f"{len(report.never_happened)} reported that never happened"
+        )
+    if results.failure:
+        remarks.append(f"failure: {clean(results.failure)}")
+    return remarks

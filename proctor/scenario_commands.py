@@ -1,0 +1,161 @@
+"""``proctor scenarios``: list, show and check scenario packages."""
+
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from activities.scenario_packages import (
+    ScenarioError,
+    ScenarioManager,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+    load_package,
+)
+from proctor.console import make_console, show
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.phrases import clean
+from proctor.settings import read_settings
+from protocol.config import GreenAgentConfig
+from protocol.results import DIMENSIONS
+from protocol.scenario import EvaluationCriterion
+
+
+def list_scenarios(scenarios_dir: str | None) -> ExitCode:
+    """Print one line for each scenario; one that can't be played is shown with what is wrong, and makes code 1."""
+    manager = _manager(scenarios_dir)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("id", "name", "turns", "criteria", "points"):
+        table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
+    code = ExitCode.DONE
+    for scenario_id in _ids(manager):
+        try:
+            config = manager.load(scenario_id).config
+        except ScenarioError as problem:
+            code = ExitCode.FAILED
+            table.add_row(scenario_id, Text(clean(str(problem)), style="red"))
+            continue
+        points = sum(criterion.max_score for criterion in config.criteria)
+        numbers = (config.expected_turns, len(config.criteria), points)
+        table.add_row(scenario_id, Text(clean(config.name)), *map(str, numbers))
+    console = make_console()
+    show(console, table if table.row_count else Text(f"no scenarios in {manager.directory}"))
+    return code
+
+
+def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
+    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them.
+
+    Raises:
+        UsageError: there is no such scenario.
+        CommandError: it is broken.
+    """
+    package = _load(_manager(scenarios_dir), scenario_id)
+    config = package.config
+    console = make_console()
+    console.print(Text(f"{config.scenario_id}: {clean(config.name)}", style="bold"))
+    if config.description:
+        console.print(Text(clean(config.description)))
+    console.print(
+        Text(
+            f"\n{config.start_time:%Y-%m-%d %H:%M} to {config.end_time:%Y-%m-%d %H:%M} ({config.start_time:%Z}), "
+            f"{config.expected_turns} turns of {config.default_time_step}"
+        )
+    )
+    console.print(Text("\nWhat the user asks for", style="bold"))
+    console.print(Text(config.user_prompt.strip()))
+    console.print(Text("\nPeople", style="bold"))
+    people = _grid()
+    for key, person in config.characters.items():
+        role = " (the user)" if key == config.user_character else ""
+        people.add_row(f"  {key}{role}", Text(clean(person.name)), clean(person.email or person.phone or ""))
+    show(console, people)
+    show(console, _criteria(package))
+    for warning in package.warnings:
+        console.print(Text(f"warning: {clean(warning)}", style="yellow"))
+
+
+def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
+    """Check a scenario, by its folder or its id.
+
+    Raises:
+        UsageError: there is no such scenario.
+        CommandError: it can't be played; the message says what is wrong.
+    """
+    folder = Path(path_or_id)
+    if folder.name == "scenario.json":
+        folder = folder.parent
+    is_path = folder.is_dir() or "/" in path_or_id
+    if is_path and not folder.is_dir():
+        raise UsageError(f"{path_or_id} is no folder: name a scenario's folder or its id")
+    try:
+        package = load_package(folder.resolve()) if is_path else _load(_manager(scenarios_dir), path_or_id)
+    except ScenarioError as problem:
+        raise CommandError(clean(str(problem))) from None
+    console = make_console()
+    for warning in package.warnings:
+        console.print(Text(f"warning: {clean(warning)}", style="yellow"))
+    criteria = package.config.criteria
+    console.print(
+        Text(
+            f"{package.config.scenario_id} can be played: {package.config.expected_turns} turns, "
+            f"{len(package.config.characters)} characters, {len(criteria)} criteria, "
+            f"{sum(c.max_score for c in criteria)} points"
+        )
+    )
+
+
+def _criteria(package: ScenarioPackage) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table.add_column("criterion", overflow="fold", ratio=3)
+    table.add_column("points", justify="right")
+    table.add_column("judged by", overflow="fold", ratio=3)
+    table.add_column("description", overflow="fold", ratio=6)
+    for dimension in DIMENSIONS:
+        criteria = package.config.get_criteria_by_dimension(dimension)
+        if criteria:
+            points = sum(criterion.max_score for criterion in criteria)
+            table.add_row()
+            table.add_row(Text(dimension.replace("_", " "), style="bold cyan"), Text(str(points), style="bold"))
+        for criterion in criteria:
+            table.add_row(
+                Text(f"  {clean(criterion.name)}"),
+                str(criterion.max_score),
+                Text(_judge(criterion), style="dim"),
+                Text(clean(criterion.description)),
+            )
+    return table
+
+
+def _judge(criterion: EvaluationCriterion) -> str:
+    if criterion.evaluator_id:
+        return f"function {clean(criterion.evaluator_id)}"
+    checked = sum(item.points for item in criterion.rubric or [] if item.check)
+    return f"model; offline {checked} of {criterion.max_score} points"
+
+
+def _load(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
+    try:
+        return manager.load(scenario_id)
+    except ScenarioNotFoundError as problem:
+        raise UsageError(str(problem)) from None
+    except ScenarioError as problem:
+        raise CommandError(clean(str(problem))) from None
+
+
+def _ids(manager: ScenarioManager) -> list[str]:
+    try:
+        return manager.list_ids()
+    except ScenarioNotFoundError as problem:
+        raise UsageError(str(problem)) from None
+
+
+def _manager(scenarios_dir: str | None) -> ScenarioManager:
+    return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 3))
+    for _ in range(3):
+        grid.add_column(overflow="fold")
+    return grid
