@@ -7,12 +7,17 @@
 * ``triage_agent``: a rule-based example
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from protocol.config import PurpleAgentConfig
 from protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
-from purple_sdk.conversations import Conversations
-from purple_sdk.executor import PurpleAgentExecutor
-from purple_sdk.server import create_app, serve
+
+if TYPE_CHECKING:
+    from purple_sdk.conversations import Conversations
+    from purple_sdk.executor import PurpleAgentExecutor
+    from purple_sdk.server import create_app, serve
 
 __all__ = [
     "AgentFactory",
@@ -25,3 +30,17 @@ __all__ = [
     "create_app",
     "serve",
 ]
+
+# Loaded when first asked for: who only wants the simulator's client needs no web server in memory.
+_HOMES = {
+    "Conversations": "conversations",
+    "PurpleAgentExecutor": "executor",
+    "create_app": "server",
+    "serve": "server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -79,7 +79,8 @@ class Call(Generic[Answer]):
         """The path with its parameters filled in."""
         path = self.route.path
         for name, value in self.fields.items():
-            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+            if f"{{{name}}}" in path:
+                path = path.replace(f"{{{name}}}", quote(str(value), safe="", errors="surrogatepass"))
         return path
 
     @property
