@@ -1,0 +1,132 @@
+"""Helpers for tests over HTTP: a server in its own process, and simulations on it."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+
+from ues_sim import USER_PERMISSIONS
+
+START = "2025-01-06T09:00:00+00:00"
+HOST_KEY = "host-key-of-the-tests-0123456789"
+
+
+def at(seconds: float) -> str:
+    """The instant that many seconds after ``START``."""
+    return (datetime.fromisoformat(START) + timedelta(seconds=seconds)).isoformat()
+
+
+class Server:
+    """``python -m ues_sim`` in its own process, on a free port."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ues_sim", "--port", "0", *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "UES_HOST_KEY": HOST_KEY, **environment},
+        )
+        assert self.process.stdout is not None
+        self.printed: list[str] = []
+        for line in self.process.stdout:
+            self.printed.append(line.strip())
+            if "listening on" in line:
+                break
+        self.url = self.printed[-1].rsplit(" ", 1)[1]
+        self.client = httpx.Client(base_url=self.url, headers={"X-API-Key": HOST_KEY}, timeout=30)
+
+    def new_simulation(self, *, start: str | None = START, **fields: Any) -> "Sim":
+        """Create a simulation; ``fields`` are those of ``POST /simulations``."""
+        made = self.client.post("/simulations", json=fields)
+        assert made.status_code == 201, made.text
+        sim = Sim(self, made.json())
+        if start is not None:
+            assert sim.post("/simulation/clear", json={"reset_time_to": start}).status_code == 200
+        return sim
+
+    def stop(self) -> int:
+        """End the process with SIGTERM and return its exit code."""
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+class Sim(httpx.Client):
+    """An HTTP client of one simulation, with one key."""
+
+    def __init__(self, server: Server, made: dict[str, Any], secret: str | None = None) -> None:
+        self.server = server
+        self.made = made
+        self.simulation_id = made["simulation_id"]
+        self.secret = secret or made["admin_key"]
+        super().__init__(base_url=made["base_url"], headers={"X-API-Key": self.secret}, timeout=30)
+
+    def key(self, *permissions: str, name: str = "a key", **fields: Any) -> "Sim":
+        """A client of the same simulation with a new key of these permissions."""
+        made = self.post("/keys", json={"name": name, "permissions": permissions, **fields})
+        assert made.status_code == 201, made.text
+        client = Sim(self.server, self.made, made.json()["secret"])
+        client.key_id = made.json()["key_id"]  # type: ignore[attr-defined]
+        return client
+
+    def participant(self) -> "Sim":
+        """A client with a participant's key (level "user")."""
+        return self.key(*USER_PERMISSIONS, name="participant")
+
+    def ok(self, method: str, path: str, body: Any = None, **params: Any) -> Any:
+        """The JSON of a request that must succeed."""
+        answer = self.request(method, path, json=body, params=params or None)
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def do(self, path: str, **body: Any) -> dict[str, Any]:
+        """Carry out an action (``sim.do("/email/star", message_ids=[…])``); the event must have been executed."""
+        answer: dict[str, Any] = self.ok("POST", path, body)
+        assert answer["status"] == "executed", answer
+        return answer
+
+    def event(self, modality: str, data: dict[str, Any], *, seconds: float | None = None, **fields: Any) -> Any:
+        """Execute an event now, or schedule it ``seconds`` after the start. Returns the event."""
+        if seconds is None:
+            return self.ok("POST", "/events/immediate", {"modality": modality, "data": data})
+        body = {"modality": modality, "data": data, "scheduled_time": at(seconds), **fields}
+        return self.ok("POST", "/events", body)
+
+    def state(self, modality: str, **params: Any) -> Any:
+        """A modality's state."""
+        return self.ok("GET", f"/{modality}/state", **params)
+
+    def query(self, modality: str, **body: Any) -> Any:
+        """A modality's query."""
+        return self.ok("POST", f"/{modality}/query", body)
+
+    def export(self) -> Any:
+        """Everything a scenario file holds."""
+        return self.ok("GET", "/scenario/export/full")
+
+    def delete_me(self) -> None:
+        """End the simulation."""
+        self.server.client.delete(f"/simulations/{self.simulation_id}")
+        self.close()
+
+
+def receive(sim: Sim, subject: str = "Hello", **fields: Any) -> str:
+    """Let an email arrive and return its message id."""
+    before = set(sim.state("email")["emails"])
+    body = {
+        "from_address": "ann@example.com",
+        "to_addresses": ["user@example.com"],
+        "subject": subject,
+        "body_text": f"The text of {subject}",
+        **fields,
+    }
+    sim.do("/email/receive", **body)
+    (message_id,) = set(sim.state("email")["emails"]) - before
+    return message_id

@@ -1,0 +1,128 @@
+"""Changes to a modality's state that can be taken back: the undo machinery.
+
+An operation never writes to the state directly. It goes through a ``Change``, which keeps, for every step, the step
+that takes it back: only the entries touched, never a copy of the state. Taking a patch back yields the patch that
+makes it again, so undo and redo are the same function. Patches are JSON-ready, so a checkpoint carries them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ues_sim.problems import OperationFailed
+
+State = dict[str, Any]
+"""A modality's state: plain JSON-ready data, in the shape of the scenario file."""
+
+Path = Sequence[str | int]
+"""Where a value stands in a state: dictionary keys and list positions from the top."""
+
+Step = list[Any]
+"""One reversible step: ``["put", path, value]``, ``["remove", path]`` or ``["insert", path, value, position]``."""
+
+Patch = list[Step]
+"""Steps, in the order in which they are to be applied."""
+
+
+def _place(node: dict[str, Any], key: str | int) -> int:
+    """Where ``key`` stands in the dictionary's order; quick for the newest entry, which is what undo takes away."""
+    return len(node) - 1 if next(reversed(node)) == key else list(node).index(str(key))
+
+
+def _apply(state: State, step: Step) -> Step:
+    """Carry out one step and return the step that takes it back."""
+    kind, path = step[0], step[1]
+    node: Any = state
+    for part in path[:-1]:
+        node = node[part]
+    last = path[-1]
+    if kind == "put":
+        if isinstance(node, dict) and last not in node:
+            node[last] = step[2]
+            return ["remove", path]
+        before = node[last]
+        node[last] = step[2]
+        return ["put", path, before]
+    if kind == "remove":
+        position = last if isinstance(node, list) else _place(node, last)
+        return ["insert", path, node.pop(last), position]
+    if isinstance(node, list):
+        node.insert(step[3], step[2])
+    else:
+        # A dictionary's order shows in answers, so the entry goes back to the place that it had.
+        followers = list(node)[step[3] :]
+        node[last] = step[2]
+        for key in followers:
+            node[key] = node.pop(key)
+    return ["remove", path]
+
+
+def apply_patch(state: State, patch: Patch) -> Patch:
+    """Carry out a patch and return the one that takes it back."""
+    inverse = [_apply(state, step) for step in patch]
+    inverse.reverse()
+    return inverse
+
+
+class Change:
+    """What an operation gets: the state to read, and the only way to write to it.
+
+    A value given to ``put`` or ``append`` belongs to the state from then on; don't keep or alter it afterwards.
+    """
+
+    __slots__ = ("_inverse", "draw_id", "now", "state")
+
+    def __init__(self, state: State, now: str, draw_id: Callable[[], str]) -> None:
+        self.state = state
+        """The modality's state, to be read only."""
+        self.now = now
+        """The simulator's time at which the event runs, as canonical text."""
+        self.draw_id = draw_id
+        """Draws the next id of this simulation."""
+        self._inverse: Patch = []
+
+    def put(self, path: Path, value: Any) -> None:
+        """Set a dictionary's entry, new or not, or replace a list's item."""
+        self._inverse.append(_apply(self.state, ["put", path, value]))
+
+    def update(self, path: Path, **fields: Any) -> None:
+        """Set several fields of the dictionary at ``path``; fields that already have that value are left alone."""
+        node: Any = self.state
+        for part in path:
+            node = node[part]
+        for name, value in fields.items():
+            if name not in node or node[name] != value:
+                self.put((*path, name), value)
+
+    def remove(self, path: Path) -> None:
+        """Delete a dictionary's entry or a list's item (by position)."""
+        self._inverse.append(_apply(self.state, ["remove", path]))
+
+    def append(self, path: Path, value: Any) -> None:
+        """Add ``value`` at the end of the list at ``path``."""
+        node: Any = self.state
+        for part in path:
+            node = node[part]
+        self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), value, len(node)]))
+
+    def discard(self, path: Path, value: Any) -> bool:
+        """Take ``value`` out of the list at ``path``. Says whether it was there."""
+        node: Any = self.state
+        for part in path:
+            node = node[part]
+        if value not in node:
+            return False
+        self.remove((*path, node.index(value)))
+        return True
+
+    def fail(self, reason: str) -> OperationFailed:
+        """The exception to raise when the operation can't be carried out; what was done so far is taken back."""
+        return OperationFailed(reason)
+
+    def undo_patch(self) -> Patch:
+        """The patch that takes back everything done through this change."""
+        return self._inverse[::-1]
+
+    def roll_back(self) -> None:
+        """Take back everything done so far."""
+        apply_patch(self.state, self.undo_patch())
+        self._inverse.clear()

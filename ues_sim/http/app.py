@@ -1,0 +1,207 @@
+"""The ASGI application: finds the simulation and the route, checks key, permission and input, in this order."""
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from time import perf_counter
+from typing import Any
+
+from ues_sim.host import Host
+from ues_sim.http.host_routes import HOST_ROUTES, HostCall
+from ues_sim.http.open_routes import OPEN_PATHS, OpenPages
+from ues_sim.http.requests import Disconnected, read_body, read_json, read_params, secret_of, unauthorized
+from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
+from ues_sim.http.routes import SIMULATION_ROUTES
+from ues_sim.keys import Key
+from ues_sim.problems import Forbidden, NotFound, Problem, WrongMethod
+from ues_sim.schema import JsonObject
+from ues_sim.simulation import Simulation
+from ues_sim.times import wall_text
+
+logger = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+SIMULATIONS = "/simulations/"
+TICK_SECONDS = 0.25
+"""How often a simulation with auto-advance is brought up to date between requests."""
+
+_SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
+
+
+class Application:
+    """Serves a host of simulations, or, with ``single``, one simulation at the root."""
+
+    def __init__(self, host: Host, *, host_key: str, single: Simulation | None, public_url: str | None) -> None:
+        self.host = host
+        self._host_key = host_key.encode()
+        self._single = single
+        self._public_url = public_url.rstrip("/") if public_url else None
+        self._router: Router[Call] = Router(SIMULATION_ROUTES)
+        self._host_router: Router[HostCall] = Router(HOST_ROUTES)
+        self._simulation_pages = OpenPages("User Environment Simulator", [("", SIMULATION_ROUTES)])
+        self._host_pages = OpenPages(
+            "User Environment Simulator: host", [("", HOST_ROUTES), ("/simulations/{simulation_id}", SIMULATION_ROUTES)]
+        )
+        self._ticking: dict[str, asyncio.Task[None]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection, as ASGI asks for it."""
+        if scope["type"] == "http":
+            await self._answer_http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        for task in self._ticking.values():
+            task.cancel()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            reply = await self._reply(scope, receive)
+            body = reply.body()
+        except Problem as problem:
+            reply = problem_reply(problem)
+            body = reply.body()
+        except Disconnected:
+            return
+        except Exception:
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+            reply = _SERVER_ERROR
+            body = reply.body()
+        headers = [
+            (b"content-type", reply.media_type.encode()),
+            (b"content-length", str(len(body)).encode()),
+            *reply.headers,
+        ]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
+        path = scope["path"]
+        if self._single is not None:
+            return await self._simulation_reply(self._single, path, scope, receive)
+        if path.startswith(SIMULATIONS):
+            simulation_id, slash, rest = path[len(SIMULATIONS) :].partition("/")
+            if slash:
+                simulation = self.host.simulations.get(simulation_id)
+                if simulation is None:
+                    if "/" + rest in OPEN_PATHS:
+                        raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")
+                    raise unauthorized(secret_of(scope["headers"]))
+                return await self._simulation_reply(simulation, "/" + rest, scope, receive)
+        return await self._host_reply(path, scope, receive)
+
+    # --- the host -------------------------------------------------------------------------------------------------
+
+    async def _host_reply(self, path: str, scope: Scope, receive: Receive) -> Reply:
+        if path in OPEN_PATHS:
+            return _open(self._host_pages, path, scope["method"])
+        route, values = self._host_router.find(scope["method"], path)
+        secret = secret_of(scope["headers"])
+        if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
+            raise unauthorized(secret)
+        body, _ = await _input(route, scope, receive)
+        call = HostCall(self.host, self._base(scope), body, values)
+        return _as_reply(route, route.handler(call))
+
+    def _base(self, scope: Scope) -> str:
+        """The server's address as the caller sees it."""
+        if self._public_url is not None:
+            return self._public_url
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+        if not host:
+            server = scope.get("server") or ("localhost", 80)
+            host = f"{server[0]}:{server[1]}"
+        return f"{scope.get('scheme', 'http')}://{host}"
+
+    # --- one simulation -------------------------------------------------------------------------------------------
+
+    async def _simulation_reply(self, simulation: Simulation, path: str, scope: Scope, receive: Receive) -> Reply:
+        if path in OPEN_PATHS:
+            return _open(self._simulation_pages, path, scope["method"])
+        began = perf_counter()
+        method = scope["method"]
+        secret = secret_of(scope["headers"])
+        key = simulation.keys.find(secret) if secret else None
+        try:
+            route, values = self._router.find(method, path)
+            if key is None:
+                raise unauthorized(secret)
+            key.last_used_at = wall_text()
+            reply = await self._permitted_reply(simulation, key, route, values, scope, receive)
+        except Problem as problem:
+            reply = problem_reply(problem)
+        if key is not None:
+            duration = round((perf_counter() - began) * 1000, 3)
+            simulation.access_log.record(
+                (wall_text(), key.key_id, key.data["name"], method, path, reply.status, duration)
+            )
+        return reply
+
+    async def _permitted_reply(
+        self,
+        simulation: Simulation,
+        key: Key,
+        route: Route[Call],
+        values: dict[str, str],
+        scope: Scope,
+        receive: Receive,
+    ) -> Reply:
+        if route.permission is not None and not key.allows(route.permission):
+            raise Forbidden(f"This key lacks the permission {route.permission!r}.")
+        body, params = await _input(route, scope, receive)
+        simulation.catch_up()
+        reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values)))
+        if simulation.is_running and simulation.clock.auto_advance:
+            self._keep_ticking(simulation)
+        return reply
+
+    def _keep_ticking(self, simulation: Simulation) -> None:
+        """Run a light task while auto-advance is on, so that events run near their time though nobody asks."""
+        if simulation.simulation_id not in self._ticking:
+            task = asyncio.create_task(self._tick(simulation))
+            self._ticking[simulation.simulation_id] = task
+            task.add_done_callback(lambda _: self._ticking.pop(simulation.simulation_id, None))
+
+    async def _tick(self, simulation: Simulation) -> None:
+        with suppress(asyncio.CancelledError):
+            while simulation.is_running and simulation.clock.auto_advance and self._serves(simulation):
+                await asyncio.sleep(TICK_SECONDS)
+                if simulation.events.next_pending() is not None:
+                    simulation.catch_up()
+
+    def _serves(self, simulation: Simulation) -> bool:
+        return self._single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
+
+
+def _open(pages: OpenPages, path: str, method: str) -> Reply:
+    if method not in ("GET", "HEAD"):
+        raise WrongMethod(f"{path} doesn't take {method[:20]}; it takes GET.", ["GET"])
+    return pages.answer(path)
+
+
+async def _input(route: Route[Any], scope: Scope, receive: Receive) -> tuple[Any, Any]:
+    """The checked body and query parameters. Raises Invalid (422) or TooLarge (413)."""
+    params = read_params(scope["query_string"], route.params_adapter) if route.params is not None else None
+    if route.body is None:
+        return None, params
+    raw = await read_body(receive, scope["headers"])
+    if route.body is bytes:
+        return raw, params
+    return read_json(raw, route.body_adapter, required=route.body_required), params
+
+
+def _as_reply(route: Route[Any], content: JsonObject | Reply) -> Reply:
+    return content if isinstance(content, Reply) else Reply(content, route.status)

@@ -1,0 +1,102 @@
+"""What is open without a key: the root, health, and the documentation. The same for a host and for a simulation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from ues_sim.http import docs, openapi
+from ues_sim.http.route import Reply, Route
+from ues_sim.schema import JsonObject, Response
+
+VERSION = "0.3.0"
+"""The version of the UES interface that this server speaks."""
+
+OPEN_PATHS = ("/", "/health", "/docs", "/redoc", "/openapi.json")
+
+
+class RootResponse(Response):
+    """What this is and where to go on."""
+
+    name: str
+    version: str
+    docs: str
+    openapi: str
+    health: str
+
+
+class HealthResponse(Response):
+    """That the server answers."""
+
+    status: str
+    version: str
+
+
+@dataclass(frozen=True)
+class OpenPages:
+    """The open paths' answers for a set of routes. The documents are built when first asked for, then kept."""
+
+    title: str
+    routes: Sequence[tuple[str, Sequence[Route[Any]]]]
+    """Route tables, each with the prefix under which it stands."""
+
+    @cached_property
+    def document(self) -> JsonObject:
+        """The OpenAPI document."""
+        merged = openapi.describe(_declared(), title=self.title, version=VERSION)
+        for prefix, routes in self.routes:
+            part = openapi.describe(routes, title=self.title, version=VERSION, prefix=prefix)
+            merged["paths"].update(part["paths"])
+            merged["components"]["schemas"].update(part["components"]["schemas"])
+        return merged
+
+    @cached_property
+    def _json(self) -> bytes:
+        return orjson.dumps(self.document)
+
+    @cached_property
+    def _html(self) -> bytes:
+        return docs.page(self.document)
+
+    def answer(self, path: str) -> Reply:
+        """The answer to a GET of one of ``OPEN_PATHS``."""
+        if path == "/openapi.json":
+            return Reply(self._json)
+        if path in ("/docs", "/redoc"):
+            return Reply(self._html, media_type="text/html; charset=utf-8")
+        if path == "/health":
+            return Reply({"status": "healthy", "version": VERSION})
+        return Reply(
+            {
+                "name": self.title,
+                "version": VERSION,
+                "docs": "docs",
+                "openapi": "openapi.json",
+                "health": "health",
+            }
+        )
+
+
+def _never(_call: Any) -> JsonObject:
+    raise AssertionError("open paths are answered by OpenPages")
+
+
+def _declared() -> tuple[Route[Any], ...]:
+    """The open paths as routes, for the description only."""
+    return tuple(
+        Route(
+            method="GET",
+            path=path,
+            summary=summary,
+            handler=_never,
+            permission=None,
+            tag="server",
+            responses=responses,
+        )
+        for path, summary, responses in (
+            ("/", "What this is.", (RootResponse,)),
+            ("/health", "Whether the server answers.", (HealthResponse,)),
+        )
+    )

@@ -1,0 +1,154 @@
+"""One declaration per route. The router, the permissions, OpenAPI and the documentation page all derive from it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import orjson
+from pydantic import BaseModel, TypeAdapter
+
+from ues_sim.keys import Key
+from ues_sim.problems import NotFound, Problem, WrongMethod
+from ues_sim.schema import JsonObject, Request
+from ues_sim.simulation import Author, Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One checked request to a simulation: authenticated, permitted, validated."""
+
+    simulation: Simulation
+    key: Key
+    body: Any
+    """The request model's instance; raw bytes for a route whose ``body`` is bytes; None without a body."""
+    params: Any
+    """The query parameters' model instance; None for a route without any."""
+    path: Mapping[str, str]
+    """The path's variable parts."""
+
+    @property
+    def author(self) -> Author:
+        """Whose event it is, when the call makes one."""
+        return Author(agent_id=self.key.key_id, key_id=self.key.key_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that isn't just JSON with the route's usual status."""
+
+    content: Any
+    """JSON-ready data, or bytes that go out as they are."""
+    status: int = 200
+    media_type: str = "application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def body(self) -> bytes:
+        """The bytes to send."""
+        return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
+
+
+C = TypeVar("C")
+"""What a route's handler gets: a ``Call``, or the host's counterpart."""
+
+Handler = Callable[[C], JsonObject | Reply]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Generic[C]):
+    """A method and a path, who may call it, what it takes and what it answers."""
+
+    method: str
+    path: str
+    summary: str
+    handler: Handler[C]
+    permission: str | None
+    """The one permission that the caller's key needs. None: the route is open."""
+    tag: str
+    body: type[BaseModel] | type[bytes] | None = None
+    body_required: bool = True
+    params: type[Request] | None = None
+    responses: tuple[type[BaseModel], ...] = ()
+    """What a success looks like; several when it depends on the parameters; none for free-form JSON."""
+    status: int = 200
+    further_statuses: Mapping[int, str] | None = None
+    """Other successful statuses and what they mean."""
+    errors: tuple[int, ...] = ()
+    """Error statuses besides 401, 403 and 422, which follow from the other fields."""
+    participant: bool = False
+    """Whether a participant's key (level "user") may call it."""
+
+    @cached_property
+    def body_adapter(self) -> TypeAdapter[Any]:
+        """The compiled validator of the body."""
+        body: Any = self.body
+        return TypeAdapter(body)
+
+    @cached_property
+    def params_adapter(self) -> TypeAdapter[Any]:
+        """The compiled validator of the query parameters."""
+        params: Any = self.params
+        return TypeAdapter(params)
+
+
+class Router(Generic[C]):
+    """Finds a route by method and path: whole paths by dictionary, the few with variable parts by their segments."""
+
+    def __init__(self, routes: Iterable[Route[C]]) -> None:
+        self.routes = tuple(routes)
+        self._exact: dict[str, dict[str, Route[C]]] = {}
+        self._templates: dict[tuple[str, ...], dict[str, Route[C]]] = {}
+        for route in self.routes:
+            if "{" in route.path:
+                by_method = self._templates.setdefault(tuple(route.path.split("/")), {})
+            else:
+                by_method = self._exact.setdefault(route.path, {})
+            if route.method in by_method:
+                raise ValueError(f"{route.method} {route.path} is declared twice")
+            by_method[route.method] = route
+
+    def find(self, method: str, path: str) -> tuple[Route[C], dict[str, str]]:
+        """The route and the path's variable parts. Raises NotFound (404) or WrongMethod (405)."""
+        allowed: list[str] = []
+        by_method = self._exact.get(path)
+        if by_method is not None:
+            route = by_method.get(method)
+            if route is not None:
+                return route, {}
+            allowed += by_method
+        segments = path.split("/")
+        for template, by_method in self._templates.items():
+            values = _fit(template, segments)
+            if values is not None:
+                route = by_method.get(method)
+                if route is not None:
+                    return route, values
+                allowed += by_method
+        if allowed:
+            known = sorted(set(allowed))
+            raise WrongMethod(f"{path[:200]} doesn't take {method[:20]}; it takes {', '.join(known)}.", known)
+        raise NotFound(f"There is no path {path[:200]!r}; /openapi.json lists those that exist.")
+
+
+def _fit(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
+    if len(template) != len(segments):
+        return None
+    values = {}
+    for part, segment in zip(template, segments, strict=True):
+        if part.startswith("{"):
+            if not segment:
+                return None
+            values[part[1:-1]] = segment
+        elif part != segment:
+            return None
+    return values
+
+
+def problem_reply(problem: Problem) -> Reply:
+    """A problem as the contract renders it: ``{"error": …, "detail": …}``."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if isinstance(problem, WrongMethod):
+        headers = ((b"allow", ", ".join(problem.allowed).encode()),)
+    elif problem.status == 401:
+        headers = ((b"www-authenticate", b"Bearer"),)
+    return Reply({"error": problem.title, "detail": problem.detail}, problem.status, headers=headers)

@@ -1,0 +1,121 @@
+"""``/access-logs``: who asked for what, and what they got."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ues_sim.http.route import Call, Route
+from ues_sim.schema import Int, JsonObject, Request, Response
+from ues_sim.times import Instant
+
+
+class AccessLogParams(Request):
+    """Filters; every one given must match."""
+
+    limit: Annotated[Int, Field(ge=1, le=1000)] = 100
+    offset: Annotated[Int, Field(ge=0)] = 0
+    key_id: str | None = None
+    key_name: str | None = None
+    path_prefix: str | None = None
+    method: str | None = None
+    status_code_min: Int | None = None
+    status_code_max: Int | None = None
+    errors_only: bool = False
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+class AccessLogEntry(Response):
+    """One authenticated request. ``timestamp`` is wall time."""
+
+    timestamp: Instant
+    key_id: str
+    key_name: str
+    method: str
+    path: str
+    status_code: int
+    duration_ms: float
+
+
+class AccessLogResponse(Response):
+    """One page of the log, newest first. ``total`` counts all that match."""
+
+    logs: list[AccessLogEntry]
+    total: int
+    returned: int
+    limit: int
+    offset: int
+
+
+class AccessLogStatsResponse(Response):
+    """Counts since the start or the last clearing."""
+
+    total_requests: int
+    successful_requests: int
+    failed_requests: int
+    unique_keys: int
+    first_request: Instant | None
+    last_request: Instant | None
+
+
+class AccessLogClearResponse(Response):
+    """How many entries were forgotten."""
+
+    cleared: int
+    message: str
+
+
+def _search(call: Call) -> JsonObject:
+    params: AccessLogParams = call.params
+    filters = params.model_dump(exclude={"limit", "offset"})
+    found = list(call.simulation.access_log.search(**filters))
+    shown = found[params.offset : params.offset + params.limit]
+    return {
+        "logs": shown,
+        "total": len(found),
+        "returned": len(shown),
+        "limit": params.limit,
+        "offset": params.offset,
+    }
+
+
+def _stats(call: Call) -> JsonObject:
+    return call.simulation.access_log.stats()
+
+
+def _clear(call: Call) -> JsonObject:
+    cleared = call.simulation.access_log.clear()
+    call.simulation.changed()
+    return {"cleared": cleared, "message": f"{cleared} entries were forgotten."}
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/access-logs",
+        summary="Search the access log.",
+        handler=_search,
+        permission="logs:read",
+        tag="access-logs",
+        params=AccessLogParams,
+        responses=(AccessLogResponse,),
+    ),
+    Route(
+        method="GET",
+        path="/access-logs/stats",
+        summary="Count the requests.",
+        handler=_stats,
+        permission="logs:read",
+        tag="access-logs",
+        responses=(AccessLogStatsResponse,),
+    ),
+    Route(
+        method="POST",
+        path="/access-logs/clear",
+        summary="Forget the access log.",
+        handler=_clear,
+        permission="logs:clear",
+        tag="access-logs",
+        responses=(AccessLogClearResponse,),
+    ),
+)

@@ -1,0 +1,95 @@
+"""Checkpoints over HTTP: this project's addition to the contract."""
+
+from pydantic import Field
+
+from ues_sim import checkpoint
+from ues_sim.http.route import Call, Reply, Route
+from ues_sim.schema import JsonObject, Request, Response
+
+
+class CheckpointResponse(Response):
+    """A checkpoint: everything there is to the simulation. Opaque; give it back to restore as it came."""
+
+    format: int
+
+
+class RestoreResponse(Response):
+    """The digest of the checkpoint to which the simulation is now equal."""
+
+    restored: bool
+    checkpoint: str
+
+
+class CurrentCheckpointResponse(Response):
+    """The digest of the last checkpoint taken or restored, null when the simulation has changed since; and the mark."""
+
+    checkpoint: str | None
+    mark: str | None
+
+
+class MarkRequest(Request):
+    """A note on the simulation, which lasts until the next restore."""
+
+    mark: str = Field(min_length=1, max_length=200)
+
+
+def _take(call: Call) -> Reply:
+    digest, content = checkpoint.take(call.simulation)
+    return Reply(content, headers=((b"etag", f'"{digest}"'.encode()),))
+
+
+def _restore(call: Call) -> JsonObject:
+    return {"restored": True, "checkpoint": checkpoint.restore(call.simulation, call.body)}
+
+
+def _current(call: Call) -> JsonObject:
+    known = call.simulation.checkpoint
+    return {"checkpoint": None if known is None else known[0], "mark": call.simulation.mark}
+
+
+def _mark(call: Call) -> JsonObject:
+    call.simulation.mark = call.body.mark
+    return _current(call)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/simulation/checkpoint",
+        summary="Take a checkpoint. ETag carries the SHA-256 of the body, in hexadecimal.",
+        handler=_take,
+        permission="simulation:checkpoint",
+        tag="simulation",
+        responses=(CheckpointResponse,),
+    ),
+    Route(
+        method="GET",
+        path="/simulation/checkpoint/current",
+        summary="Which checkpoint the simulation is equal to, if any.",
+        handler=_current,
+        permission="simulation:checkpoint",
+        tag="simulation",
+        responses=(CurrentCheckpointResponse,),
+    ),
+    Route(
+        method="POST",
+        path="/simulation/checkpoint/mark",
+        summary="Note what is going on in the simulation; the note lasts until the next restore.",
+        handler=_mark,
+        permission="simulation:restore",
+        tag="simulation",
+        body=MarkRequest,
+        responses=(CurrentCheckpointResponse,),
+    ),
+    Route(
+        method="POST",
+        path="/simulation/restore",
+        summary="Make the simulation equal to a checkpoint, running or not.",
+        handler=_restore,
+        permission="simulation:restore",
+        tag="simulation",
+        body=bytes,
+        responses=(RestoreResponse,),
+        errors=(400,),
+    ),
+)

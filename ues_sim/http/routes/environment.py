@@ -1,0 +1,210 @@
+"""``/environment``: all modalities at once."""
+
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from ues_sim.http.route import Call, Reply, Route
+from ues_sim.modalities import MODALITIES
+from ues_sim.problems import Impossible
+from ues_sim.schema import JsonObject, Request, Response, validate
+from ues_sim.times import Instant, wall_text
+
+PAGE_LIMIT = 2000
+"""Bytes of the one-page view, in either format."""
+
+
+class EnvironmentParams(Request):
+    """``compact`` asks for one page of at most about 2 kB; ``format=text`` for that page as plain text."""
+
+    compact: bool = False
+    format: Literal["json", "text"] = "json"
+
+
+class ModalitySummary(Response):
+    """One modality in a sentence."""
+
+    modality_type: str
+    state_summary: str
+
+
+class EnvironmentStateResponse(Response):
+    """Every modality's state by name, and a sentence on each."""
+
+    current_time: Instant
+    modalities: JsonObject
+    summary: list[ModalitySummary]
+
+
+class ModalityListResponse(Response):
+    """The modalities' names."""
+
+    modalities: list[str]
+    count: int
+
+
+class ModalityStateResponse(Response):
+    """One modality's state."""
+
+    modality_type: str
+    current_time: Instant
+    state: JsonObject
+
+
+class ValidationResponse(Response):
+    """Whether the environment is consistent; if not, what isn't. ``checked_at`` is wall time."""
+
+    valid: bool
+    errors: list[str]
+    checked_at: Instant
+
+
+class FreeFormRequest(Request):
+    """Any JSON object: the modality's own query."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+def _state(call: Call) -> JsonObject | Reply:
+    params: EnvironmentParams = call.params
+    simulation = call.simulation
+    if params.compact:
+        digest = one_page(call)
+        return (
+            Reply(as_text(digest).encode(), media_type="text/plain; charset=utf-8")
+            if params.format == "text"
+            else digest
+        )
+    state = {
+        "current_time": simulation.clock.text,
+        "modalities": {name: item.show_state(simulation.view(name)) for name, item in MODALITIES.items()},
+        "summary": _summary(call),
+    }
+    if params.format == "text":
+        return Reply(orjson.dumps(state, option=orjson.OPT_INDENT_2), media_type="text/plain; charset=utf-8")
+    return state
+
+
+def _summary(call: Call) -> list[JsonObject]:
+    return [
+        {"modality_type": name, "state_summary": item.describe(call.simulation.states[name])}
+        for name, item in MODALITIES.items()
+    ]
+
+
+def one_page(call: Call) -> JsonObject:
+    """The whole environment within ``PAGE_LIMIT`` bytes: lists give way from their ends, then long texts are cut."""
+    simulation = call.simulation
+    digests: dict[str, Any] = {name: item.digest(simulation.view(name)) for name, item in MODALITIES.items()}
+    summary = [{**item, "state_summary": item["state_summary"][:60]} for item in _summary(call)]
+    content = {"current_time": simulation.clock.text, "modalities": digests, "summary": summary}
+    while _size(content) > PAGE_LIMIT:
+        lists = [value for digest in digests.values() for value in digest.values() if isinstance(value, list) and value]
+        if not lists:
+            for digest in digests.values():
+                digest.clear()
+            break
+        max(lists, key=lambda value: len(orjson.dumps(value))).pop()
+    return content
+
+
+def _size(content: JsonObject) -> int:
+    return max(len(orjson.dumps(content)), len(as_text(content).encode()))
+
+
+def as_text(content: JsonObject) -> str:
+    """The one page for a reader: a heading for each modality, a line for each fact."""
+    sentences = {item["modality_type"]: item["state_summary"] for item in content["summary"]}
+    lines = [f"Time: {content['current_time']}"]
+    for name, digest in content["modalities"].items():
+        lines.append(f"{name}: {sentences[name]}")
+        for label, value in digest.items():
+            if isinstance(value, list):
+                lines += [f"  - {' '.join(str(item).split())}" for item in value]
+            elif isinstance(value, str):
+                lines.append(f"  {label}: {' '.join(value.split())}")
+    return "\n".join(lines) + "\n"
+
+
+def _list(_call: Call) -> JsonObject:
+    return {"modalities": list(MODALITIES), "count": len(MODALITIES)}
+
+
+def _modality(call: Call) -> JsonObject:
+    modality = call.simulation.modality(call.path["modality_name"])
+    return {
+        "modality_type": modality.name,
+        "current_time": call.simulation.clock.text,
+        "state": modality.show_state(call.simulation.view(modality.name)),
+    }
+
+
+def _query(call: Call) -> JsonObject:
+    modality = call.simulation.modality(call.path["modality_name"])
+    if modality.query is None:
+        raise Impossible(f"{modality.name} can't be queried; read its state.")
+    body: BaseModel = call.body
+    request = validate(modality.query.adapter, body.model_extra or {}, "body")
+    return modality.query.run(call.simulation.view(modality.name), request)
+
+
+def _validate(call: Call) -> JsonObject:
+    errors = [sentence for name, item in MODALITIES.items() for sentence in item.check(call.simulation.states[name])]
+    return {"valid": not errors, "errors": errors, "checked_at": wall_text()}
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/environment/state",
+        summary="Read every modality's state; compact, one page of all of it.",
+        handler=_state,
+        permission="environment:read",
+        tag="environment",
+        params=EnvironmentParams,
+        responses=(EnvironmentStateResponse,),
+        participant=True,
+    ),
+    Route(
+        method="GET",
+        path="/environment/modalities",
+        summary="List the modalities.",
+        handler=_list,
+        permission="environment:list",
+        tag="environment",
+        responses=(ModalityListResponse,),
+        participant=True,
+    ),
+    Route(
+        method="GET",
+        path="/environment/modalities/{modality_name}",
+        summary="Read one modality's state.",
+        handler=_modality,
+        permission="environment:read",
+        tag="environment",
+        responses=(ModalityStateResponse,),
+        errors=(404,),
+        participant=True,
+    ),
+    Route(
+        method="POST",
+        path="/environment/modalities/{modality_name}/query",
+        summary="Query one modality: the same as its own query.",
+        handler=_query,
+        permission="environment:read",
+        tag="environment",
+        body=FreeFormRequest,
+        errors=(400, 404),
+        participant=True,
+    ),
+    Route(
+        method="POST",
+        path="/environment/validate",
+        summary="Check that every modality's state is consistent.",
+        handler=_validate,
+        permission="environment:validate",
+        tag="environment",
+        responses=(ValidationResponse,),
+    ),
+)

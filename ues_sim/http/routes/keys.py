@@ -1,0 +1,168 @@
+"""``/keys``: who may do what."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from ues_sim.http.route import Call, Route
+from ues_sim.keys import PERMISSION_PATTERN, new_secret
+from ues_sim.schema import JsonObject, Request, Response
+from ues_sim.times import Instant
+
+
+def _permission(value: str) -> str:
+    if PERMISSION_PATTERN.fullmatch(value) is None:
+        raise PydanticCustomError(
+            "permission", "Input should be '*', 'resource:*', 'resource:action' or 'resource:sub:action'"
+        )
+    return value
+
+
+class CreateKeyRequest(Request):
+    """A key to be made. Without ``secret`` and ``key_id`` they are drawn."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    permissions: Annotated[list[Annotated[str, AfterValidator(_permission)]], Field(min_length=1)]
+    secret: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")] | None = Field(
+        default=None, description="The secret to use: printable ASCII without spaces."
+    )
+    key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
+
+
+class CreateKeyResponse(Response):
+    """A new key. Its secret is shown this once; only its hash is kept."""
+
+    key_id: str
+    secret: str
+    name: str
+    permissions: list[str]
+    created_at: Instant
+    created_by: str
+
+
+class KeyResponse(Response):
+    """A key without its secret."""
+
+    key_id: str
+    name: str
+    permissions: list[str]
+    created_at: Instant
+    created_by: str
+    last_used_at: Instant | None
+    is_active: bool
+    revoked_at: Instant | None
+
+
+class KeyListParams(Request):
+    """Whether revoked keys are listed too."""
+
+    include_revoked: bool = False
+
+
+class KeyListResponse(Response):
+    """Keys in order of creation. ``total`` is ``active`` plus ``revoked``, listed or not."""
+
+    keys: list[KeyResponse]
+    total: int
+    active: int
+    revoked: int
+
+
+class RevokeKeyResponse(Response):
+    """A key that opens nothing any more."""
+
+    key_id: str
+    name: str
+    revoked_at: Instant
+    message: str
+
+
+def _create(call: Call) -> JsonObject:
+    body: CreateKeyRequest = call.body
+    simulation = call.simulation
+    secret = body.secret or new_secret()
+    key_id = body.key_id or simulation.ids.draw()
+    key = simulation.keys.create(key_id, body.name, body.permissions, secret, call.key.key_id)
+    simulation.changed()
+    return {
+        "key_id": key.key_id,
+        "secret": secret,
+        "name": body.name,
+        "permissions": body.permissions,
+        "created_at": key.data["created_at"],
+        "created_by": key.data["created_by"],
+    }
+
+
+def _list(call: Call) -> JsonObject:
+    params: KeyListParams = call.params
+    answers = [key.answer() for key in call.simulation.keys.by_id.values()]
+    active = sum(answer["is_active"] for answer in answers)
+    return {
+        "keys": [answer for answer in answers if params.include_revoked or answer["is_active"]],
+        "total": len(answers),
+        "active": active,
+        "revoked": len(answers) - active,
+    }
+
+
+def _get(call: Call) -> JsonObject:
+    return call.simulation.keys.get(call.path["key_id"]).answer()
+
+
+def _revoke(call: Call) -> JsonObject:
+    key = call.simulation.keys.revoke(call.path["key_id"])
+    call.simulation.changed()
+    return {
+        "key_id": key.key_id,
+        "name": key.data["name"],
+        "revoked_at": key.data["revoked_at"],
+        "message": f"Key {key.key_id} is revoked.",
+    }
+
+
+ROUTES = (
+    Route(
+        method="POST",
+        path="/keys",
+        summary="Make a key.",
+        handler=_create,
+        permission="keys:create",
+        tag="keys",
+        body=CreateKeyRequest,
+        responses=(CreateKeyResponse,),
+        status=201,
+        errors=(409,),
+    ),
+    Route(
+        method="GET",
+        path="/keys",
+        summary="List the keys.",
+        handler=_list,
+        permission="keys:list",
+        tag="keys",
+        params=KeyListParams,
+        responses=(KeyListResponse,),
+    ),
+    Route(
+        method="GET",
+        path="/keys/{key_id}",
+        summary="Read one key.",
+        handler=_get,
+        permission="keys:read",
+        tag="keys",
+        responses=(KeyResponse,),
+        errors=(404,),
+    ),
+    Route(
+        method="DELETE",
+        path="/keys/{key_id}",
+        summary="Revoke a key.",
+        handler=_revoke,
+        permission="keys:revoke",
+        tag="keys",
+        responses=(RevokeKeyResponse,),
+        errors=(400, 404, 409),
+    ),
+)

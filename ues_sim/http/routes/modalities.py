@@ -1,0 +1,93 @@
+"""The routes that follow from the modalities' declarations. Nothing in here knows any one of them."""
+
+from collections.abc import Iterator
+
+from ues_sim.http.route import Call, Route
+from ues_sim.modalities import MODALITIES
+from ues_sim.modality import Action, Modality, Query, Read
+from ues_sim.schema import ActionResponse, JsonObject
+
+
+def _state(modality: Modality) -> Route[Call]:
+    def handler(call: Call) -> JsonObject:
+        return modality.show(call.simulation.view(modality.name), call.params)
+
+    return Route(
+        method="GET",
+        path=f"/{modality.name}/state",
+        summary=f"Read the state. {modality.summary}",
+        handler=handler,
+        permission=f"{modality.name}:state",
+        tag=modality.name,
+        params=modality.state_params,
+        responses=modality.state_response,
+        participant=True,
+    )
+
+
+def _query(modality: Modality, query: Query) -> Route[Call]:
+    def handler(call: Call) -> JsonObject:
+        return query.run(call.simulation.view(modality.name), call.body)
+
+    return Route(
+        method="POST",
+        path=f"/{modality.name}/query",
+        summary="Filter, sort and page.",
+        handler=handler,
+        permission=f"{modality.name}:query",
+        tag=modality.name,
+        body=query.request,
+        responses=(query.response,),
+        errors=(400,),
+        participant=True,
+    )
+
+
+def _read(modality: Modality, read: Read) -> Route[Call]:
+    def handler(call: Call) -> JsonObject:
+        return read.run(call.simulation.view(modality.name), call.params)
+
+    return Route(
+        method="GET",
+        path=f"/{modality.name}/{read.path}",
+        summary=read.summary,
+        handler=handler,
+        permission=read.permission or f"{modality.name}:{read.path}",
+        tag=modality.name,
+        params=read.params,
+        responses=(read.response,),
+        participant=True,
+    )
+
+
+def _action(modality: Modality, action: Action) -> Route[Call]:
+    def handler(call: Call) -> JsonObject:
+        return call.simulation.act(modality, action, call.body, call.author)
+
+    return Route(
+        method="POST",
+        path=f"/{modality.name}/{action.path}",
+        summary=action.summary,
+        handler=handler,
+        permission=action.permission or f"{modality.name}:{action.path}",
+        tag=modality.name,
+        body=action.request,
+        responses=(ActionResponse,),
+        participant=action.participant,
+    )
+
+
+def _routes() -> Iterator[Route[Call]]:
+    for modality in MODALITIES.values():
+        if not modality.routed:
+            continue
+        yield _state(modality)
+        if modality.query is not None:
+            yield _query(modality, modality.query)
+        for read in modality.reads:
+            yield _read(modality, read)
+        for action in modality.actions:
+            yield _action(modality, action)
+
+
+ROUTES = tuple(_routes())

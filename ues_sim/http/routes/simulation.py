@@ -1,0 +1,354 @@
+"""``/simulation``: start and stop, undo and redo, reset and clear, and the holds that keep the clock still."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import Field
+
+from ues_sim.events import EXECUTED, FAILED, PENDING
+from ues_sim.http.route import Call, Route
+from ues_sim.problems import Impossible
+from ues_sim.schema import Int, JsonObject, Request, Response
+from ues_sim.simulation import Step
+from ues_sim.times import Instant, parse
+
+
+class StartSimulationRequest(Request):
+    """How the clock is to move: by hand, or with the wall clock at ``time_scale`` simulated seconds per second."""
+
+    auto_advance: bool = False
+    time_scale: Annotated[float, Field(gt=0)] = 1.0
+
+
+class StartSimulationResponse(Response):
+    """The simulation after starting."""
+
+    simulation_id: str
+    status: str
+    current_time: Instant
+    auto_advance: bool
+    time_scale: float | None = None
+
+
+class StopSimulationResponse(Response):
+    """The simulation after stopping."""
+
+    simulation_id: str
+    status: str
+    final_time: Instant | None = None
+    total_events: int | None = None
+    events_executed: int | None = None
+    events_failed: int | None = None
+
+
+class SimulationStatusResponse(Response):
+    """Where the simulation stands."""
+
+    is_running: bool
+    current_time: Instant
+    is_paused: bool
+    auto_advance: bool
+    time_scale: float
+    pending_events: int
+    executed_events: int
+    failed_events: int
+    next_event_time: Instant | None = None
+
+
+class ResetSimulationResponse(Response):
+    """``cleared_events`` counts the events that are pending again."""
+
+    status: str
+    message: str
+    cleared_events: int
+    events_undone: int = 0
+    undo_errors: list[str] = Field(default_factory=list)
+
+
+class ClearSimulationRequest(Request):
+    """Where to set the clock, ISO 8601; it stays where it is without."""
+
+    reset_time_to: str | None = None
+
+
+class ClearSimulationResponse(Response):
+    """What was removed."""
+
+    status: str
+    events_removed: int
+    modalities_cleared: int
+    time_reset: Instant | None = None
+    current_time: Instant
+
+
+class UndoRequest(Request):
+    """How many executed events to take back."""
+
+    count: Annotated[Int, Field(ge=1, le=100)] = 1
+
+
+class RedoRequest(Request):
+    """How many undone events to make again."""
+
+    count: Annotated[Int, Field(ge=1, le=100)] = 1
+
+
+class UndoRedoEventDetail(Response):
+    """An event whose effect was taken back or made again."""
+
+    event_id: str
+    modality: str
+    action: str | None = None
+
+
+class UndoResponse(Response):
+    """What was undone, newest first."""
+
+    undone_count: int
+    undone_events: list[UndoRedoEventDetail]
+    can_undo: bool
+    can_redo: bool
+    message: str | None = None
+
+
+class RedoResponse(Response):
+    """What was redone, oldest first."""
+
+    redone_count: int
+    redone_events: list[UndoRedoEventDetail]
+    can_undo: bool
+    can_redo: bool
+    message: str | None = None
+
+
+class HoldRequest(Request):
+    """Who holds the clock, why, and for how many seconds of wall time at most."""
+
+    agent_id: str
+    reason: str
+    timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 30
+
+
+class HoldResponse(Response):
+    """A hold. Its times are wall time."""
+
+    hold_id: str
+    reason: str
+    timeout_seconds: float
+    acquired_at: Instant
+    expires_at: Instant
+    active_hold_count: int
+
+
+class ReleaseResponse(Response):
+    """A hold that ended."""
+
+    released: bool
+    hold_id: str
+    active_hold_count: int
+
+
+class Hold(Response):
+    """An active hold."""
+
+    hold_id: str
+    agent_id: str
+    reason: str
+    timeout_seconds: float
+    acquired_at: Instant
+    expires_at: Instant
+
+
+class HoldsResponse(Response):
+    """The active holds, oldest first."""
+
+    holds: list[Hold]
+    active_count: int
+
+
+def _start(call: Call) -> JsonObject:
+    body: StartSimulationRequest = call.body
+    simulation = call.simulation
+    simulation.start(auto_advance=body.auto_advance, time_scale=body.time_scale)
+    return {
+        "simulation_id": simulation.simulation_id,
+        "status": "running",
+        "current_time": simulation.clock.text,
+        "auto_advance": simulation.clock.auto_advance,
+        "time_scale": simulation.clock.time_scale,
+    }
+
+
+def _stop(call: Call) -> JsonObject:
+    simulation = call.simulation
+    simulation.stop()
+    return {
+        "simulation_id": simulation.simulation_id,
+        "status": "stopped",
+        "final_time": simulation.clock.text,
+        "total_events": len(simulation.events),
+        "events_executed": simulation.events.count(EXECUTED),
+        "events_failed": simulation.events.count(FAILED),
+    }
+
+
+def _status(call: Call) -> JsonObject:
+    simulation = call.simulation
+    upcoming = simulation.events.next_pending()
+    return {
+        "is_running": simulation.is_running,
+        "current_time": simulation.clock.text,
+        "is_paused": simulation.clock.is_paused,
+        "auto_advance": simulation.clock.auto_advance,
+        "time_scale": simulation.clock.time_scale,
+        "pending_events": simulation.events.count(PENDING),
+        "executed_events": simulation.events.count(EXECUTED),
+        "failed_events": simulation.events.count(FAILED),
+        "next_event_time": upcoming["scheduled_time"] if upcoming else None,
+    }
+
+
+def _reset(call: Call) -> JsonObject:
+    cleared, undone = call.simulation.reset()
+    return {
+        "status": "reset",
+        "message": f"Back at {call.simulation.clock.text}: {undone} events undone, {cleared} pending again.",
+        "cleared_events": cleared,
+        "events_undone": undone,
+        "undo_errors": [],
+    }
+
+
+def _clear(call: Call) -> JsonObject:
+    body: ClearSimulationRequest = call.body
+    try:
+        time_reset = None if body.reset_time_to is None else parse(body.reset_time_to)
+    except ValueError as error:
+        raise Impossible(f"reset_time_to: {error}.") from None
+    removed = call.simulation.clear(time_reset)
+    return {
+        "status": "cleared",
+        "events_removed": removed,
+        "modalities_cleared": len(call.simulation.states),
+        "time_reset": time_reset,
+        "current_time": call.simulation.clock.text,
+    }
+
+
+def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
+    return {
+        f"{verb}_count": len(steps),
+        f"{verb}_events": [
+            {"event_id": step["event_id"], "modality": step["modality"], "action": step["action"]} for step in steps
+        ],
+        "can_undo": bool(call.simulation.undo_stack),
+        "can_redo": bool(call.simulation.redo_stack),
+        "message": None if steps else f"Nothing to be {verb}.",
+    }
+
+
+def _undo(call: Call) -> JsonObject:
+    body: UndoRequest = call.body
+    return _moved(call, call.simulation.undo(body.count), "undone")
+
+
+def _redo(call: Call) -> JsonObject:
+    body: RedoRequest = call.body
+    return _moved(call, call.simulation.redo(body.count), "redone")
+
+
+def _hold(call: Call) -> JsonObject:
+    body: HoldRequest = call.body
+    simulation = call.simulation
+    simulation.changed()
+    hold = simulation.holds.acquire(simulation.ids.draw(), body.agent_id, body.reason, body.timeout_seconds)
+    shown = {name: value for name, value in hold.items() if name != "agent_id"}
+    return {**shown, "active_hold_count": len(simulation.holds.active())}
+
+
+def _release(call: Call) -> JsonObject:
+    hold_id = call.path["hold_id"]
+    call.simulation.holds.release(hold_id)
+    call.simulation.changed()
+    return {"released": True, "hold_id": hold_id, "active_hold_count": len(call.simulation.holds.active())}
+
+
+def _holds(call: Call) -> JsonObject:
+    active = call.simulation.holds.active()
+    return {"holds": active, "active_count": len(active)}
+
+
+def _post(
+    path: str,
+    action: str,
+    summary: str,
+    handler: Callable[[Call], JsonObject],
+    response: type[Response],
+    *,
+    body: type[Request] | None = None,
+    body_required: bool = True,
+    errors: tuple[int, ...] = (),
+) -> Route[Call]:
+    return Route(
+        method="POST",
+        path=f"/simulation/{path}",
+        summary=summary,
+        handler=handler,
+        permission=f"simulation:{action}",
+        tag="simulation",
+        body=body,
+        body_required=body_required,
+        responses=(response,),
+        errors=errors,
+    )
+
+
+ROUTES = (
+    _post(
+        "start", "start", "Start running.", _start, StartSimulationResponse, body=StartSimulationRequest, errors=(409,)
+    ),
+    _post("stop", "stop", "Stop running.", _stop, StopSimulationResponse),
+    Route(
+        method="GET",
+        path="/simulation/status",
+        summary="Where the simulation stands.",
+        handler=_status,
+        permission="simulation:status",
+        tag="simulation",
+        responses=(SimulationStatusResponse,),
+    ),
+    _post(
+        "reset", "reset", "Back to the initial time and state, events pending again.", _reset, ResetSimulationResponse
+    ),
+    _post(
+        "clear",
+        "clear",
+        "Remove every event and all content.",
+        _clear,
+        ClearSimulationResponse,
+        body=ClearSimulationRequest,
+        body_required=False,
+        errors=(400,),
+    ),
+    _post(
+        "undo",
+        "undo",
+        "Take back the effect of executed events, newest first.",
+        _undo,
+        UndoResponse,
+        body=UndoRequest,
+        body_required=False,
+    ),
+    _post("redo", "redo", "Make undone effects again.", _redo, RedoResponse, body=RedoRequest, body_required=False),
+    _post("hold", "hold", "Keep the clock still for a while.", _hold, HoldResponse, body=HoldRequest),
+    _post("release/{hold_id}", "release", "End a hold.", _release, ReleaseResponse, errors=(404,)),
+    Route(
+        method="GET",
+        path="/simulation/holds",
+        summary="List the active holds.",
+        handler=_holds,
+        permission="simulation:holds",
+        tag="simulation",
+        responses=(HoldsResponse,),
+    ),
+)

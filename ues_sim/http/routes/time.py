@@ -1,0 +1,218 @@
+"""``/simulator/time``: reading and moving the clock."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ues_sim.events import EXECUTED, FAILED, Event
+from ues_sim.http.route import Call, Handler, Route
+from ues_sim.schema import JsonObject, Request, Response
+from ues_sim.times import Instant, from_text
+
+
+class TimeStateResponse(Response):
+    """The clock. ``mode`` is manual, auto_advance or paused."""
+
+    current_time: Instant
+    time_scale: float
+    is_paused: bool
+    auto_advance: bool
+    mode: str
+
+
+class PauseResponse(TimeStateResponse):
+    """The clock after pausing or resuming."""
+
+    message: str
+
+
+class AdvanceTimeRequest(Request):
+    """How far to move the clock."""
+
+    seconds: Annotated[float, Field(gt=0)]
+
+
+class EventExecutionDetail(Response):
+    """What became of one event."""
+
+    event_id: str
+    modality: str
+    status: str
+    error: str | None = None
+
+
+class AdvanceTimeResponse(Response):
+    """What happened on the way. ``time_advanced`` reads like ``1 day, 2:00:00``."""
+
+    previous_time: Instant
+    current_time: Instant
+    time_advanced: str
+    events_executed: int
+    events_failed: int
+    execution_details: list[EventExecutionDetail]
+
+
+class SetTimeRequest(Request):
+    """The instant to move the clock to; not before the current one."""
+
+    target_time: Instant
+
+
+class SetTimeResponse(Response):
+    """What happened on the way."""
+
+    current_time: Instant
+    previous_time: Instant
+    skipped_events: int
+    executed_events: int
+
+
+class SkipToNextResponse(Response):
+    """What happened at the next event's time."""
+
+    previous_time: Instant
+    current_time: Instant
+    events_executed: int
+    next_event_time: Instant | None = None
+
+
+class SetScaleRequest(Request):
+    """Simulated seconds per second of wall time while auto-advance is on."""
+
+    scale: Annotated[float, Field(gt=0)]
+
+
+def _read(call: Call) -> JsonObject:
+    return call.simulation.clock.answer()
+
+
+def _count(events: list[Event], status: str) -> int:
+    return sum(event["status"] == status for event in events)
+
+
+def _advance(call: Call) -> JsonObject:
+    body: AdvanceTimeRequest = call.body
+    clock = call.simulation.clock
+    before = clock.text
+    ran = call.simulation.advance(body.seconds)
+    return {
+        "previous_time": before,
+        "current_time": clock.text,
+        "time_advanced": str(clock.moment - from_text(before)),
+        "events_executed": _count(ran, EXECUTED),
+        "events_failed": _count(ran, FAILED),
+        "execution_details": [
+            {
+                "event_id": event["event_id"],
+                "modality": event["modality"],
+                "status": event["status"],
+                "error": event["error_message"],
+            }
+            for event in ran
+        ],
+    }
+
+
+def _set(call: Call) -> JsonObject:
+    body: SetTimeRequest = call.body
+    before = call.simulation.clock.text
+    ran = call.simulation.set_time(body.target_time)
+    return {
+        "current_time": call.simulation.clock.text,
+        "previous_time": before,
+        "skipped_events": 0,
+        "executed_events": len(ran),
+    }
+
+
+def _skip(call: Call) -> JsonObject:
+    before = call.simulation.clock.text
+    ran = call.simulation.skip_to_next()
+    upcoming = call.simulation.events.next_pending()
+    return {
+        "previous_time": before,
+        "current_time": call.simulation.clock.text,
+        "events_executed": len(ran),
+        "next_event_time": upcoming["scheduled_time"] if upcoming else None,
+    }
+
+
+def _scale(call: Call) -> JsonObject:
+    body: SetScaleRequest = call.body
+    call.simulation.set_scale(body.scale)
+    return call.simulation.clock.answer()
+
+
+def _pause(call: Call) -> JsonObject:
+    call.simulation.set_paused(True)
+    return {"message": "The clock is paused.", **call.simulation.clock.answer()}
+
+
+def _resume(call: Call) -> JsonObject:
+    call.simulation.set_paused(False)
+    return {"message": "The clock runs again.", **call.simulation.clock.answer()}
+
+
+def _post(
+    path: str, action: str, summary: str, handler: Handler[Call], response: type[Response], **more: Any
+) -> Route[Call]:
+    return Route(
+        method="POST",
+        path=f"/simulator/time/{path}",
+        summary=summary,
+        handler=handler,
+        permission=f"time:{action}",
+        tag="time",
+        responses=(response,),
+        **more,
+    )
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/simulator/time",
+        summary="Read the clock.",
+        handler=_read,
+        permission="time:read",
+        tag="time",
+        responses=(TimeStateResponse,),
+        participant=True,
+    ),
+    _post(
+        "advance",
+        "advance",
+        "Move the clock on by some seconds, running what is due.",
+        _advance,
+        AdvanceTimeResponse,
+        body=AdvanceTimeRequest,
+        errors=(400, 409),
+    ),
+    _post(
+        "set",
+        "set",
+        "Move the clock to an instant, running what is due by then.",
+        _set,
+        SetTimeResponse,
+        body=SetTimeRequest,
+        errors=(400, 409),
+    ),
+    _post(
+        "skip-to-next",
+        "skip",
+        "Move the clock to the next pending event and run all that is due then.",
+        _skip,
+        SkipToNextResponse,
+        errors=(404, 409),
+    ),
+    _post(
+        "set-scale",
+        "scale",
+        "Set how fast auto-advance runs.",
+        _scale,
+        TimeStateResponse,
+        body=SetScaleRequest,
+    ),
+    _post("pause", "pause", "Stop auto-advance for a while.", _pause, PauseResponse),
+    _post("resume", "resume", "Let auto-advance go on.", _resume, PauseResponse),
+)

@@ -1,0 +1,44 @@
+"""Chat: what the user and the assistant say to each other in the simulator's own chat window."""
+
+from ues_sim.modalities.chat import models, operations, views
+from ues_sim.modality import Action, Modality, Query
+
+MODALITY = Modality(
+    name="chat",
+    summary="Conversations between the user and the assistant.",
+    state=models.ChatState,
+    input=models.ChatInput,
+    operations={
+        "send_message": operations.send_message,
+        "delete_message": operations.delete_message,
+        "clear_conversation": operations.clear_conversation,
+    },
+    state_response=(models.ChatStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    complete=operations.complete,
+    query=Query(request=models.ChatQueryRequest, response=models.ChatQueryResponse, run=views.query),
+    actions=(
+        Action(
+            path="send",
+            operation="send_message",
+            request=models.SendChatMessageRequest,
+            summary="Say something, as the user or as the assistant.",
+            participant=True,
+        ),
+        Action(
+            path="delete",
+            operation="delete_message",
+            request=models.DeleteChatMessageRequest,
+            summary="Delete one message.",
+        ),
+        Action(
+            path="clear",
+            operation="clear_conversation",
+            request=models.ClearChatRequest,
+            summary="Delete every message of a conversation.",
+        ),
+    ),
+)

@@ -1,0 +1,88 @@
+"""What an event can do to the chat."""
+
+from ues_sim.modalities.chat.models import ChatInput
+from ues_sim.modality import Change, State
+
+
+def _place(state: State, message_id: str) -> int | None:
+    return next((n for n, message in enumerate(state["messages"]) if message["message_id"] == message_id), None)
+
+
+def send_message(change: Change, given: ChatInput) -> None:
+    """Add a message, its conversation when it is the first, and drop the oldest beyond ``max_history_size``."""
+    message_id = given.message_id or change.draw_id()
+    if given.message_id is not None and _place(change.state, message_id) is not None:
+        raise change.fail(f"message_id {message_id!r} is taken")
+    change.append(
+        ("messages",),
+        {
+            "message_id": message_id,
+            "conversation_id": given.conversation_id,
+            "role": given.role,
+            "content": given.content,
+            "timestamp": given.timestamp,
+            "metadata": given.metadata,
+        },
+    )
+    known = change.state["conversations"].get(given.conversation_id)
+    roles = known["participant_roles"] if known else []
+    change.put(
+        ("conversations", given.conversation_id),
+        {
+            "conversation_id": given.conversation_id,
+            "created_at": known["created_at"] if known else given.timestamp,
+            "last_message_at": max(known["last_message_at"], given.timestamp) if known else given.timestamp,
+            "message_count": (known["message_count"] if known else 0) + 1,
+            "participant_roles": roles if given.role in roles else [*roles, given.role],
+        },
+    )
+    while len(change.state["messages"]) > max(1, change.state["max_history_size"]):
+        _remove(change, 0)
+
+
+def delete_message(change: Change, given: ChatInput) -> None:
+    """Remove one message."""
+    place = _place(change.state, given.message_id or "")
+    if place is None:
+        raise change.fail(f"there is no chat message {given.message_id!r}")
+    _remove(change, place)
+
+
+def clear_conversation(change: Change, given: ChatInput) -> None:
+    """Remove a conversation with its messages. Clearing one that doesn't exist changes nothing."""
+    messages = change.state["messages"]
+    for place in reversed(range(len(messages))):
+        if messages[place]["conversation_id"] == given.conversation_id:
+            change.remove(("messages", place))
+    if given.conversation_id in change.state["conversations"]:
+        change.remove(("conversations", given.conversation_id))
+
+
+def _remove(change: Change, place: int) -> None:
+    conversation_id = change.state["messages"][place]["conversation_id"]
+    change.remove(("messages", place))
+    conversation = change.state["conversations"].get(conversation_id)
+    if conversation is not None:
+        change.put(("conversations", conversation_id, "message_count"), max(0, conversation["message_count"] - 1))
+
+
+def complete(state: State) -> None:
+    """Derive conversations that a scenario file left out, and count the messages of all."""
+    conversations = state["conversations"]
+    for conversation in conversations.values():
+        conversation["message_count"] = 0
+    for message in state["messages"]:
+        conversation = conversations.setdefault(
+            message["conversation_id"],
+            {
+                "conversation_id": message["conversation_id"],
+                "created_at": message["timestamp"],
+                "last_message_at": message["timestamp"],
+                "message_count": 0,
+                "participant_roles": [],
+            },
+        )
+        conversation["message_count"] += 1
+        conversation["last_message_at"] = max(conversation["last_message_at"], message["timestamp"])
+        if message["role"] not in conversation["participant_roles"]:
+            conversation["participant_roles"].append(message["role"])

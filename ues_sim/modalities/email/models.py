@@ -1,0 +1,252 @@
+"""Email's shapes: state, input, requests and answers."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ues_sim.modality import StateParams
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.times import Instant
+
+Priority = Literal["high", "normal", "low"]
+MessageIds = Annotated[list[str], Field(min_length=1)]
+
+
+class Email(Record):
+    """One message in the mailbox."""
+
+    message_id: str
+    thread_id: str
+    from_address: str
+    to_addresses: list[str]
+    cc_addresses: list[str] = Field(default_factory=list)
+    bcc_addresses: list[str] = Field(default_factory=list)
+    reply_to_address: str | None = None
+    subject: str
+    body_text: str
+    body_html: str | None = None
+    attachments: list[Any] = Field(default_factory=list)
+    in_reply_to: str | None = None
+    references: list[str] = Field(default_factory=list)
+    sent_at: Instant
+    received_at: Instant
+    is_read: bool = False
+    is_starred: bool = False
+    priority: str = "normal"
+    folder: str = "inbox"
+    labels: list[str] = Field(default_factory=list)
+
+
+class EmailThread(Record):
+    """The messages of one conversation."""
+
+    thread_id: str
+    subject: str
+    participant_addresses: list[str] = Field(default_factory=list)
+    message_ids: list[str] = Field(default_factory=list)
+    created_at: Instant
+    last_message_at: Instant
+    message_count: Int = 0
+    unread_count: Int = 0
+
+
+class EmailState(StateModel):
+    """Email under ``modality_states``."""
+
+    modality_type: str = "email"
+    emails: dict[str, Email] = Field(default_factory=dict)
+    threads: dict[str, EmailThread] = Field(default_factory=dict)
+    folders: dict[str, list[str]] = Field(default_factory=dict)
+    labels: dict[str, list[str]] = Field(default_factory=dict)
+    drafts: dict[str, Email] = Field(default_factory=dict)
+    user_email_address: str = "user@example.com"
+
+
+class EmailAttachment(Record):
+    """An attachment of an input. Its id is made when none is given."""
+
+    filename: str
+    size: Int
+    mime_type: str
+    content_id: str | None = None
+    attachment_id: str | None = None
+
+
+class EmailInput(InputModel):
+    """An event's ``data`` for email."""
+
+    modality_type: str = "email"
+    operation: Literal[
+        "receive",
+        "send",
+        "reply",
+        "reply_all",
+        "forward",
+        "save_draft",
+        "send_draft",
+        "mark_read",
+        "mark_unread",
+        "star",
+        "unstar",
+        "move",
+        "delete",
+        "archive",
+        "add_label",
+        "remove_label",
+        "mark_spam",
+        "mark_not_spam",
+    ]
+    message_id: str | None = None
+    message_ids: list[str] | None = None
+    from_address: str | None = None
+    to_addresses: list[str] | None = None
+    cc_addresses: list[str] | None = None
+    bcc_addresses: list[str] | None = None
+    reply_to_address: str | None = None
+    subject: str | None = None
+    body_text: str | None = None
+    body_html: str | None = None
+    attachments: list[EmailAttachment] | None = None
+    thread_id: str | None = None
+    in_reply_to: str | None = None
+    references: list[str] | None = None
+    priority: str = "normal"
+    folder: str | None = None
+    labels: list[str] | None = None
+    is_draft: bool = False
+
+
+class EmailAttachmentRequest(Request):
+    """An attachment to send or receive: what it is, not its bytes. ``size`` in bytes."""
+
+    filename: str
+    size: Annotated[Int, Field(gt=0)]
+    mime_type: str
+    content_id: str | None = None
+
+
+class SendEmailRequest(Request):
+    """What ``POST /email/send`` takes."""
+
+    from_address: str
+    to_addresses: Annotated[list[str], Field(min_length=1)]
+    cc_addresses: list[str] = Field(default_factory=list)
+    bcc_addresses: list[str] = Field(default_factory=list)
+    reply_to_address: str | None = None
+    subject: str
+    body_text: str
+    body_html: str | None = None
+    attachments: list[EmailAttachmentRequest] = Field(default_factory=list)
+    priority: Priority = "normal"
+
+
+class ReceiveEmailRequest(SendEmailRequest):
+    """What ``POST /email/receive`` takes."""
+
+    thread_id: str | None = None
+    in_reply_to: str | None = None
+    references: list[str] = Field(default_factory=list)
+    sent_at: Instant | None = None
+
+
+class EmailMarkRequest(Request):
+    """Which emails an action is about."""
+
+    message_ids: MessageIds
+
+
+class EmailLabelRequest(EmailMarkRequest):
+    """Which labels to put on or take off which emails."""
+
+    labels: Annotated[list[str], Field(min_length=1)]
+
+
+class EmailMoveRequest(EmailMarkRequest):
+    """Which emails to move where."""
+
+    folder: str
+
+
+class EmailQueryRequest(QueryRequest):
+    """What ``POST /email/query`` takes. Every filter given must match."""
+
+    folder: str | None = None
+    is_read: bool | None = None
+    is_starred: bool | None = None
+    from_address: str | None = Field(default=None, description="The sender's whole address, in any case.")
+    to_address: str | None = Field(default=None, description="The whole address of one of the To recipients.")
+    subject_contains: str | None = Field(default=None, description="Text in the subject, in any case.")
+    body_contains: str | None = Field(default=None, description="Text in the plain-text body, in any case.")
+    has_attachments: bool | None = None
+    labels: list[str] | None = Field(default=None, description="Labels that the email must all carry.")
+    thread_id: str | None = None
+    priority: Priority | None = None
+    sent_after: Instant | None = None
+    sent_before: Instant | None = None
+    received_after: Instant | None = None
+    received_before: Instant | None = None
+    sort_by: str | None = Field(
+        default=None, description="received_at (the default), sent_at, subject, from_address, priority or folder."
+    )
+
+
+class EmailStateParams(StateParams):
+    """The query parameters of ``GET /email/state``."""
+
+    summary: bool = False
+
+
+class EmailStateResponse(Response):
+    """What ``GET /email/state`` answers. Compact, the emails carry neither bodies nor attachments' contents."""
+
+    modality_type: str = "email"
+    current_time: Instant
+    user_email_address: str
+    emails: dict[str, Email]
+    threads: dict[str, EmailThread]
+    folders: dict[str, list[str]]
+    labels: dict[str, list[str]]
+    total_email_count: int
+    unread_count: int
+    starred_count: int
+
+
+class EmailSummary(Response):
+    """One message without its body. ``body_preview`` holds its first 100 characters."""
+
+    message_id: str
+    thread_id: str
+    from_address: str
+    to_addresses: list[str]
+    subject: str
+    sent_at: Instant
+    received_at: Instant
+    is_read: bool
+    is_starred: bool
+    folder: str
+    has_attachments: bool
+    attachment_count: int
+    body_preview: str
+
+
+class EmailSummaryStateResponse(Response):
+    """What ``GET /email/state?summary=true`` answers."""
+
+    modality_type: str = "email"
+    current_time: Instant
+    user_email_address: str
+    statistics: JsonObject
+    folders: dict[str, JsonObject]
+    labels: dict[str, int]
+    emails: dict[str, EmailSummary]
+    threads: dict[str, EmailThread]
+
+
+class EmailQueryResponse(Response):
+    """What ``POST /email/query`` answers."""
+
+    modality_type: str = "email"
+    emails: list[Email]
+    total_count: int
+    returned_count: int
+    query: JsonObject

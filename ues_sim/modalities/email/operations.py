@@ -1,0 +1,438 @@
+"""What an event can do to the mailbox.
+
+An email stands in ``emails`` and in the list of its folder; its labels' lists and its thread follow. Drafts stand in
+``drafts`` and in the folder ``drafts`` until they are sent, and belong to no thread before that.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest
+from ues_sim.modality import Change, State
+from ues_sim.schema import JsonObject
+
+FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
+"""The folders that every mailbox has."""
+
+Email = dict[str, Any]
+"""An email in the state's shape."""
+
+
+def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
+    """The input of ``POST /email/receive``: when it was sent is the input's own timestamp."""
+    fields = request.model_dump(exclude_none=True)
+    if "sent_at" in fields:
+        fields["timestamp"] = fields.pop("sent_at")
+    return fields
+
+
+# --- messages that come and go ----------------------------------------------------------------------------------------
+
+
+def receive(change: Change, given: EmailInput) -> None:
+    """A message arrives in the inbox, unread, or in the folder that the input names."""
+    if given.from_address is None:
+        raise change.fail("receive needs from_address")
+    email = _compose(change, given, sender=given.from_address, folder=given.folder or "inbox", is_read=False)
+    email["to_addresses"] = given.to_addresses or [change.state["user_email_address"]]
+    _deliver(change, email)
+
+
+def send(change: Change, given: EmailInput) -> None:
+    """The user sends a message."""
+    if not given.to_addresses:
+        raise change.fail("send needs to_addresses")
+    _deliver(change, _outgoing(change, given))
+
+
+def reply(change: Change, given: EmailInput) -> None:
+    """The user answers the sender of a message."""
+    _answer(change, given, to_all=False)
+
+
+def reply_all(change: Change, given: EmailInput) -> None:
+    """The user answers the sender of a message and all its other recipients."""
+    _answer(change, given, to_all=True)
+
+
+def forward(change: Change, given: EmailInput) -> None:
+    """The user passes a message on, with its text and attachments."""
+    original = _original(change, given)
+    if not given.to_addresses:
+        raise change.fail("forward needs to_addresses")
+    email = _outgoing(change, given, answers=original)
+    email["subject"] = given.subject or _prefixed("Fwd", original["subject"])
+    quoted = (
+        f"---------- Forwarded message ----------\nFrom: {original['from_address']}\nDate: {original['sent_at']}\n"
+        f"Subject: {original['subject']}\nTo: {', '.join(original['to_addresses'])}\n\n{original['body_text']}"
+    )
+    email["body_text"] = f"{given.body_text}\n\n{quoted}" if given.body_text else quoted
+    email["attachments"] = [*original["attachments"], *email["attachments"]]
+    _deliver(change, email)
+
+
+def _answer(change: Change, given: EmailInput, *, to_all: bool) -> None:
+    original = _original(change, given)
+    user = change.state["user_email_address"]
+    email = _outgoing(change, given, answers=original)
+    sender = original["reply_to_address"] or original["from_address"]
+    own = original["from_address"].lower() == user.lower()
+    to = given.to_addresses or (list(original["to_addresses"]) if own else [sender])
+    email["to_addresses"] = to
+    if to_all:
+        others = [] if own and not given.to_addresses else original["to_addresses"]
+        known = {address.lower() for address in (*to, user)}
+        extra = _distinct([*others, *original["cc_addresses"], *email["cc_addresses"]])
+        email["cc_addresses"] = [address for address in extra if address.lower() not in known]
+    email["subject"] = given.subject or _prefixed("Re", original["subject"])
+    _deliver(change, email)
+
+
+def _original(change: Change, given: EmailInput) -> Email:
+    message_id = given.message_id or given.in_reply_to or (given.message_ids or [""])[0]
+    email: Email | None = change.state["emails"].get(message_id)
+    if email is None:
+        raise change.fail(f"there is no email {message_id!r} to {given.operation.replace('_', ' ')}")
+    return email
+
+
+def _outgoing(change: Change, given: EmailInput, answers: Email | None = None) -> Email:
+    sender = given.from_address or change.state["user_email_address"]
+    email = _compose(change, given, sender=sender, folder="sent", is_read=True)
+    if answers is not None:
+        email["message_id"] = change.draw_id()
+        email["thread_id"] = answers["thread_id"]
+        email["in_reply_to"] = answers["message_id"]
+        email["references"] = [*answers["references"], answers["message_id"]]
+    return email
+
+
+def _compose(change: Change, given: EmailInput, *, sender: str, folder: str, is_read: bool) -> Email:
+    """A new email from the input's fields. Its thread is empty when the input names none."""
+    return {
+        "message_id": given.message_id or change.draw_id(),
+        "thread_id": given.thread_id or "",
+        "from_address": sender,
+        "to_addresses": given.to_addresses or [],
+        "cc_addresses": given.cc_addresses or [],
+        "bcc_addresses": given.bcc_addresses or [],
+        "reply_to_address": given.reply_to_address,
+        "subject": given.subject or "",
+        "body_text": given.body_text or "",
+        "body_html": given.body_html,
+        "attachments": [_attachment(change, item) for item in given.attachments or ()],
+        "in_reply_to": given.in_reply_to,
+        "references": given.references or [],
+        "sent_at": given.timestamp,
+        "received_at": change.now,
+        "is_read": is_read,
+        "is_starred": False,
+        "priority": given.priority,
+        "folder": folder,
+        "labels": _distinct(given.labels or ()),
+    }
+
+
+def _attachment(change: Change, given: EmailAttachment) -> JsonObject:
+    return {**given.model_dump(), "attachment_id": given.attachment_id or change.draw_id()}
+
+
+def _deliver(change: Change, email: Email) -> None:
+    """Enter a finished email everywhere it belongs."""
+    emails, message_id = change.state["emails"], email["message_id"]
+    if message_id in emails or message_id in change.state["drafts"]:
+        raise change.fail(f"message_id {message_id!r} is taken")
+    if not email["thread_id"]:
+        before = (emails.get(known) for known in (email["in_reply_to"], *reversed(email["references"])))
+        email["thread_id"] = next((found["thread_id"] for found in before if found is not None), "") or change.draw_id()
+    change.put(("emails", message_id), email)
+    _enter_folder(change, email["folder"], message_id)
+    for label in email["labels"]:
+        _enter_label(change, label, message_id)
+    _join_thread(change, email)
+
+
+# --- drafts -----------------------------------------------------------------------------------------------------------
+
+
+def save_draft(change: Change, given: EmailInput) -> None:
+    """Keep a message for later; with the id of a draft, write that draft anew."""
+    sender = given.from_address or change.state["user_email_address"]
+    draft = _compose(change, given, sender=sender, folder="drafts", is_read=True)
+    message_id = draft["message_id"]
+    if message_id in change.state["emails"]:
+        raise change.fail(f"{message_id!r} is an email, not a draft")
+    if message_id not in change.state["drafts"]:
+        _enter_folder(change, "drafts", message_id)
+    change.put(("drafts", message_id), draft)
+
+
+def send_draft(change: Change, given: EmailInput) -> None:
+    """Send a draft, with the fields that the input gives set over its own."""
+    draft = change.state["drafts"].get(given.message_id)
+    if draft is None:
+        raise change.fail(f"there is no draft {given.message_id!r}")
+    new = {
+        "to_addresses": given.to_addresses,
+        "cc_addresses": given.cc_addresses,
+        "bcc_addresses": given.bcc_addresses,
+        "subject": given.subject,
+        "body_text": given.body_text,
+        "body_html": given.body_html,
+    }
+    email = {**draft, **{name: value for name, value in new.items() if value is not None}}
+    if not email["to_addresses"]:
+        raise change.fail(f"draft {given.message_id!r} has no recipients")
+    _drop_draft(change, draft["message_id"])
+    _deliver(change, {**email, "folder": "sent", "sent_at": given.timestamp, "received_at": change.now})
+
+
+def _drop_draft(change: Change, message_id: str) -> None:
+    change.remove(("drafts", message_id))
+    change.discard(("folders", "drafts"), message_id)
+
+
+# --- what can be done with messages -----------------------------------------------------------------------------------
+
+
+def mark_read(change: Change, given: EmailInput) -> None:
+    """Mark messages as read."""
+    for email in _chosen(change, given):
+        _set_read(change, email, True)
+
+
+def mark_unread(change: Change, given: EmailInput) -> None:
+    """Mark messages as unread."""
+    for email in _chosen(change, given):
+        _set_read(change, email, False)
+
+
+def star(change: Change, given: EmailInput) -> None:
+    """Star messages."""
+    for email in _chosen(change, given):
+        change.update(("emails", email["message_id"]), is_starred=True)
+
+
+def unstar(change: Change, given: EmailInput) -> None:
+    """Take the star off messages."""
+    for email in _chosen(change, given):
+        change.update(("emails", email["message_id"]), is_starred=False)
+
+
+def move(change: Change, given: EmailInput) -> None:
+    """Move messages to a folder."""
+    if not given.folder:
+        raise change.fail("move needs folder")
+    if given.folder == "drafts":
+        raise change.fail("an email can't become a draft; use save_draft")
+    _move(change, _chosen(change, given), given.folder)
+
+
+def archive(change: Change, given: EmailInput) -> None:
+    """Move messages to the archive."""
+    _move(change, _chosen(change, given), "archive")
+
+
+def mark_spam(change: Change, given: EmailInput) -> None:
+    """Move messages to the spam folder."""
+    _move(change, _chosen(change, given), "spam")
+
+
+def mark_not_spam(change: Change, given: EmailInput) -> None:
+    """Move messages back to the inbox."""
+    _move(change, _chosen(change, given), "inbox")
+
+
+def delete(change: Change, given: EmailInput) -> None:
+    """Move messages to the trash; messages in the trash, and drafts, are deleted for good."""
+    drafts = change.state["drafts"]
+    wanted = _ids(given)
+    for message_id in wanted:
+        if message_id in drafts:
+            _drop_draft(change, message_id)
+    for email in _emails(change, [message_id for message_id in wanted if message_id in change.state["emails"]]):
+        if email["folder"] == "trash":
+            _erase(change, email)
+        else:
+            _move(change, [email], "trash")
+
+
+def add_label(change: Change, given: EmailInput) -> None:
+    """Put labels on messages."""
+    if not given.labels:
+        raise change.fail("add_label needs labels")
+    for email in _chosen(change, given):
+        for label in _distinct(given.labels):
+            if label not in email["labels"]:
+                change.append(("emails", email["message_id"], "labels"), label)
+                _enter_label(change, label, email["message_id"])
+
+
+def remove_label(change: Change, given: EmailInput) -> None:
+    """Take labels off messages; one that isn't there is no error."""
+    if not given.labels:
+        raise change.fail("remove_label needs labels")
+    for email in _chosen(change, given):
+        for label in _distinct(given.labels):
+            if change.discard(("emails", email["message_id"], "labels"), label):
+                _leave_label(change, label, email["message_id"])
+
+
+def _ids(given: EmailInput) -> list[str]:
+    return _distinct([*(given.message_ids or ()), *([given.message_id] if given.message_id else ())])
+
+
+def _chosen(change: Change, given: EmailInput) -> list[Email]:
+    return _emails(change, _ids(given))
+
+
+def _emails(change: Change, message_ids: list[str]) -> list[Email]:
+    emails = change.state["emails"]
+    missing = [message_id for message_id in message_ids if message_id not in emails]
+    if missing:
+        raise change.fail(f"there is no email {', '.join(map(repr, missing))}")
+    return [emails[message_id] for message_id in message_ids]
+
+
+def _move(change: Change, emails: list[Email], folder: str) -> None:
+    for email in emails:
+        message_id = email["message_id"]
+        if email["folder"] != folder:
+            change.discard(("folders", email["folder"]), message_id)
+            _enter_folder(change, folder, message_id)
+            change.put(("emails", message_id, "folder"), folder)
+
+
+def _set_read(change: Change, email: Email, is_read: bool) -> None:
+    if email["is_read"] != is_read:
+        change.put(("emails", email["message_id"], "is_read"), is_read)
+        thread = change.state["threads"].get(email["thread_id"])
+        if thread is not None:
+            unread = thread["unread_count"] + (-1 if is_read else 1)
+            change.put(("threads", email["thread_id"], "unread_count"), max(0, unread))
+
+
+def _erase(change: Change, email: Email) -> None:
+    message_id, thread_id = email["message_id"], email["thread_id"]
+    change.remove(("emails", message_id))
+    change.discard(("folders", email["folder"]), message_id)
+    for label in email["labels"]:
+        _leave_label(change, label, message_id)
+    thread = change.state["threads"].get(thread_id)
+    if thread is None:
+        return
+    if thread["message_ids"] == [message_id]:
+        change.remove(("threads", thread_id))
+        return
+    change.discard(("threads", thread_id, "message_ids"), message_id)
+    change.update(
+        ("threads", thread_id),
+        message_count=len(thread["message_ids"]),
+        unread_count=max(0, thread["unread_count"] - (not email["is_read"])),
+    )
+
+
+def _enter_folder(change: Change, folder: str, message_id: str) -> None:
+    if folder not in change.state["folders"]:
+        change.put(("folders", folder), [])
+    change.append(("folders", folder), message_id)
+
+
+def _enter_label(change: Change, label: str, message_id: str) -> None:
+    if label not in change.state["labels"]:
+        change.put(("labels", label), [])
+    change.append(("labels", label), message_id)
+
+
+def _leave_label(change: Change, label: str, message_id: str) -> None:
+    if change.state["labels"].get(label) == [message_id]:
+        change.remove(("labels", label))
+    elif label in change.state["labels"]:
+        change.discard(("labels", label), message_id)
+
+
+def _join_thread(change: Change, email: Email) -> None:
+    thread_id = email["thread_id"]
+    thread = change.state["threads"].get(thread_id)
+    if thread is None:
+        change.put(("threads", thread_id), _new_thread(email))
+        return
+    people = _distinct([*thread["participant_addresses"], *_participants(email)])
+    change.append(("threads", thread_id, "message_ids"), email["message_id"])
+    change.update(
+        ("threads", thread_id),
+        participant_addresses=people,
+        last_message_at=max(thread["last_message_at"], email["sent_at"]),
+        message_count=len(thread["message_ids"]),
+        unread_count=thread["unread_count"] + (not email["is_read"]),
+    )
+
+
+def _new_thread(email: Email) -> JsonObject:
+    return {
+        "thread_id": email["thread_id"],
+        "subject": email["subject"],
+        "participant_addresses": _participants(email),
+        "message_ids": [email["message_id"]],
+        "created_at": email["sent_at"],
+        "last_message_at": email["sent_at"],
+        "message_count": 1,
+        "unread_count": int(not email["is_read"]),
+    }
+
+
+def _participants(email: Email) -> list[str]:
+    return _distinct([email["from_address"], *email["to_addresses"], *email["cc_addresses"]])
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _prefixed(prefix: str, subject: str) -> str:
+    return subject if subject.lower().startswith(f"{prefix.lower()}:") else f"{prefix}: {subject}"
+
+
+# --- after an import --------------------------------------------------------------------------------------------------
+
+
+def complete(state: State) -> None:
+    """Make folders, labels and threads agree with the emails, deriving what a scenario file left out.
+
+    An email's own ``folder`` and ``labels`` count; lists keep their order and gain what they lack.
+    """
+    emails, drafts = state["emails"], state["drafts"]
+    for name, email in (*emails.items(), *drafts.items()):
+        email["message_id"] = name
+    for message_id in [name for name, email in emails.items() if email["folder"] == "drafts"]:
+        drafts[message_id] = emails.pop(message_id)
+    for email in drafts.values():
+        email["folder"] = "drafts"
+    everything = {**emails, **drafts}
+    folders = {name: [] for name in FOLDERS} | state["folders"]
+    state["folders"] = _listed(folders, {name: [email["folder"]] for name, email in everything.items()})
+    state["labels"] = _listed(state["labels"], {name: email["labels"] for name, email in emails.items()})
+    threads = state["threads"]
+    for email in emails.values():
+        thread = threads.setdefault(email["thread_id"], {**_new_thread(email), "message_ids": []})
+        if email["message_id"] not in thread["message_ids"]:
+            thread["message_ids"].append(email["message_id"])
+            thread["participant_addresses"] = _distinct([*thread["participant_addresses"], *_participants(email)])
+            thread["created_at"] = min(thread["created_at"], email["sent_at"])
+            thread["last_message_at"] = max(thread["last_message_at"], email["sent_at"])
+    for name, thread in threads.items():
+        thread["thread_id"] = name
+        thread["message_ids"] = [message_id for message_id in _distinct(thread["message_ids"]) if message_id in emails]
+        thread["message_count"] = len(thread["message_ids"])
+        thread["unread_count"] = sum(not emails[message_id]["is_read"] for message_id in thread["message_ids"])
+
+
+def _listed(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Lists of ids by name, in their given order, holding exactly the ids whose homes they are."""
+    wanted: dict[str, dict[str, None]] = {name: {} for name in lists}
+    for message_id, names in homes.items():
+        for name in names:
+            wanted.setdefault(name, {})[message_id] = None
+    return {
+        name: list(dict.fromkeys([*(i for i in lists.get(name, ()) if i in ids), *ids])) for name, ids in wanted.items()
+    }

@@ -1,0 +1,204 @@
+"""How the mailbox is shown and searched."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
+from ues_sim.modality import State, View, page, sort_key
+from ues_sim.schema import JsonObject
+
+PREVIEW = 100
+"""Characters of a body that a summary shows."""
+
+LEFT_OUT_OF_COMPACT = frozenset({"body_text", "body_html", "references"})
+
+SORT_FIELDS = {
+    "received_at": "received_at",
+    "sent_at": "sent_at",
+    "date": "received_at",
+    "subject": "subject",
+    "from_address": "from_address",
+    "priority": "priority",
+    "folder": "folder",
+    "is_read": "is_read",
+    "is_starred": "is_starred",
+    "thread_id": "thread_id",
+    "message_id": "message_id",
+}
+
+Email = dict[str, Any]
+Filter = Callable[[list[Email]], list[Email]]
+
+
+def show(view: View, params: EmailStateParams) -> JsonObject:
+    """The answer of ``GET /email/state``."""
+    if params.summary:
+        return _summary(view)
+    state = view.state
+    emails = state["emails"]
+    shown = emails
+    if params.compact:
+        shown = {
+            message_id: {name: value for name, value in email.items() if name not in LEFT_OUT_OF_COMPACT}
+            for message_id, email in emails.items()
+        }
+    return {
+        "modality_type": "email",
+        "current_time": view.now,
+        "user_email_address": state["user_email_address"],
+        "emails": shown,
+        "threads": state["threads"],
+        "folders": state["folders"],
+        "labels": state["labels"],
+        "total_email_count": len(emails),
+        "unread_count": _unread(emails.values()),
+        "starred_count": sum(email["is_starred"] for email in emails.values()),
+    }
+
+
+def _unread(emails: Iterable[Email]) -> int:
+    return sum(not email["is_read"] for email in emails)
+
+
+def _summary(view: View) -> JsonObject:
+    state = view.state
+    emails, drafts = state["emails"], state["drafts"]
+    return {
+        "modality_type": "email",
+        "current_time": view.now,
+        "user_email_address": state["user_email_address"],
+        "statistics": {
+            "total_emails": len(emails),
+            "unread_count": _unread(emails.values()),
+            "starred_count": sum(email["is_starred"] for email in emails.values()),
+            "thread_count": len(state["threads"]),
+            "draft_count": len(drafts),
+        },
+        "folders": {
+            folder: {
+                "count": len(ids),
+                "unread_count": _unread(emails[message_id] for message_id in ids if message_id in emails),
+            }
+            for folder, ids in state["folders"].items()
+        },
+        "labels": {label: len(ids) for label, ids in state["labels"].items()},
+        "emails": {message_id: _summary_of(email) for message_id, email in emails.items()},
+        "threads": state["threads"],
+    }
+
+
+def _summary_of(email: Email) -> JsonObject:
+    return {
+        "message_id": email["message_id"],
+        "thread_id": email["thread_id"],
+        "from_address": email["from_address"],
+        "to_addresses": email["to_addresses"],
+        "subject": email["subject"],
+        "sent_at": email["sent_at"],
+        "received_at": email["received_at"],
+        "is_read": email["is_read"],
+        "is_starred": email["is_starred"],
+        "folder": email["folder"],
+        "has_attachments": bool(email["attachments"]),
+        "attachment_count": len(email["attachments"]),
+        "body_preview": email["body_text"][:PREVIEW],
+    }
+
+
+def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
+    """One filter over a list of emails for each field given."""
+    for name in ("folder", "is_read", "is_starred", "thread_id", "priority"):
+        wanted = getattr(request, name)
+        if wanted is not None:
+            yield partial(_having, name, wanted)
+    if request.from_address is not None:
+        sender = request.from_address.lower()
+        yield lambda emails: [email for email in emails if email["from_address"].lower() == sender]
+    if request.to_address is not None:
+        recipient = request.to_address.lower()
+        yield lambda emails: [email for email in emails if recipient in map(str.lower, email["to_addresses"])]
+    for name, text in (("subject", request.subject_contains), ("body_text", request.body_contains)):
+        if text is not None:
+            yield partial(_containing, name, text.lower())
+    if request.has_attachments is not None:
+        yield lambda emails: [email for email in emails if bool(email["attachments"]) == request.has_attachments]
+    if request.labels is not None:
+        labels = set(request.labels)
+        yield lambda emails: [email for email in emails if labels.issubset(email["labels"])]
+    yield partial(_between, "sent_at", request.sent_after, request.sent_before)
+    yield partial(_between, "received_at", request.received_after, request.received_before)
+
+
+def _having(name: str, wanted: object, emails: list[Email]) -> list[Email]:
+    return [email for email in emails if email[name] == wanted]
+
+
+def _containing(name: str, text: str, emails: list[Email]) -> list[Email]:
+    return [email for email in emails if text in email[name].lower()]
+
+
+def _between(name: str, after: str | None, before: str | None, emails: list[Email]) -> list[Email]:
+    if after is not None:
+        emails = [email for email in emails if email[name] >= after]
+    if before is not None:
+        emails = [email for email in emails if email[name] <= before]
+    return emails
+
+
+def query(view: View, request: EmailQueryRequest) -> JsonObject:
+    """The answer of ``POST /email/query``. Drafts are found when ``folder`` asks for them."""
+    place = "drafts" if request.folder == "drafts" else "emails"
+    key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
+    newest_first = request.sort_order != "asc"
+    found = view.derived(
+        (place, key, newest_first),
+        lambda: sorted(view.state[place].values(), key=itemgetter(key), reverse=newest_first),
+    )
+    for apply in _filters(request):
+        found = apply(found)
+    return page(found, request, "emails", "email")
+
+
+def digest(view: View) -> JsonObject:
+    """The mailbox in a few lines."""
+    emails = view.state["emails"]
+    inbox = [emails[message_id] for message_id in view.state["folders"].get("inbox", ()) if message_id in emails]
+    return {
+        "inbox": len(inbox),
+        "unread": _unread(emails.values()),
+        "total": len(emails),
+        "latest": [
+            f"{'' if email['is_read'] else '(unread) '}{email['from_address'][:40]}: {email['subject'][:50]}"
+            for email in reversed(inbox[-3:])
+        ],
+    }
+
+
+def describe(state: State) -> str:
+    """One line for the environment's summary."""
+    emails = state["emails"]
+    return f"{len(emails)} emails, {_unread(emails.values())} unread, {len(state['drafts'])} drafts"
+
+
+def check(state: State) -> Iterator[str]:
+    """What is inconsistent."""
+    emails, everything = state["emails"], {**state["emails"], **state["drafts"]}
+    homes: dict[str, str] = {}
+    for folder, ids in state["folders"].items():
+        for message_id in ids:
+            homes[message_id] = folder
+            if message_id not in everything:
+                yield f"email: folder {folder!r} lists the unknown message {message_id}"
+            elif everything[message_id]["folder"] != folder:
+                yield f"email: folder {folder!r} lists {message_id}, which is in {everything[message_id]['folder']!r}"
+    for message_id, email in emails.items():
+        if message_id not in homes:
+            yield f"email: {message_id} is missing from the list of its folder {email['folder']!r}"
+        if email["thread_id"] not in state["threads"]:
+            yield f"email: {message_id} belongs to the unknown thread {email['thread_id']}"
+    for label, ids in state["labels"].items():
+        for message_id in ids:
+            if message_id not in emails or label not in emails[message_id]["labels"]:
+                yield f"email: label {label!r} lists {message_id}, which doesn't carry it"

@@ -1,0 +1,210 @@
+"""How a modality is declared. One ``Modality`` per folder under ``modalities/``; everything else follows from it.
+
+The declaration says what the state and the input look like, which operations an event may ask for, which actions
+and queries callers have, and how the state is shown. From it follow the routes, the permissions, the participant's
+permission set, the OpenAPI description, the event path, undo, scenario import and export, and checkpoints.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from ues_sim.changes import Change, State
+from ues_sim.problems import Impossible, OperationFailed
+from ues_sim.schema import InputModel, JsonObject, QueryRequest, Request, Response, StateModel
+
+__all__ = ["Action", "Change", "Modality", "Query", "Read", "State", "StateParams", "View", "page", "sort_key"]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a read-only function gets: the state, not to be altered, and the simulator's time as canonical text."""
+
+    state: State
+    now: str
+    memo: dict[Any, Any]
+    """For what is costly to derive from the state, such as a sorted list: it is emptied when the state changes."""
+
+    def derived(self, name: Hashable, build: Callable[[], T]) -> T:
+        """What ``build`` returns, built once for each version of the state. Not to be altered."""
+        if name not in self.memo:
+            self.memo[name] = build()
+        found: T = self.memo[name]
+        return found
+
+
+Operation = Callable[[Change, Any], None]
+"""Carries out one operation of an event: reads the validated input, writes through the change, or raises
+``OperationFailed`` (``change.fail("why")``), upon which everything is taken back and the event is ``failed``."""
+
+Reader = Callable[[View, Any], JsonObject]
+"""Answers a read: gets the view and the validated request or parameters, returns the JSON-ready answer."""
+
+
+class StateParams(Request):
+    """The query parameters of ``GET /{modality}/state``."""
+
+    compact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """``POST /{modality}/{path}``: something a caller can do. It becomes an event, executed at once."""
+
+    path: str
+    """What follows the modality's name, such as ``send`` or ``group/add``."""
+    request: type[Request]
+    summary: str
+    operation: str | None = None
+    """The value of the input's discriminator; None for a modality whose input has none."""
+    build: Callable[[Any, State], JsonObject] | None = None
+    """Turns the request into the input's fields; by default they are the request's own fields that aren't null.
+    ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added where ``build`` gives none."""
+    permission: str | None = None
+    """By default ``{modality}:{path}``."""
+    participant: bool = False
+    """Whether a participant's key (level "user") may do this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """``POST /{modality}/query``."""
+
+    request: type[Request]
+    response: type[Response]
+    run: Reader
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        """The compiled validator of the request."""
+        return TypeAdapter(self.request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """``GET /{modality}/{path}``: a further read besides the state. Participants may do it."""
+
+    path: str
+    response: type[Response]
+    run: Reader
+    summary: str
+    params: type[Request] = Request
+    permission: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modality:
+    """One modality's declaration. See ``ues_sim/README.md`` for an annotated example."""
+
+    name: str
+    summary: str
+    """One sentence for the documentation."""
+    state: type[StateModel]
+    """The shape under ``modality_states`` of a scenario file; checks imports and documents exports."""
+    input: type[InputModel]
+    """The shape of an event's ``data``."""
+    operations: Mapping[str, Operation]
+    """What an event may ask for, by the discriminator's value. Without a discriminator, one entry named ``update``."""
+    discriminator: str | None = "operation"
+    """The input's field that names the operation."""
+    initial: Callable[[str], JsonObject] = lambda now: {"last_updated": now}
+    """The fields of the state of a new simulation at that time; the state model's defaults fill in the rest."""
+    state_response: tuple[type[Response], ...]
+    """What ``GET /{modality}/state`` may answer, the usual form first."""
+    state_params: type[StateParams] = StateParams
+    show: Reader
+    """Answers ``GET /{modality}/state``; gets the parameters, ``compact`` among them."""
+    digest: Callable[[View], JsonObject]
+    """At most about 200 bytes for the one-page view of the environment: counts, and a few short lists. Lists are
+    shortened from the end when the page grows too long."""
+    describe: Callable[[State], str]
+    """One short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
+    check: Callable[[State], Iterable[str]] = lambda _state: ()
+    """Sentences on what is inconsistent in the state, for ``POST /environment/validate``."""
+    complete: Callable[[State], None] = lambda _state: None
+    """Fills in, after an import, what a scenario file may leave out (folders, threads, counts). May alter the state
+    in place: nothing can be undone past an import."""
+    actions: tuple[Action, ...] = ()
+    query: Query | None = None
+    reads: tuple[Read, ...] = ()
+    routed: bool = True
+    """Whether it has routes of its own. Without them it is reached through ``/environment`` and ``/events``."""
+
+    @cached_property
+    def input_adapter(self) -> TypeAdapter[Any]:
+        """The compiled validator of an event's data."""
+        return TypeAdapter(self.input)
+
+    @cached_property
+    def state_adapter(self) -> TypeAdapter[Any]:
+        """The compiled validator of a state."""
+        return TypeAdapter(self.state)
+
+    def fresh_state(self, now: str) -> State:
+        """The state of a new simulation. ``now`` is canonical text."""
+        return self.load_state(self.initial(now))
+
+    def load_state(self, data: Any) -> State:
+        """A state from a scenario file: checked, times made canonical, what was left out filled in.
+
+        Raises pydantic's ValidationError.
+        """
+        state: State = self.state_adapter.validate_python(data).model_dump()
+        state["modality_type"] = self.name
+        self.complete(state)
+        return state
+
+    def action_of(self, data: JsonObject) -> str | None:
+        """The operation that an event's data asks for, as callers see it; None when it names none."""
+        if self.discriminator is None:
+            return "update"
+        value = data.get(self.discriminator)
+        return value if isinstance(value, str) else None
+
+    def run(self, change: Change, given: InputModel) -> None:
+        """Carry out an event's validated input. Raises OperationFailed."""
+        name = "update" if self.discriminator is None else getattr(given, self.discriminator)
+        operation = self.operations.get(name)
+        if operation is None:
+            raise OperationFailed(f"{self.name} has no operation {name!r}")
+        operation(change, given)
+
+    def show_state(self, view: View, *, compact: bool = False) -> JsonObject:
+        """The state as ``GET /{modality}/state`` answers it."""
+        return self.show(view, self.state_params(compact=compact))
+
+
+def page(
+    found: list[JsonObject],
+    request: QueryRequest,
+    name: str,
+    modality: str,
+) -> JsonObject:
+    """The answer of a query: one page of ``found`` (sorted already) under ``name``, the counts and the echoed query."""
+    stop = None if request.limit is None else request.offset + request.limit
+    shown = found[request.offset : stop]
+    return {
+        "modality_type": modality,
+        name: shown,
+        "total_count": len(found),
+        "returned_count": len(shown),
+        "query": request.model_dump(exclude_none=True),
+    }
+
+
+def sort_key(field_name: str | None, allowed: Mapping[str, str], default: str) -> str:
+    """The stored field to sort by. ``allowed`` maps what callers may name to stored fields.
+
+    Raises Impossible (400) for a name that isn't there.
+    """
+    if field_name is None:
+        return default
+    if field_name not in allowed:
+        raise Impossible(f"sort_by {field_name[:40]!r} is not a field to sort by; choose one of {', '.join(allowed)}.")
+    return allowed[field_name]

@@ -1,0 +1,82 @@
+"""What can go wrong, one class per HTTP status. ``http/answers.py`` renders them; nothing else knows about HTTP."""
+
+from typing import Any, ClassVar
+
+
+class Problem(Exception):  # noqa: N818 - the contract's word for "an answer that is not a success"
+    """A request that can't be served. ``detail`` is a sentence, or the object that the contract asks for."""
+
+    status: ClassVar[int] = 400
+    title: ClassVar[str] = "Bad Request"
+
+    def __init__(self, detail: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class Impossible(Problem):
+    """400: well-formed, but it can't be done (time running backwards, an instant past the year 9999)."""
+
+
+class Unauthorized(Problem):
+    """401: no key, an unknown key, or a revoked one."""
+
+    status = 401
+    title = "Unauthorized"
+
+
+class Forbidden(Problem):
+    """403: the key lacks the permission that ``detail`` names."""
+
+    status = 403
+    title = "Forbidden"
+
+
+class NotFound(Problem):
+    """404: there is no such thing."""
+
+    status = 404
+    title = "Not Found"
+
+
+class WrongMethod(Problem):
+    """405: the path exists, the method doesn't. ``allowed`` lists those that do."""
+
+    status = 405
+    title = "Method Not Allowed"
+
+    def __init__(self, detail: str, allowed: list[str]) -> None:
+        super().__init__(detail)
+        self.allowed = allowed
+
+
+class Conflict(Problem):
+    """409: the thing is in a state that doesn't allow this now."""
+
+    status = 409
+    title = "Conflict"
+
+
+class TooLarge(Problem):
+    """413: the body is larger than the server reads."""
+
+    status = 413
+    title = "Content Too Large"
+
+
+class Invalid(Problem):
+    """422: the request doesn't fit its schema. ``detail`` is a list of ``{type, loc, msg, input}``."""
+
+    status = 422
+    title = "Validation Error"
+
+    def __init__(self, detail: list[dict[str, Any]]) -> None:
+        super().__init__(detail)
+
+    def sentence(self) -> str:
+        """The same in one line, for places that carry text only."""
+        return "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in self.detail)
+
+
+class OperationFailed(Exception):  # noqa: N818 - it names an outcome, the event's status
+    """An event couldn't be carried out: it gets status ``failed`` and this text as its ``error_message``."""

@@ -1,0 +1,126 @@
+"""The base models at the boundary: what a caller sends, and what an answer is declared to be.
+
+None of these is storage: a simulation's state is plain JSON-ready data, and these models check what enters it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+from ues_sim.problems import Invalid
+from ues_sim.times import Instant
+
+JsonObject = dict[str, Any]
+"""A JSON object: str keys and JSON values all the way down."""
+
+
+def _fits_64_bits(value: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise PydanticCustomError("int_too_large", "Input should fit in 64 bits")
+    return value
+
+
+Int = Annotated[int, AfterValidator(_fits_64_bits)]
+"""A whole number that JSON writers can write. Use it instead of ``int`` in every model of a request or a state:
+1e30 is a valid lax int to pydantic, and no encoder could answer it back."""
+
+
+class Request(BaseModel):
+    """What a caller sends. Unknown fields are ignored; NaN and infinities are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Response(BaseModel):
+    """What an answer looks like. For documentation and clients: answers are built as plain data, not from this."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class StateModel(BaseModel):
+    """A modality's state as it stands in a scenario file under ``modality_states``. Subclasses add their fields and
+    narrow ``modality_type``.
+    """
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    last_updated: Instant
+    update_count: Int = 0
+
+
+class InputModel(BaseModel):
+    """An event's ``data``. Subclasses add the operation's fields and narrow ``modality_type``."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    timestamp: Instant
+    input_id: str = ""
+
+
+class Record(BaseModel):
+    """A part of a state or of an input, such as an attachment."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class QueryRequest(Request):
+    """The paging fields that every query has."""
+
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
+    offset: Annotated[Int, Field(ge=0)] = 0
+    sort_order: Literal["asc", "desc"] | None = "desc"
+
+
+class ActionResponse(Response):
+    """The answer to every action: the event that it became."""
+
+    event_id: str
+    scheduled_time: Instant
+    status: str = Field(description="The event's real status: executed or failed.")
+    message: str
+    modality: str
+
+
+class ProblemResponse(Response):
+    """Every error: ``error`` says which kind, ``detail`` what was wrong and what to do."""
+
+    error: str
+    detail: Any
+
+
+class ValidationProblem(Response):
+    """One thing that doesn't fit the schema."""
+
+    type: str
+    loc: list[str | int]
+    msg: str
+    input: Any
+
+
+class ValidationProblemResponse(Response):
+    """A 422 answer."""
+
+    error: str = "Validation Error"
+    detail: list[ValidationProblem]
+
+
+def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
+    """The contract's ``{type, loc, msg, input}`` of each error, its location set under ``prefix``."""
+    return [
+        {"type": item["type"], "loc": [*prefix, *item["loc"]], "msg": item["msg"], "input": item["input"]}
+        for item in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int) -> Any:
+    """``value`` as the adapter's type. Raises Invalid (422) with locations under ``prefix``."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        raise Invalid(problems_of(error, *prefix)) from None
+
+
+def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:
+    """A 422 of one entry, for checks that no model makes."""
+    return Invalid([{"type": kind, "loc": list(loc), "msg": message, "input": value}])

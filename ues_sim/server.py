@@ -1,0 +1,114 @@
+"""Running the simulator: as a server of its own, or in-process as an ASGI application."""
+
+import gc
+import os
+import secrets
+import signal
+import socket
+import threading
+from dataclasses import dataclass
+
+import uvicorn
+
+from ues_sim.host import Host
+from ues_sim.http.app import Application
+from ues_sim.keys import new_secret
+
+HOST_KEY_VARIABLE = "UES_HOST_KEY"
+ADMIN_KEY_VARIABLE = "UES_ADMIN_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An application and the secret that opens it."""
+
+    app: Application
+    secret: str
+    generated: bool
+    """Whether the secret was made up here, so that nobody knows it yet."""
+
+
+def _build(
+    *, single: bool, host_key: str | None, admin_key: str | None, public_url: str | None, seed: str | None
+) -> Served:
+    host = Host()
+    given = admin_key or os.environ.get(ADMIN_KEY_VARIABLE) if single else host_key or os.environ.get(HOST_KEY_VARIABLE)
+    secret = given or new_secret()
+    simulation = host.create("default", secret, seed) if single else None
+    app = Application(
+        host, host_key=secrets.token_hex(32) if single else secret, single=simulation, public_url=public_url
+    )
+    return Served(app, secret, generated=given is None)
+
+
+def create_app(
+    *,
+    single: bool = False,
+    host_key: str | None = None,
+    admin_key: str | None = None,
+    public_url: str | None = None,
+    seed: str | None = None,
+) -> Application:
+    """The ASGI application, with its secret given or in ``UES_HOST_KEY`` (``UES_ADMIN_KEY`` with ``single``).
+
+    Raises ValueError when there is no secret: in-process, nobody would learn one that was made up.
+    """
+    served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
+    if served.generated:
+        variable = ADMIN_KEY_VARIABLE if single else HOST_KEY_VARIABLE
+        raise ValueError(f"create_app needs {'admin_key' if single else 'host_key'}, or {variable} in the environment")
+    return served.app
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8100,
+    single: bool = False,
+    host_key: str | None = None,
+    admin_key: str | None = None,
+    public_url: str | None = None,
+    seed: str | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT. Port 0 takes a free one. Prints where it listens, and a secret that it made up.
+
+    ``host_key`` opens ``/simulations``; with ``single`` there is one simulation at the root, opened by ``admin_key``.
+    Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. Raises OSError when the address can't be bound.
+    """
+    served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    config = uvicorn.Config(
+        served.app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=2,
+        backlog=2048,
+    )
+    if served.generated:
+        print(f"{'admin' if single else 'host'} key: {served.secret}", flush=True)
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn raises the signal that ended it once more after its clean shutdown; that would turn it into a death.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+    # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    shown = f"[{host}]" if ":" in host else host
+    _Server(config, f"ues_sim listening on http://{shown}:{listener.getsockname()[1]}").run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says that it is ready once it is."""
+
+    def __init__(self, config: uvicorn.Config, ready: str) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(self._ready, flush=True)

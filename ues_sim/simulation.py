@@ -1,0 +1,408 @@
+"""One simulation: its clock, events, modality states, undo history, keys, holds and log, and what moves them."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from ues_sim.access_log import AccessLog
+from ues_sim.changes import Change, Patch, State, apply_patch
+from ues_sim.clock import Clock
+from ues_sim.events import CANCELLED, EXECUTED, FAILED, PENDING, Event, EventLog
+from ues_sim.holds import Holds
+from ues_sim.ids import IdSource
+from ues_sim.keys import KeyRing
+from ues_sim.modalities import MODALITIES
+from ues_sim.modality import Action, Modality, View
+from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed
+from ues_sim.schema import JsonObject, problem, problems_of
+from ues_sim.times import from_text, shift, to_text, wall_now
+
+logger = logging.getLogger(__name__)
+
+ACTION_PRIORITY = 100
+"""The priority of an event that an action made. The highest there is."""
+
+Step = dict[str, Any]
+"""An entry of the undo or redo stack: event_id, modality, action, patch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who asks for an event: the name it carries, and the key it came with."""
+
+    agent_id: str
+    key_id: str
+
+
+class Simulation:
+    """A simulated user environment. Every method leaves it consistent, also when it raises.
+
+    What is stored is plain JSON-ready data, so that a checkpoint is one dump. Methods raise what ``problems`` lists.
+    """
+
+    def __init__(self, simulation_id: str, admin_secret: str, seed: str) -> None:
+        now = wall_now().replace(microsecond=0)
+        self.simulation_id = simulation_id
+        self.ids = IdSource(seed)
+        self.clock = Clock(now)
+        self.initial_time = self.clock.text
+        """Where ``reset`` puts the clock: its time at creation, or at the last import or clear."""
+        self.is_running = False
+        self.states: dict[str, State] = {}
+        self._memos: dict[str, dict[Any, Any]] = {}
+        self.replace_states({})
+        self.events = EventLog()
+        self.undo_stack: list[Step] = []
+        self.redo_stack: list[Step] = []
+        self.holds = Holds()
+        self.keys = KeyRing(admin_secret)
+        self.access_log = AccessLog()
+        self.scenario_metadata: JsonObject = {}
+        self.created_at = to_text(now)
+        self.mark: str | None = None
+        """What the evaluator notes of the work in hand; a restore forgets it, and no checkpoint holds it."""
+        self.checkpoint: tuple[str, bytes] | None = None
+        """Digest and bytes of the last checkpoint taken or restored, while nothing has changed since."""
+
+    def changed(self) -> None:
+        """Note that the simulation is no longer equal to its last checkpoint."""
+        self.checkpoint = None
+
+    # --- modalities -----------------------------------------------------------------------------------------------
+
+    def modality(self, name: str) -> Modality:
+        """The modality of that name. Raises NotFound (404)."""
+        found = MODALITIES.get(name)
+        if found is None:
+            raise NotFound(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+        return found
+
+    def view(self, name: str) -> View:
+        """A modality's state and the current time, for reading."""
+        return View(self.states[name], self.clock.text, self._memos[name])
+
+    def replace_states(self, states: dict[str, State]) -> None:
+        """Set the modalities' states anew; those that aren't given start empty."""
+        now = self.clock.text
+        self.states = {name: states.get(name) or item.fresh_state(now) for name, item in MODALITIES.items()}
+        self._memos = {name: {} for name in MODALITIES}
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def input_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
+        """An event's data made complete and checked. Raises Invalid (422) with locations under ``loc``."""
+        full = {"modality_type": modality.name, "timestamp": timestamp, "input_id": None, **data}
+        if full["modality_type"] != modality.name:
+            raise problem(
+                "literal_error", f"Input should be {modality.name!r}", full["modality_type"], *loc, "modality_type"
+            )
+        if full["timestamp"] is None:
+            full["timestamp"] = timestamp
+        if not full["input_id"]:
+            full["input_id"] = self.ids.draw()
+        try:
+            modality.input_adapter.validate_python(full)
+        except ValidationError as error:
+            raise Invalid(problems_of(error, *loc)) from None
+        return full
+
+    def _enter(
+        self,
+        modality: Modality,
+        data: JsonObject,
+        scheduled_time: str,
+        priority: int,
+        author: Author,
+        metadata: JsonObject,
+    ) -> Event:
+        event: Event = {
+            "event_id": self.ids.draw(),
+            "scheduled_time": scheduled_time,
+            "modality": modality.name,
+            "data": data,
+            "status": PENDING,
+            "created_at": self.clock.text,
+            "executed_at": None,
+            "agent_id": author.agent_id,
+            "priority": priority,
+            "error_message": None,
+            "metadata": {**metadata, "created_by_key": author.key_id},
+        }
+        self.changed()
+        self.events.add(event)
+        return event
+
+    def check_event(self, name: str, data: JsonObject, scheduled_time: str, *loc: str | int) -> Modality:
+        """Whether such an event can be scheduled. Raises Impossible (400) or Invalid (422)."""
+        modality = MODALITIES.get(name)
+        if modality is None:
+            raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+        if scheduled_time < self.clock.text:
+            raise Impossible(
+                f"scheduled_time {scheduled_time} lies before the simulator's time {self.clock.text}; choose a later."
+            )
+        drawn = self.ids.drawn
+        self.input_data(modality, data, scheduled_time, *loc)
+        self.ids.drawn = drawn
+        return modality
+
+    def schedule(
+        self,
+        name: str,
+        data: JsonObject,
+        scheduled_time: str,
+        *,
+        author: Author,
+        priority: int,
+        metadata: JsonObject,
+        loc: tuple[str | int, ...] = ("body", "data"),
+    ) -> Event:
+        """Enter an event for later. Raises Impossible (400: unknown modality, past time) or Invalid (422: its data)."""
+        modality = self.check_event(name, data, scheduled_time, *loc)
+        full = self.input_data(modality, data, scheduled_time, *loc)
+        return self._enter(modality, full, scheduled_time, priority, author, metadata)
+
+    def run_now(self, name: str, data: JsonObject, author: Author, *, loc: tuple[str | int, ...]) -> Event:
+        """Enter an event at the current time and execute it at once, before others that are due."""
+        event = self.schedule(
+            name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={}, loc=loc
+        )
+        self.execute(event)
+        return event
+
+    def act(self, modality: Modality, action: Action, request: Any, author: Author) -> JsonObject:
+        """Carry out an action as an event and return its ``ActionResponse``."""
+        fields = (
+            request.model_dump(exclude_none=True)
+            if action.build is None
+            else action.build(request, self.states[modality.name])
+        )
+        if modality.discriminator is not None and action.operation is not None:
+            fields = {modality.discriminator: action.operation, **fields}
+        full = self.input_data(modality, fields, self.clock.text, "body")
+        event = self._enter(modality, full, self.clock.text, ACTION_PRIORITY, author, {})
+        self.execute(event)
+        done = event["status"] == EXECUTED
+        return {
+            "event_id": event["event_id"],
+            "scheduled_time": event["scheduled_time"],
+            "status": event["status"],
+            "message": f"{modality.name} {action.path} executed" if done else event["error_message"],
+            "modality": modality.name,
+        }
+
+    def execute(self, event: Event) -> None:
+        """Run one pending event. Its status becomes executed or failed; a failed one changes nothing else."""
+        self.changed()
+        modality = MODALITIES[event["modality"]]
+        now = event["scheduled_time"]
+        state = self.states[modality.name]
+        change = Change(state, now, self.ids.draw)
+        self._memos[modality.name].clear()
+        try:
+            modality.run(change, modality.input_adapter.validate_python(event["data"]))
+            change.put(("update_count",), state["update_count"] + 1)
+            change.put(("last_updated",), now)
+        except OperationFailed as failure:
+            self._fail(event, change, str(failure))
+        except ValidationError as error:
+            self._fail(event, change, Invalid(problems_of(error, "data")).sentence())
+        except Exception as error:
+            # A defect in one operation must not stop the clock for the events after it.
+            logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)
+            self._fail(event, change, f"unexpected {type(error).__name__}: {error}")
+        else:
+            self.events.set_status(event, EXECUTED)
+            self._remember(event, modality, change.undo_patch())
+        event["executed_at"] = self.clock.text
+
+    def _fail(self, event: Event, change: Change, reason: str) -> None:
+        change.roll_back()
+        event["error_message"] = reason
+        self.events.set_status(event, FAILED)
+
+    def _remember(self, event: Event, modality: Modality, patch: Patch) -> None:
+        self.undo_stack.append(
+            {
+                "event_id": event["event_id"],
+                "modality": modality.name,
+                "action": modality.action_of(event["data"]),
+                "patch": patch,
+            }
+        )
+        self.redo_stack.clear()
+
+    def event(self, event_id: str) -> Event:
+        """The event of that id. Raises NotFound (404)."""
+        found = self.events.by_id.get(event_id)
+        if found is None:
+            raise NotFound(f"There is no event {event_id[:80]!r}.")
+        return found
+
+    def cancel(self, event_id: str) -> Event:
+        """Take a pending event out of the queue. Raises NotFound (404) or Conflict (409, no longer pending)."""
+        event = self.event(event_id)
+        if event["status"] != PENDING:
+            raise Conflict(f"Event {event_id!r} is {event['status']}; only a pending event can be deleted.")
+        self.changed()
+        self.events.set_status(event, CANCELLED)
+        return event
+
+    def next_event(self) -> Event:
+        """The pending event that runs first. Raises NotFound (404)."""
+        event = self.events.next_pending()
+        if event is None:
+            raise NotFound("There is no pending event.")
+        return event
+
+    # --- time -----------------------------------------------------------------------------------------------------
+
+    def refuse_if_held(self) -> None:
+        """Raise Conflict (409) while a hold is active."""
+        active = self.holds.active()
+        if active:
+            raise Conflict(
+                {
+                    "message": f"{len(active)} active hold(s) keep the clock still; release them or let them expire.",
+                    "active_holds": active,
+                }
+            )
+
+    def _run_until(self, moment: datetime) -> list[Event]:
+        """Run everything due by ``moment`` in order, each at its own time, and leave the clock at ``moment``."""
+        self.changed()
+        limit = to_text(moment)
+        ran = []
+        while (event := self.events.next_pending()) is not None and event["scheduled_time"] <= limit:
+            if event["scheduled_time"] > self.clock.text:
+                self.clock.move_to_text(event["scheduled_time"])
+            self.execute(event)
+            ran.append(event)
+        self.clock.move(moment)
+        return ran
+
+    def advance(self, seconds: float) -> list[Event]:
+        """Move the clock on and return the events that ran. Raises Conflict (409, held) or Impossible (400)."""
+        self.refuse_if_held()
+        return self._run_until(shift(self.clock.moment, seconds))
+
+    def set_time(self, target: str) -> list[Event]:
+        """Move the clock to an instant, running what is due by then. Raises Conflict (409) or Impossible (past)."""
+        self.refuse_if_held()
+        if target < self.clock.text:
+            raise Impossible(
+                f"target_time {target} lies before the simulator's time {self.clock.text}; time runs forwards only."
+            )
+        return self._run_until(from_text(target))
+
+    def skip_to_next(self) -> list[Event]:
+        """Move the clock to the next pending event and run all that is due then. Raises Conflict (409) or NotFound."""
+        self.refuse_if_held()
+        upcoming = from_text(self.next_event()["scheduled_time"])
+        return self._run_until(max(upcoming, self.clock.moment))
+
+    def catch_up(self) -> None:
+        """With auto-advance on, bring the clock to where the wall clock says it should be by now."""
+        clock = self.clock
+        if not (self.is_running and clock.auto_advance):
+            return
+        wall = wall_now()
+        still = clock.is_paused or bool(self.holds.active())
+        target = clock.moment if still else clock.target(wall, self.holds.still_until)
+        clock.last_wall = wall
+        if target > clock.moment:
+            self._run_until(target)
+
+    def set_scale(self, scale: float) -> None:
+        """Let auto-advance run ``scale`` simulated seconds per second."""
+        self.changed()
+        self.clock.time_scale = scale
+
+    def set_paused(self, paused: bool) -> None:
+        """Stop or resume auto-advance. The clock can still be moved by hand."""
+        self.changed()
+        self.clock.is_paused = paused
+        self.clock.last_wall = wall_now()
+
+    def start(self, *, auto_advance: bool, time_scale: float) -> None:
+        """Start running. Raises Conflict (409) when it is running already."""
+        if self.is_running:
+            raise Conflict("The simulation is running already; stop it first.")
+        self.changed()
+        self.is_running = True
+        self.clock.auto_advance = auto_advance
+        self.clock.time_scale = time_scale
+        self.clock.is_paused = False
+        self.clock.last_wall = wall_now()
+
+    def stop(self) -> None:
+        """Stop running. Nothing happens when it isn't."""
+        if self.is_running:
+            self.changed()
+            self.is_running = False
+            self.clock.auto_advance = False
+
+    # --- history --------------------------------------------------------------------------------------------------
+
+    def undo(self, count: int) -> list[Step]:
+        """Take back the effect of up to ``count`` executed events, newest first. The events stay in the log."""
+        return self._move(self.undo_stack, self.redo_stack, count)
+
+    def redo(self, count: int) -> list[Step]:
+        """Make up to ``count`` undone effects again, in the order in which they happened."""
+        return self._move(self.redo_stack, self.undo_stack, count)
+
+    def _move(self, source: list[Step], target: list[Step], count: int) -> list[Step]:
+        moved: list[Step] = []
+        while source and len(moved) < count:
+            self.changed()
+            step = source.pop()
+            self._memos[step["modality"]].clear()
+            target.append({**step, "patch": apply_patch(self.states[step["modality"]], step["patch"])})
+            moved.append(step)
+        return moved
+
+    def reset(self) -> tuple[int, int]:
+        """Go back to the initial time and state: undo everything, make the events that ran pending again, and stop.
+
+        Returns how many events became pending and how many were undone.
+        """
+        self.changed()
+        self.stop()
+        again = {step["event_id"] for step in (*self.undo_stack, *self.redo_stack)}
+        undone = len(self.undo(len(self.undo_stack)))
+        self.redo_stack.clear()
+        events = self.events.all()
+        cleared = 0
+        for event in events:
+            ran_here = event["status"] == FAILED and (event["executed_at"] or "") >= self.initial_time
+            if event["event_id"] in again or ran_here:
+                event.update(status=PENDING, executed_at=None, error_message=None)
+                cleared += 1
+        self.events = EventLog(events)
+        self.clock.move_to_text(self.initial_time)
+        return cleared, undone
+
+    def clear(self, reset_time_to: str | None) -> int:
+        """Remove every event, empty every modality, end every hold, and stop. Returns how many events were removed."""
+        self.changed()
+        self.stop()
+        removed = len(self.events)
+        if reset_time_to is not None:
+            self.clock.move_to_text(reset_time_to)
+        self.initial_time = self.clock.text
+        self.replace_states({})
+        self.replace_events([])
+        self.holds.clear()
+        self.scenario_metadata = {}
+        return removed
+
+    def replace_events(self, events: list[Event]) -> None:
+        """Set the events anew. The undo history goes: it belongs to what was there before."""
+        self.changed()
+        self.events = EventLog(events)
+        self.undo_stack = []
+        self.redo_stack = []
