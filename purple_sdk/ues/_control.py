@@ -187,9 +187,13 @@ class SimulationRoom(Room[Runner]):
     def restore(self, checkpoint: bytes) -> None:
         """Make the simulation equal to a checkpoint, running or not."""
 
-    @wire.get("/simulation/checkpoint/current", answers.current_checkpoint)
-    def current_checkpoint(self) -> None:
-        """Read which checkpoint (sha256, hex) the simulation equals; None where it has changed since the last."""
+    @wire.get("/simulation/checkpoint/current", answers.CurrentCheckpoint.read)
+    def current(self) -> None:
+        """Read which checkpoint the simulation equals, and how it is marked."""
+
+    @wire.post("/simulation/checkpoint/mark", answers.CurrentCheckpoint.read)
+    def mark(self, mark: str) -> None:
+        """Note what is going on in the simulation; the note lasts until the next restore."""
 
 
 class ScenarioRoom(Room[Runner]):

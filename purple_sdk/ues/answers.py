@@ -280,6 +280,13 @@ class Restored(UESAnswer):
     checkpoint: str
 
 
+class CurrentCheckpoint(UESAnswer):
+    """The checkpoint (sha256, hex) that the simulation equals, None where it has changed since; and its mark."""
+
+    checkpoint: str | None = None
+    mark: str | None = None
+
+
 class Imported(UESAnswer):
     """What a scenario import loaded."""
 
@@ -366,9 +373,3 @@ class SimulationCreated(UESAnswer):
     simulation_id: str
     base_url: str
     admin_key: str = Field(repr=False)
-
-
-def current_checkpoint(body: bytes) -> str | None:
-    """Read which checkpoint (sha256, hex) the simulation equals right now, if any."""
-    digest = json_object(body).get("checkpoint")
-    return None if digest is None else str(digest)

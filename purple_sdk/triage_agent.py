@@ -1,0 +1,226 @@
+"""A baseline participant: sorts the user's mail by rules, with no model.
+
+Every turn it reads the unread mail that it hasn't seen, labels it, archives the noise, tells the people whom the user
+named of incidents and of customers who escalate, and writes a summary to the chat when there is something new. It
+goes by the user's instructions where its rules understand them, and leaves undone what they don't.
+
+``python -m purple_sdk.triage_agent --port 8001`` serves it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import TurnCompleteMessage
+from purple_sdk.agent import BasePurpleAgent
+from purple_sdk.triage_orders import Orders, read_orders
+from purple_sdk.triage_rules import Acquaintances, Category, Verdict, classify
+from purple_sdk.ues import UESError, UESResponseError
+
+_TOLD_OF: tuple[tuple[str, Category], ...] = (("URGENT", "urgent"), ("To do", "action"), ("FYI", "fyi"))
+_PERSONAL_GROUPS = re.compile(r"family|friend|personal|private|home|school|health", re.I)
+
+
+@dataclass
+class TriageState:
+    """What the agent remembers from turn to turn.
+
+    Attributes:
+        handled: ids of the mails that have been dealt with.
+        told: (thread, what) of what was sent to whom, so that it is sent once.
+        starred: thread of each private mail that was starred, with its message id.
+    """
+
+    handled: set[str] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
+    starred: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mail with what the rules make of it."""
+
+    mail: dict[str, Any]
+    verdict: Verdict
+
+    @property
+    def id(self) -> str:
+        """The mail's id."""
+        return str(self.mail["message_id"])
+
+    @property
+    def thread(self) -> str:
+        """The thread's id."""
+        return str(self.mail["thread_id"])
+
+    @property
+    def sender(self) -> str:
+        """The sender's name, as far as the address tells it."""
+        local = str(self.mail["from_address"]).partition("@")[0]
+        return " ".join(part.capitalize() for part in re.split(r"[._-]+", local))
+
+    @property
+    def subject(self) -> str:
+        """The subject, without the marks of replying."""
+        return re.sub(r"^((re|fwd?|aw):\s*)+", "", str(self.mail["subject"]), flags=re.I)
+
+
+class TriageAgent(BasePurpleAgent):
+    """Sorts mail by rules."""
+
+    name: ClassVar[str] = "triage-agent"
+    description: ClassVar[str] = "Sorts the user's mail by rules and sums it up in the chat; uses no model."
+
+    state: TriageState
+
+    def __init__(self, config: PurpleAgentConfig) -> None:
+        super().__init__(config)
+        self.state = TriageState()
+
+    async def execute_turn(self) -> TurnCompleteMessage:
+        """Deal with the mail that is new."""
+        orders = read_orders(await self.get_user_instructions())
+        state = await self.ues.email.get_state()
+        known = await self._acquaintances(state)
+        new = [
+            Judged(mail, classify(mail, known, self.current_time))
+            for mail in sorted(state["emails"].values(), key=lambda mail: str(mail["received_at"]))
+            if self._is_new(mail)
+        ]
+        await self._sort(new, orders)
+        await self._star_private(new, orders)
+        await self._tell_others(new, orders, str(state["user_email_address"]))
+        if any(one.verdict.category != "noise" for one in new) and await self.may_act():
+            await self.ues.chat.send(role="assistant", content=summary(new, orders))
+        return self.complete_turn(notes=f"{len(new)} new mails")
+
+    def _is_new(self, mail: dict[str, Any]) -> bool:
+        return mail["folder"] == "inbox" and not mail["is_read"] and mail["message_id"] not in self.state.handled
+
+    async def _acquaintances(self, state: dict[str, Any]) -> Acquaintances:
+        user = str(state["user_email_address"]).lower()
+        sent = [mail for mail in state["emails"].values() if mail["from_address"].lower() == user]
+        return Acquaintances(
+            own_domain=user.rpartition("@")[2],
+            private=await self._private_contacts(),
+            written_to=frozenset(address.lower() for mail in sent for address in mail["to_addresses"]),
+        )
+
+    async def _private_contacts(self) -> frozenset[str]:
+        try:
+            found = await self.ues.contacts.query(has_email=True)
+        except UESResponseError:  # a simulator of UES 0.1 has no contacts
+            return frozenset()
+        return frozenset(
+            str(identifier["value"]).lower()
+            for contact in found.get("contacts", [])
+            if any(_PERSONAL_GROUPS.search(str(group)) for group in contact.get("groups") or [])
+            for identifier in contact.get("identifiers") or []
+            if identifier.get("identifier_type") == "email"
+        )
+
+    async def _sort(self, new: list[Judged], orders: Orders) -> None:
+        by_category: dict[Category, list[str]] = {}
+        for one in new:
+            by_category.setdefault(one.verdict.category, []).append(one.id)
+        for category, ids in by_category.items():
+            if await self.may_act():
+                await self.ues.email.label(ids, [orders.labels[category]])
+                self.state.handled.update(ids)
+        if orders.marks_read and new and await self.may_act():
+            await self.ues.email.read([one.id for one in new])
+        if orders.archives_noise and (noise := by_category.get("noise")) and await self.may_act():
+            await self.ues.email.archive(noise)
+
+    async def _star_private(self, new: list[Judged], orders: Orders) -> None:
+        if not orders.stars_private:
+            return
+        for one in new:
+            if one.verdict.category != "personal":
+                continue
+            if one.verdict.solved and one.thread in self.state.starred:
+                if await self.may_act():
+                    await self.ues.email.unstar([self.state.starred.pop(one.thread)])
+            elif one.verdict.cannot_wait and await self.may_act():
+                await self.ues.email.star([one.id])
+                self.state.starred[one.thread] = one.id
+
+    async def _tell_others(self, new: list[Judged], orders: Orders, user: str) -> None:
+        for one in new:
+            if one.verdict.category in ("noise", "personal"):
+                continue
+            if one.verdict.incident and orders.incident_contact:
+                await self._tell(one, "closed" if one.verdict.solved else "open", orders.incident_contact, user)
+            if one.verdict.threat and orders.escalation_contact:
+                await self._tell(one, "escalated", orders.escalation_contact, user)
+
+    async def _tell(self, one: Judged, what: str, whom: str, user: str) -> None:
+        is_first_news = what != "closed" or (one.thread, "open") in self.state.told
+        if whom in one.mail["to_addresses"] or not is_first_news or (one.thread, what) in self.state.told:
+            return
+        if not await self.may_act():
+            return
+        name = " ".join(part.capitalize() for part in re.split(r"[._-]+", user.partition("@")[0]))
+        gist = excerpt(str(one.mail["body_text"]), 60)
+        body = f"Hello,\n\n{one.sender} writes ({what}): {one.subject}\n\n{gist}\n\nBest,\n{name}\n"
+        try:
+            await self.ues.email.send(to_addresses=[whom], subject=f"{one.subject} ({what})", body_text=body)
+        except UESError:  # recorded as a failed action; the round goes on without it
+            return
+        self.state.told.add((one.thread, what))
+
+
+def summary(new: list[Judged], orders: Orders) -> str:
+    """The message to the user: most urgent first, private mail and noise only counted, within the word limit."""
+    by_category: dict[Category, list[Judged]] = {}
+    for one in new:
+        by_category.setdefault(one.verdict.category, []).append(one)
+    closing = []
+    if private := by_category.get("personal"):
+        closing.append(
+            f"{len(private)} personal" + (", can't wait" if any(o.verdict.cannot_wait for o in private) else "")
+        )
+    if noise := by_category.get("noise"):
+        closing.append(f"{len(noise)} noise" + (" archived" if orders.archives_noise else ""))
+    lines: list[str] = []
+    room = orders.word_limit - len(" ".join(closing).split()) - 5
+    for title, category in _TOLD_OF:
+        for one in by_category.get(category, []):
+            line = f"{title}: {one.sender} - {one.subject}"
+            if category != "fyi":
+                line += f" - {excerpt(_ask_in(str(one.mail['body_text'])), 14)}"
+                line += f" ({one.verdict.due})" if one.verdict.due else ""
+            if one.verdict.solved:
+                line += " - now settled"
+            if len(" ".join([*lines, line]).split()) > room:
+                return "\n".join([*lines, "and more in the mailbox", *closing])
+            lines.append(line)
+    return "\n".join([*lines, *closing])
+
+
+def excerpt(text: str, words: int) -> str:
+    """The first words of a text, without the greeting."""
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    told = [part for part in paragraphs if len(part.split()) > 4] or paragraphs
+    found = " ".join(told).split()
+    return " ".join(found[:words]) + ("..." if len(found) > words else "")
+
+
+def _ask_in(text: str) -> str:
+    sentences = re.split(r"(?<=[.?!])\s+", " ".join(text.split()))
+    asking = [
+        s for s in sentences if re.search(r"\?$|\bplease\b|\bneed\b|\b(can|could) you\b|\bby \d|\bbefore\b", s, re.I)
+    ]
+    return asking[0] if asking else text
+
+
+def serve_forever(config: PurpleAgentConfig) -> None:
+    """Serve the agent until SIGTERM or Ctrl-C."""
+    from purple_sdk.server import serve
+
+    serve(TriageAgent, config)
+
+
+if __name__ == "__main__":
+    serve_forever(PurpleAgentConfig.from_cli_args())
