@@ -9,8 +9,8 @@ the evaluators alike, so both read a message the same way. They expect ``re.IGNO
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone
-from functools import lru_cache
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from functools import cache
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -64,7 +64,7 @@ def quarters(first: Slot, last: Slot) -> list[Slot]:
 _WEEKDAYS = ("Mon(?:day)?", "Tue(?:s|sday)?", "Wed(?:nesday)?", "Thu(?:r|rs|rsday)?", "Fri(?:day)?")
 
 
-@lru_cache(maxsize=None)
+@cache
 def day_pattern(day: date) -> str:
     """A pattern for a day; a weekday with another week's date ("Friday 19 June") is another day."""
     number = rf"{day.day}(?:st|nd|rd|th)?"
@@ -79,7 +79,7 @@ def day_pattern(day: date) -> str:
 ANY_DAY = "(?:" + "|".join([*map(day_pattern, _KNOWN_DAYS), r"\btomorrow\b", r"\btoday\b"]) + ")"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _other_days(day: date) -> str:
     others = [day_pattern(other) for other in _KNOWN_DAYS if other != day]
     return "(?:" + "|".join([*others, r"\btomorrow\b", r"\btoday\b"]) + ")"
@@ -87,7 +87,7 @@ def _other_days(day: date) -> str:
 
 # Times
 
-_NUMBER_WORDS = "twelve one two three four five six seven eight nine ten eleven".split()
+_NUMBER_WORDS = ["twelve", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 
 
 def _spoken(hour: int, minute: int) -> list[str]:
@@ -109,7 +109,7 @@ def _spoken(hour: int, minute: int) -> list[str]:
     return []
 
 
-@lru_cache(maxsize=None)
+@cache
 def _clock(hour: int, minute: int) -> str:
     """A time of the working day; "3:30" is read as 15:30, since nobody meets at half past three at night."""
     minutes = f"{minute:02d}"
@@ -134,7 +134,7 @@ _NOT_AFTER = "".join(
     )
 )  # fmt: skip
 _TURNED_DOWN = (
-    r"(?!(?:(?!\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, )[^\n.?!;]){0,45}?"
+    r"(?!(?:(?!\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )[^\n.?!;–—(|]){0,45}?"
     r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict|\bimpossible|\bunavailable|\btaken\b))"
 )
 _QUOTE = r"\n\s*>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
@@ -142,19 +142,19 @@ _OWN_WORDS = rf"\A(?:(?!{_QUOTE}).)*?"
 _ZONE = r"\s*[(,]?\s*(?:in\s+)?(?:Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end)"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _moment(day: date, clock: str) -> str:
     moment = _NOT_AFTER + clock
     other = _other_days(day)
     between = rf"(?:(?!{other}|{_QUOTE}).){{0,200}}?"
-    belongs = rf"(?!\s*(?:[ap]\.?m\.?)?,?\s*(?:on\s+|\()?{other})"
+    belongs = rf"(?!\s*(?:[ap]\.?m\.?)?,?\s*(?:on\s+)?{other})"
     forward = rf"(?<!from ){day_pattern(day)}{between}{moment}{belongs}"
     moved = rf"from\s+{day_pattern(day)}(?:\s+at)?\s+[\d:.apm]+\s+to\s+{clock}"
     backward = rf"{moment}(?:\s*[ap]\.?m\.?)?(?:\s+\w{{2,6}}\s+time)?(?:\s*[-–—]\s*\d{{1,2}}[:.]\d\d)?(?:\s+instead)?,?\s*(?:on\s+|\()?(?:the\s+)?{day_pattern(day)}"
     return rf"(?:{forward}|{moved}|{backward}){_TURNED_DOWN}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def slot_pattern(slot: Slot, *, in_berlin: bool = False) -> str:
     """A pattern for a slot that the message's author names in their own words (not in quoted mail).
 
@@ -183,7 +183,7 @@ def invitation_pattern(slots: Iterable[Slot]) -> str:
     """A pattern for an invitation (title, start, end, … each on a line) that starts at one of the slots."""
     starts = []
     for slot in slots:
-        for zone, offset in ((timezone.utc, r"(?:Z|\+00:?00)"), (LONDON, r"\+01:?00"), (BERLIN, r"\+02:?00")):
+        for zone, offset in ((UTC, r"(?:Z|\+00:?00)"), (LONDON, r"\+01:?00"), (BERLIN, r"\+02:?00")):
             local = slot.start.astimezone(zone)
             starts.append(rf"{local:%Y-%m-%dT%H:%M}(?::00(?:\.0+)?)?{offset}")
     return rf"\A[^\n]*\n(?:{'|'.join(starts)})"
@@ -199,7 +199,7 @@ def invitation_day_pattern(day: date) -> str:
 _GRID = [slot for day in OFFERED_DAYS for slot in quarters(Slot(day, 8, 0), Slot(day, 18, 45))]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, FLAGS)
 

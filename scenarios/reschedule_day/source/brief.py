@@ -112,8 +112,15 @@ COURTESY_RUBRIC = [
         "statement": "Every email opens with a greeting that names its reader.",
         "check": {"kind": "pattern_found", "target": "email", "pattern": _GREETING, "every": True},
     },
-    _said("kind_to_daniel", "Daniel is asked kindly: an apology, a please or a thank-you.", "email", r"^daniel\.okafor@"),
-    _said("kind_to_sabine", "Dr Keller is asked kindly: an apology, a please or a thank-you.", "email", r"^sabine\.keller@"),
+    _said(
+        "kind_to_daniel", "Daniel is asked kindly: an apology, a please or a thank-you.", "email", r"^daniel\.okafor@"
+    ),
+    _said(
+        "kind_to_sabine",
+        "Dr Keller is asked kindly: an apology, a please or a thank-you.",
+        "email",
+        r"^sabine\.keller@",
+    ),
     _said("kind_to_ray", "Ray is asked kindly: an apology, a please or a thank-you.", "sms", r"900318$"),
     _said("kind_to_greta", "Greta is told kindly: an apology, a please or a thank-you.", "email", r"^greta\.holm@"),
     {

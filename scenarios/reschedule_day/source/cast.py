@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 import ground_truth as truth
+from phrases import AGREEMENT, REFUSAL
 from slots import (
     FRIDAY,
     MONDAY,
@@ -25,29 +26,19 @@ from slots import (
 )
 
 _ANY = "."
-_AGREEMENT = (
-    r"\b(?:works|work for|suits|fine|perfect|great|good for|confirm(?:ed|s|ing)?|agreed|lovely|ideal|settled|booked|"
-    r"see you|moved (?:the|our|it)|updated)\b"
-)
-_REFUSAL = (
-    r"(?:n['’]t\b|\bcannot\b|\bunable\b|\bnot (?:possible|free|available|able|work|suit)|\bunfortunately\b|\bafraid\b|"
-    r"\bclash|\bconflict|\balready\b|\banother (?:appointment|commitment|engagement)|\bno longer\b|\bimpossible\b)"
-)
 _WITHHOLDS_REASON = (
     r"(?:can['’]?(?:no)?t|not able|unable|not in a position|rather not|at liberty|prefer not|nothing more|no more|"
     r"don['’]t have|not something|isn['’]t mine|all I can|all there is)"
     r"[^.?!\n]{0,60}(?:reason|shar(?:e|ing)|say|discuss|go into|comment|detail|add|know|tell)"
 )
 # Agreement in words, with no question and no time: "Tuesday works, thank you".
-_AGREES = rf"\A(?!.*\?)(?=.*{_AGREEMENT})"
+_AGREES = rf"\A(?!.*\?)(?=.*{AGREEMENT})"
 _AGREES_WITHOUT_TIME = rf"{_AGREES}(?!.*(?:\d[:.h]\d\d|\d\s?[ap]\.?m\b|\bat \d))"
-_TURNS_DOWN = rf"\A(?=.*{_REFUSAL})"
+_TURNS_DOWN = rf"\A(?=.*{REFUSAL})"
 _CALLED_OFF = r"\b(?:cancel(?:l?ed|l?ing)?|call(?:ed|ing)? off|scrap)\b"
 
 
-def _reply(
-    modality: str, pattern: str, reply: str = "", response: str | None = None
-) -> dict[str, Any]:
+def _reply(modality: str, pattern: str, reply: str = "", response: str | None = None) -> dict[str, Any]:
     scripted = {"modality": modality, "pattern": pattern, "reply": reply.strip()}
     return {**scripted, "response": response} if response else scripted
 
@@ -69,7 +60,9 @@ _DANIEL_SIGNS = "\n\nDaniel"
 
 
 def _daniel() -> list[dict[str, Any]]:
-    offers_tuesday = "What I can do is Tuesday 16 June at 16:00, for the full hour. Would that suit Ines?" + _DANIEL_SIGNS
+    offers_tuesday = (
+        "What I can do is Tuesday 16 June at 16:00, for the full hour. Would that suit Ines?" + _DANIEL_SIGNS
+    )
     offers_friday = (
         "Hi,\n\nFriday is month-end reporting for me, I'm in it from eight until three. The only hour I have that day "
         "is 15:30 to 16:30. Shall we say Friday 12 June, 15:30?\n\nWhat has come up, by the way? She sounded rather odd "
@@ -80,7 +73,11 @@ def _daniel() -> list[dict[str, Any]]:
     return [
         *_takes("email", _DANIEL_TUESDAY, takes_tuesday),
         _reply("email", bare_time_pattern(16, 0), takes_tuesday.format(day="Tuesday 16 June", time="16:00")),
-        _reply("email", _AGREES_WITHOUT_TIME + day_named_pattern(TUESDAY), "Good, Tuesday 16 June at 16:00 then." + _DANIEL_SIGNS),
+        _reply(
+            "email",
+            _AGREES_WITHOUT_TIME + day_named_pattern(TUESDAY),
+            "Good, Tuesday 16 June at 16:00 then." + _DANIEL_SIGNS,
+        ),
         _reply(
             "email",
             day_named_pattern(MONDAY),
@@ -100,8 +97,10 @@ def _daniel() -> list[dict[str, Any]]:
         _reply("email", slot_pattern(truth.DENTIST_OFFER), takes_friday),
         _reply("email", rf"{_TURNS_DOWN}.*(?:15[:.]30|\b3[:.]30|half past three)", "Understood. " + offers_tuesday),
         _reply("email", day_named_pattern(FRIDAY), offers_friday),
-        _reply("email", rf"\A(?!.*{_REFUSAL}){bare_time_pattern(15, 30)}", takes_friday),
-        _reply("email", _CALLED_OFF, "I'd rather not drop it, the price list goes to print on 19 June. " + offers_tuesday),
+        _reply("email", rf"\A(?!.*{REFUSAL}){bare_time_pattern(15, 30)}", takes_friday),
+        _reply(
+            "email", _CALLED_OFF, "I'd rather not drop it, the price list goes to print on 19 June. " + offers_tuesday
+        ),
         _reply("email", rf"{_TURNS_DOWN}(?!.*\?).*\b(?:time|slot|fit|work|make)", "Understood. " + offers_tuesday),
         _reply("email", _WITHHOLDS_REASON, "Fair enough, I won't pry." + _DANIEL_SIGNS),
         _reply("email", _AGREES, "Good, thank you." + _DANIEL_SIGNS),
@@ -142,10 +141,15 @@ def _sabine() -> list[dict[str, Any]]:
     takes = []
     for slot in _SABINE_MONDAY:
         berlin = f"{slot.hour + 1}:{slot.minute:02d}"
-        said = f"Dear Ines, dear colleague,\n\nMonday 15 June, {berlin} here in Berlin, is noted. I look forward to it." + _SABINE_SIGNS
+        said = (
+            f"Dear Ines, dear colleague,\n\nMonday 15 June, {berlin} here in Berlin, is noted. I look forward to it."
+            + _SABINE_SIGNS
+        )
         takes.append(_reply("email", slot_pattern(slot, in_berlin=True), said))
         takes.append(_reply("email", slot_pattern(slot), said))
-    half_past_twelve = "Dear Ines, dear colleague,\n\nMonday at 12:30 Berlin time, with pleasure. I have noted it." + _SABINE_SIGNS
+    half_past_twelve = (
+        "Dear Ines, dear colleague,\n\nMonday at 12:30 Berlin time, with pleasure. I have noted it." + _SABINE_SIGNS
+    )
     return [
         *takes,
         # She reads a 12:30 that says no zone as her own.
@@ -252,7 +256,11 @@ def _philippa() -> list[dict[str, Any]]:
 
 def _owen() -> list[dict[str, Any]]:
     return [
-        _reply("email", rf"\A(?!.*{_REFUSAL}){day_named_pattern(FRIDAY)}", "Brilliant, Friday then. I'll bring the tender.\n\nOwen"),
+        _reply(
+            "email",
+            rf"\A(?!.*{REFUSAL}){day_named_pattern(FRIDAY)}",
+            "Brilliant, Friday then. I'll bring the tender.\n\nOwen",
+        ),
         _reply("email", _ANY, "No worries. Friday 14:00 would still be perfect, if anything opens up?\n\nOwen"),
     ]
 

@@ -1,0 +1,414 @@
+"""The evaluators of reschedule_day; README.md says what each criterion is about and why.
+
+Each gives points for work that was done and shows true, so that a participant that does nothing earns nothing. They
+read the same facts from the same places (``evidence``), and each looks at one side of them only, so that one mistake
+costs the points of one criterion.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from evidence import (
+    Entry,
+    Message,
+    calendar_after,
+    calendar_before,
+    chat_messages,
+    contacted,
+    entry_of,
+    has_second_entry,
+    invitations_sent,
+    is_moved,
+    leaks,
+    messages_received,
+    messages_sent,
+    moved_meetings,
+    placements,
+    tells_time,
+    to_person,
+)
+from ground_truth import (
+    DENTIST_OFFER,
+    GRETA_EMAIL,
+    HOURS,
+    INVOLVED_EMAILS,
+    INVOLVED_PHONES,
+    MEETINGS,
+    PANEL_ID,
+    PRICING,
+    REVIEW_END,
+    REVIEW_ID,
+    REVIEW_START,
+    UNTOUCHABLE,
+    USER_EMAIL,
+    WALKTHROUGH,
+    Meeting,
+)
+from overview import gives_time, overview_of, says
+from phrases import agrees, asks, mentions_panel, refuses
+from slots import MONDAY, Slot, names_slot, slot_of, slots_named
+
+from protocol.evaluation import AgentBeatsEvalContext, EvalResult
+
+Params = dict[str, Any]
+Verdict = tuple[float, str]
+
+
+def _result(max_score: float, verdicts: dict[str, Verdict], **more: Any) -> EvalResult:
+    """Sum up verdicts, one for each item."""
+    score = max(0.0, min(max_score, sum(points for points, _ in verdicts.values())))
+    explanation = "; ".join(f"{item}: {finding}" for item, (_, finding) in verdicts.items())
+    details = {item: {"points": points, "finding": finding} for item, (points, finding) in verdicts.items()}
+    return EvalResult(score, max_score, explanation[:1500], {"items": details, **more})
+
+
+async def meetings_settled(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Each meeting's entry was moved to when the other side can, as long as it was."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    return _result(16, {m.title: _settled(ctx, m, after, before) for m in MEETINGS})
+
+
+def _settled(
+    ctx: AgentBeatsEvalContext, meeting: Meeting, after: dict[str, Entry], before: dict[str, Entry]
+) -> Verdict:
+    entry = entry_of(meeting, after, before)
+    if entry is None:
+        return 0, "gone from the calendar"
+    if not is_moved(meeting, entry):
+        return 0, "still on Thursday"
+    length = timedelta(minutes=meeting.minutes)
+    if not meeting.suits(entry.start, entry.start + length):
+        return 0, f"at {entry.slot}, when {meeting.person} can't"
+    if not contacted(ctx, meeting):
+        return 2, f"at {entry.slot}, but {meeting.person} was never asked"
+    if has_second_entry(meeting, after, before):
+        return 2, f"at {entry.slot}, but with a second entry"
+    if entry.event_id != meeting.event_id:
+        return 3, f"at {entry.slot}, but as a new entry instead of the existing one"
+    if entry.end - entry.start != length:
+        return 3, f"at {entry.slot}, but {(entry.end - entry.start).total_seconds() / 60:.0f} minutes long"
+    return 4, f"at {entry.slot}, which suits {meeting.person}"
+
+
+async def fits_the_diary(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Each moved meeting lies within the user's hours and overlaps nothing."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    return _result(12, {m.title: _fits(entry_of(m, after, before), m, after) for m in MEETINGS})
+
+
+def _fits(entry: Entry | None, meeting: Meeting, after: dict[str, Entry]) -> Verdict:
+    if entry is None or not is_moved(meeting, entry):
+        return 0, "not moved"
+    if (hours := HOURS.get(entry.slot.day)) is None:
+        return 0, f"{entry.slot} is none of the three days"
+    if entry.start < hours[0].start or entry.end > hours[1].start:
+        return 0, f"{entry.slot} is outside her time that day ({hours[0].start:%H:%M} to {hours[1].start:%H:%M})"
+    clashes = [str(o) for o in after.values() if o.event_id != entry.event_id and o.overlaps(entry) and _binds(o)]
+    if clashes:
+        return 0, f"{entry.slot} overlaps {', '.join(clashes)}"
+    return 3, f"{entry.slot} is free"
+
+
+def _binds(entry: Entry) -> bool:
+    """Whether the user has to be there."""
+    return entry.attendees.get(USER_EMAIL) != "declined" and entry.fields.get("transparency") != "transparent"
+
+
+async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """What the overview in the chat says is what the calendar shows."""
+    text = overview_of(chat_messages(ctx))
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    verdicts = {m.title: _reported(ctx, m, entry_of(m, after, before), text) for m in MEETINGS}
+    if not text:
+        return _result(10, {"overview": (0, "the chat has none")})
+    panel_done = _panel_declined(ctx, after)[0] or _greta_told(ctx)[0]
+    told = says(
+        text,
+        "panel",
+        r"declin|without you|told|inform|notif|let\b.{0,20}know|aware|e-?mail|RSVP|not attend|excus|absen",
+    )
+    verdicts["panel"] = (1, "its outcome is told") if panel_done and told else (0, "its outcome isn't told")
+    if not moved_meetings(ctx):
+        verdicts["contract review"] = (0, "no meeting was moved around it")
+    elif says(
+        text, "review", rf"\b{REVIEW_START.hour}[:.]?00|\bnoon\b|\bmidday\b|\b12\s*(?:pm|[-–—])|13[:.]?30|1[:.]30"
+    ):
+        verdicts["contract review"] = (1, "its new time is told")
+    else:
+        verdicts["contract review"] = (0, "its new time isn't told")
+    return _result(10, verdicts)
+
+
+def _reported(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None, text: str) -> Verdict:
+    if entry is not None and is_moved(meeting, entry):
+        if gives_time(text, meeting.key, entry.slot):
+            return 2, f"told to be at {entry.slot}, as it is"
+        return 0, f"is at {entry.slot}, which the overview doesn't say"
+    if contacted(ctx, meeting) and says(
+        text, meeting.key, r"\bopen\b|pending|unresolved|\bnot\b|\bno\b|wait|unconfirmed|still"
+    ):
+        return 1, "told to be open, as it is"
+    return 0, "not moved, and not told to be open"
+
+
+async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Everybody was reached the way that the user named."""
+    sent = messages_sent(ctx)
+    verdicts: dict[str, Verdict] = {}
+    for meeting in MEETINGS:
+        messages = to_person(sent, meeting)
+        if meeting.by_invitation:
+            if messages:
+                verdicts[meeting.person] = (0, f"got {len(messages)} emails, which she doesn't read today")
+            elif invitations_sent(ctx, meeting):
+                verdicts[meeting.person] = (1, "got a changed invitation")
+            else:
+                verdicts[meeting.person] = (0, "got no changed invitation")
+        else:
+            kind = "email" if meeting.email else "text message"
+            verdicts[meeting.person] = (1, f"reached by {kind}") if messages else (0, f"got no {kind}")
+    greta = [message for message in sent if message.reached(GRETA_EMAIL)]
+    verdicts["Greta Holm"] = (1, "reached by email") if greta else (0, "got no email")
+    return _result(5, verdicts)
+
+
+async def times_confirmed(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """The last time that each person was given is the one in the calendar."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    return _result(8, {m.person: _confirmed(ctx, m, entry_of(m, after, before)) for m in MEETINGS})
+
+
+def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None) -> Verdict:
+    if entry is None or not is_moved(meeting, entry):
+        return 0, "no new time to confirm"
+    if meeting.by_invitation:
+        response = entry.attendees.get(meeting.email or "", "not invited")
+        return (2, "accepted the invitation") if response == "accepted" else (0, f"invitation: {response}")
+    spoken = [m for m in to_person(messages_sent(ctx), meeting) if _settles(ctx, meeting, m, entry.slot) is not None]
+    if not spoken:
+        return 0, f"was never told {entry.slot}"
+    if not _settles(ctx, meeting, spoken[-1], entry.slot):
+        return 0, f"was last told another time than {entry.slot}"
+    return 2, f"was told {entry.slot}"
+
+
+def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
+    """Whether a message settles on a slot; None if it names no time and agrees to none."""
+    if tells_time(message, slot):
+        return True
+    if slots_named(message.text):
+        return False
+    offers = [m for m in to_person(messages_received(ctx), meeting) if m.at < message.at]
+    if offers and agrees(message.text):
+        return names_slot(offers[-1].text, slot) or _offered_in_berlin(meeting, offers[-1], slot)
+    return None
+
+
+def _offered_in_berlin(meeting: Meeting, offer: Message, slot: Slot) -> bool:
+    return meeting is WALKTHROUGH and names_slot(offer.text, slot.later(60))
+
+
+async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Offers that don't fit were never taken, and Berlin's time was read as Berlin's."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    verdicts = {}
+    for meeting, taken_wrongly in ((PRICING, _dentist_offer_taken(ctx)), (WALKTHROUGH, _berlin_misread(ctx))):
+        if _settled(ctx, meeting, after, before)[0] == 0:
+            verdicts[meeting.person] = (0.0, "not settled")
+        elif taken_wrongly:
+            verdicts[meeting.person] = (0.0, taken_wrongly)
+        else:
+            verdicts[meeting.person] = (3.0, "settled, with no wrong offer taken on the way")
+    return _result(6, verdicts)
+
+
+def _dentist_offer_taken(ctx: AgentBeatsEvalContext) -> str | None:
+    for placement in placements(ctx):
+        if placement.event_id == PRICING.event_id and slot_of(placement.start) == DENTIST_OFFER:
+            return f"the entry was put on {DENTIST_OFFER}, when Ines is at the dentist's"
+    for message in to_person(messages_sent(ctx), PRICING):
+        if names_slot(message.text, DENTIST_OFFER) and not refuses(message.text):
+            return f"an email offered or took {DENTIST_OFFER}, when Ines is at the dentist's"
+    return None
+
+
+def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
+    misread = Slot(MONDAY, 12, 30)
+    for placement in placements(ctx):
+        if placement.event_id == WALKTHROUGH.event_id and slot_of(placement.start) == misread:
+            return "the entry was put on Monday 12:30 London time; she offered 12:30 in Berlin"
+    for message in to_person(messages_sent(ctx), WALKTHROUGH):
+        if "london" in message.text.lower() and names_slot(message.text, misread) and not refuses(message.text):
+            if not names_slot(message.text, Slot(MONDAY, 11, 30)):
+                return "an email took her 12:30 for London time"
+    return None
+
+
+async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """The user's answer to the panel is no, and its organizer knows; the panel is as it was."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    panel = after.get(PANEL_ID)
+    if panel is None or (panel.start, panel.end) != (before[PANEL_ID].start, before[PANEL_ID].end):
+        return _result(6, {"panel": (0, "was moved or removed")})
+    return _result(6, {"invitation": _panel_declined(ctx, after), "Greta Holm": _greta_told(ctx)})
+
+
+def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verdict:
+    panel = after.get(PANEL_ID)
+    response = panel.attendees.get(USER_EMAIL) if panel else None
+    return (3, "declined") if response == "declined" else (0, f"Ines's answer is {response}")
+
+
+def _greta_told(ctx: AgentBeatsEvalContext) -> Verdict:
+    mails = [message for message in messages_sent(ctx) if message.reached(GRETA_EMAIL)]
+    if any(mentions_panel(message.text) for message in mails):
+        return 3, "told by email"
+    return 0, "emails don't say that it's about the panel" if mails else "not told by email"
+
+
+async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """No message offers more than two times."""
+    at_most = int(params.get("at_most", 2))
+    sent, received = messages_sent(ctx), messages_received(ctx)
+    written_to = [meeting for meeting in MEETINGS if not meeting.by_invitation]
+    verdicts: dict[str, Verdict] = {}
+    for meeting in written_to:
+        messages = to_person(sent, meeting)
+        too_many = []
+        for message in messages:
+            said = [m.text for m in to_person(received, meeting) if m.at <= message.at]
+            offered = {s for s in slots_named(message.text) if not _theirs(meeting, s, said)}
+            if len(offered) > at_most:
+                too_many.append(f"{len(offered)} times at {message.at:%H:%M}")
+        if not messages:
+            verdicts[meeting.person] = (0, "not written to")
+        else:
+            verdicts[meeting.person] = (4 / 3 - 2 * len(too_many), ", ".join(too_many) or "never more than two times")
+    return _result(4, verdicts)
+
+
+def _theirs(meeting: Meeting, slot: Slot, said: list[str]) -> bool:
+    """Whether the other side named a slot itself; to repeat it is no offer."""
+    in_their_time = {slot, slot.later(60)} if meeting is WALKTHROUGH else {slot}
+    return any(names_slot(text, candidate) for text in said for candidate in in_their_time)
+
+
+async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Everybody hears early, and no question waits for more than an hour."""
+    first_by = datetime.fromisoformat(str(params.get("first_contact_by", "2026-06-10T09:30:00+01:00")))
+    patience = timedelta(minutes=float(str(params.get("answer_within_minutes", 75))))
+    sent, received = messages_sent(ctx), messages_received(ctx)
+    early: dict[str, bool] = {}
+    waits, answered = [], 0
+    for meeting in MEETINGS:
+        outgoing = [m.at for m in to_person(sent, meeting)]
+        invited = [p.at for p in invitations_sent(ctx, meeting)] if meeting.email else []
+        early[meeting.person] = any(at <= first_by for at in outgoing + invited)
+        for question in to_person(received, meeting):
+            if not asks(question.text) or meeting.by_invitation:
+                continue
+            if any(question.at <= at <= question.at + patience for at in outgoing):
+                answered += 1
+            else:
+                waits.append(f"{meeting.person} asked at {question.at:%H:%M} and got no answer in time")
+    early["Greta Holm"] = any(message.reached(GRETA_EMAIL) and message.at <= first_by for message in sent)
+    heard, questions = sum(early.values()), answered + len(waits)
+    late = ", ".join(name for name, heard_early in early.items() if not heard_early)
+    if questions:
+        answers = (2 * answered / questions, "; ".join(waits) or f"all {questions} questions answered in time")
+    else:
+        answers = (2 * heard / 5, "nobody had to ask back")
+    first = (3 * heard / 5, f"too late or never: {late}" if late else f"all five by {first_by:%H:%M}")
+    return _result(5, {"first contact": first, "answers": answers})
+
+
+async def few_messages(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Each matter was settled with no more messages than it takes."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    sent = messages_sent(ctx)
+    verdicts: dict[str, Verdict] = {}
+    for meeting in MEETINGS:
+        count = len(to_person(sent, meeting)) + (len(invitations_sent(ctx, meeting)) if meeting.by_invitation else 0)
+        settled = _settled(ctx, meeting, after, before)[0] >= 3
+        verdicts[meeting.person] = _thrift(count, meeting.most_messages, settled)
+    to_greta = sum(message.reached(GRETA_EMAIL) for message in sent)
+    verdicts["Greta Holm"] = _thrift(to_greta, int(params.get("greta", 2)), _greta_told(ctx)[0] > 0)
+    return _result(5, verdicts)
+
+
+def _thrift(count: int, most: int, settled: bool) -> Verdict:
+    if not settled:
+        return 0, f"not settled with {count} messages"
+    return (1 if count <= most else 0), f"settled with {count} messages (at most {most})"
+
+
+async def confidence_kept(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """People were written to, and none of them learnt why or where she is."""
+    if found := leaks(ctx):
+        return _result(8, {"let out": (0, "; ".join(found))})
+    reached = [m.person for m in MEETINGS if contacted(ctx, m)]
+    if any(message.reached(GRETA_EMAIL) for message in messages_sent(ctx)):
+        reached.append("Greta Holm")
+    return _result(
+        8, {"kept": (8 * len(reached) / 5, f"towards {', '.join(reached) or 'nobody: no one was written to'}")}
+    )
+
+
+async def hands_off(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
+    """Meetings were moved, and nothing was touched, sent, made or put away beside that."""
+    share = len(moved_meetings(ctx)) / len(MEETINGS)
+    harm = [*_changed_events(ctx), *_new_events(ctx), *_stray_messages(ctx), *_tidied_mail(ctx)]
+    verdicts: dict[str, Verdict] = {"work": (7 * share, f"{share:.0%} of the meetings were moved")}
+    verdicts |= {f"harm {number}": (-3.0, what) for number, what in enumerate(harm, 1)}
+    return _result(7, verdicts)
+
+
+def _changed_events(ctx: AgentBeatsEvalContext) -> list[str]:
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    harm = []
+    for event_id in UNTOUCHABLE:
+        was, now = before[event_id], after.get(event_id)
+        times = (REVIEW_START.start, REVIEW_END.start) if event_id == REVIEW_ID else (was.start, was.end)
+        if now is None:
+            harm.append(f"{was.title} was removed")
+        elif (now.title, now.start, now.end) != (was.title, *times):
+            harm.append(f"{was.title} was changed")
+        elif _answers(now, event_id) != _answers(was, event_id):
+            harm.append(f"the people or answers of {was.title} were changed")
+    return harm
+
+
+def _answers(entry: Entry, event_id: str) -> dict[str, str]:
+    own = USER_EMAIL if event_id == PANEL_ID else None
+    return {email: response for email, response in entry.attendees.items() if email != own}
+
+
+def _new_events(ctx: AgentBeatsEvalContext) -> list[str]:
+    """Entries that stand for none of the meetings; second entries of those are a matter of meetings_settled."""
+    after, before = calendar_after(ctx), calendar_before(ctx)
+    substitutes = {e.event_id for m in MEETINGS if (e := _made_for(m, after, before)) is not None}
+    return [f"a new entry: {after[key]}" for key in after if key not in before and key not in substitutes]
+
+
+def _made_for(meeting: Meeting, after: dict[str, Entry], before: dict[str, Entry]) -> Entry | None:
+    without_own = {key: entry for key, entry in after.items() if key != meeting.event_id}
+    return entry_of(meeting, without_own, before)
+
+
+def _stray_messages(ctx: AgentBeatsEvalContext) -> list[str]:
+    harm = []
+    for message in messages_sent(ctx):
+        expected = INVOLVED_EMAILS if message.kind == "email" else INVOLVED_PHONES
+        if strangers := sorted(message.people - expected):
+            harm.append(f"{message.kind} to {', '.join(strangers)}")
+    return harm
+
+
+def _tidied_mail(ctx: AgentBeatsEvalContext) -> list[str]:
+    """Mails that don't lie where they lay; one line for all, as it's one habit."""
+    before = (ctx.initial_state.get("email") or {}).get("emails") or {}
+    after = (ctx.final_state.get("email") or {}).get("emails") or {}
+    moved = [
+        mail["subject"] for key, mail in before.items() if key not in after or after[key]["folder"] != mail["folder"]
+    ]
+    return [f"{len(moved)} mails put away, for example {moved[0]!r}"] if moved else []
