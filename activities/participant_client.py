@@ -71,7 +71,7 @@ class Answer:
 
     def __init__(self) -> None:
         self.task_id: str | None = None
-        self.state: int | None = None
+        self.state: TaskState | None = None
         self.parts: list[Part] = []
 
     @property
@@ -135,8 +135,8 @@ class Answer:
         """Read the answer to a turn.
 
         Raises:
-            ApplicationError: ``ParticipantFailed`` where the task failed, ``ParticipantMisbehaved`` where it ended with
-                anything else than a well-formed ``turn_complete`` or ``early_completion``.
+            ApplicationError: ``ParticipantFailed`` where the task failed, ``ParticipantMisbehaved`` where it ended
+                with anything else than a well-formed ``turn_complete`` or ``early_completion``.
         """
         self.require_success()
         documents = [document for document in self.documents() if "message_type" in document]
@@ -162,7 +162,7 @@ class Answer:
 
     def require_success(self) -> None:
         """Raise ``ParticipantFailed`` where the participant says that it failed."""
-        if self.state in _FAILED:
+        if self.state is not None and self.state in _FAILED:
             reason = f": {self.text()}" if self.text() else "."
             raise failures.final(failures.PARTICIPANT_FAILED, f"The participant's task {_FAILED[self.state]}{reason}")
 

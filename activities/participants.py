@@ -58,7 +58,7 @@ class ParticipantActivities:
                 plan, "the start message", participant.send(message, message_id(plan.assessment_id, _run(), "start"))
             )
         answer.require_success()
-        if await admin.simulation.current_checkpoint() == scene.checkpoint.sha256:
+        if (await admin.simulation.current()).checkpoint == scene.checkpoint.sha256:
             return scene.checkpoint
         return await take_checkpoint(self._deployment, admin)
 
@@ -140,7 +140,7 @@ class ParticipantActivities:
             attempt=given.attempt,
         )
         answer = await participant.send(message, message_id(*step), _note_task)
-        if answer.has_failed and await admin.simulation.current_checkpoint() == given.checkpoint.sha256:
+        if answer.has_failed and (await admin.simulation.current()).checkpoint == given.checkpoint.sha256:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
             greeting = await self._greeting(plan, given.current_time, await summarise(admin, given.current_time))
             (await participant.send(greeting, message_id(*step, "start"))).require_success()

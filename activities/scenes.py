@@ -17,7 +17,7 @@ from activities.keys import (
 )
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
 from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from purple_sdk.ues import AsyncUESClient, BadRequestError, ConflictError, NotFoundError, RequestInvalidError
+from purple_sdk.ues import AsyncUESClient, BadRequestError, ConflictError, NotFoundError, ValidationError_
 
 _SUMMARISED = ("email", "sms", "calendar", "chat")
 
@@ -35,7 +35,7 @@ class SceneActivities:
         admin = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
         try:
             await admin.scenario.import_full(at_time(scenario.initial_state, plan.start_time))
-        except (BadRequestError, RequestInvalidError) as problem:
+        except (BadRequestError, ValidationError_) as problem:
             raise failures.final(
                 failures.SCENARIO_BROKEN,
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
@@ -104,7 +104,7 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
 
 async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
     """Every modality's state by name."""
-    names = (await client.environment.modalities())["modalities"]
+    names = (await client.environment.list_modalities()).modalities
     known = [name for name in names if hasattr(client, name)]
     return {name: await getattr(client, name).get_state() for name in known}
 

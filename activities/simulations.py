@@ -24,7 +24,7 @@ async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobR
     """Make sure that a simulation stands at a checkpoint, and return its admin client."""
     admin = deployment.admin(simulation_id)
     try:
-        current = await admin.simulation.current_checkpoint()
+        current = (await admin.simulation.current()).checkpoint
     except (AuthenticationError, NotFoundError):
         current = None
         try:
@@ -41,7 +41,7 @@ async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobR
 async def is_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> bool:
     """Whether nothing has changed in a simulation since a checkpoint."""
     try:
-        return await deployment.admin(simulation_id).simulation.current_checkpoint() == checkpoint.sha256
+        return (await deployment.admin(simulation_id).simulation.current()).checkpoint == checkpoint.sha256
     except (AuthenticationError, NotFoundError):
         return False
 

@@ -1,5 +1,6 @@
 """What happens between two turns of the participant: its deeds are read, characters answer, the clock moves."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import activity
@@ -37,11 +38,10 @@ class TurnActivities:
         plan = given.plan
         admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         settled = given.turn_start + TURN_SETTLES
-        if (await admin.time.get_state()).current_time < settled:
-            await admin.time.set_time(settled)
+        await _move_clock(admin, settled)
         events = await _events_of_turn(admin, given)
         scenario = (await self._deployment.scenario(plan.scenario)).config
-        messages = await outgoing_messages(admin, events, scenario)
+        messages = await outgoing_messages(admin, events)
         return TurnApplied(
             checkpoint=await take_checkpoint(self._deployment, admin),
             actions=entries_from_events(events, PARTICIPANT_KEY_ID, given.turn),
@@ -69,21 +69,25 @@ class TurnActivities:
         now = (await admin.time.get_state()).current_time
         for answer in given.answers:
             modality, data = characters.reply_event(answer.reply, answer.message, scenario)
-            due = max(now, answer.message.sent_at + answer.reply.delay)
+            due = max(now, answer.message.sent_at + timedelta(seconds=answer.reply.delay_seconds))
             await admin.events.create(
                 scheduled_time=due,
                 modality=modality,
                 data={**data, "timestamp": due.isoformat()},
                 metadata={"character_id": answer.reply.character_id, "turn": given.turn},
             )
-        processed = 0
-        if given.to > now:
-            processed = (await admin.time.advance((given.to - now).total_seconds()))["events_executed"]
+        processed = await _move_clock(admin, given.to)
         return Advanced(
             checkpoint=await take_checkpoint(self._deployment, admin),
             current_time=max(given.to, now),
             events_processed=processed,
         )
+
+
+async def _move_clock(admin: AsyncUESClient, to: datetime) -> int:
+    """Move the clock to an instant, unless it is there already; returns how many events happened on the way."""
+    left = (to - (await admin.time.get_state()).current_time).total_seconds()
+    return (await admin.time.advance(left)).events_executed if left > 0 else 0
 
 
 async def _events_of_turn(admin: AsyncUESClient, given: ApplyInput) -> list[dict[str, Any]]:
@@ -93,7 +97,7 @@ async def _events_of_turn(admin: AsyncUESClient, given: ApplyInput) -> list[dict
         page = await admin.events.list(
             start_time=given.turn_start, end_time=given.turn_start, limit=_PAGE, offset=len(found)
         )
-        found.extend(page["events"])
-        if len(page["events"]) < _PAGE:
+        found.extend(event.model_dump() for event in page.events)
+        if len(page.events) < _PAGE:
             break
     return [event for event in found if event.get("agent_id") == PARTICIPANT_KEY_ID]

@@ -52,8 +52,9 @@ class Assessment:
     """One assessment; its id is the A2A task's id, its result the A2A artifact."""
 
     @workflow.init
-    def __init__(self, given: AssessmentInput, carried: Carried | None = None) -> None:
+    def __init__(self, given: AssessmentInput) -> None:
         self._given = given
+        carried = None if given.carried is None else Carried.model_validate(given.carried)
         self._stream = WorkflowStream(prior_state=carried.stream if carried else None)
         self._updates = self._stream.topic(names.UPDATES_TOPIC)
         self._may_begin = carried is not None
@@ -62,7 +63,7 @@ class Assessment:
         self._verdicts: dict[str, CriterionResult] = {}
 
     @workflow.run
-    async def run(self, given: AssessmentInput, carried: Carried | None = None) -> AssessmentResults:
+    async def run(self, given: AssessmentInput) -> AssessmentResults:
         """Play the whole assessment.
 
         Returns:
@@ -103,11 +104,12 @@ class Assessment:
         """Check the request, and wait until no other assessment of this context is at work."""
         waiting = asyncio.create_task(self._turn_in_context())
         try:
-            self._plan = plan = await workflow.execute_activity_method(
+            plan: Plan = await workflow.execute_local_activity_method(
                 AdmissionActivities.admit,
                 AdmitInput(task_id=self._given.task_id, request=self._given.request),
                 **limits.quick("check the request"),
             )
+            self._plan = plan
         except BaseException:
             waiting.cancel()
             raise
@@ -116,7 +118,7 @@ class Assessment:
         return plan
 
     async def _turn_in_context(self) -> None:
-        await workflow.execute_activity_method(
+        await workflow.execute_local_activity_method(
             QueueActivities.join_queue,
             QueueInput(queue_id=queue_id(self._given.context_id), task_id=self._given.task_id),
             **limits.quick("wait for earlier assessments of the context"),
@@ -142,7 +144,7 @@ class Assessment:
             )
         )
         scene = await workflow.execute_activity_method(
-            SceneActivities.set_up, plan, **limits.quick(f"stage {plan.scenario_id}")
+            SceneActivities.set_up, plan, **limits.staged(f"stage {plan.scenario_id}")
         )
         self._progress = progress = Progress(
             started_at=started_at, scene=scene, checkpoint=scene.checkpoint, current_time=scene.current_time
@@ -172,9 +174,9 @@ class Assessment:
             await self._play_turn(plan, progress)
             if workflow.info().is_continue_as_new_suggested():
                 await self._stream.continue_as_new(
-                    lambda stream: [self._given, Carried(plan=plan, progress=progress, stream=stream)]
+                    lambda stream: [self._continued(Carried(plan=plan, progress=progress, stream=stream))]
                 )
-        evidence = await workflow.execute_activity_method(
+        evidence = await workflow.execute_local_activity_method(
             SceneActivities.conclude,
             ConcludeInput(
                 plan=plan,
@@ -201,7 +203,7 @@ class Assessment:
             )
         )
         answer = await self._participant_plays(plan, progress, turn)
-        applied = await workflow.execute_activity_method(
+        applied = await workflow.execute_local_activity_method(
             TurnActivities.apply,
             ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
             **limits.quick(f"turn {turn}"),
@@ -213,7 +215,7 @@ class Assessment:
             return
         answers = await self._characters_answer(plan, turn, applied)
         target = min(began_at + step, plan.end_time)
-        advanced = await workflow.execute_activity_method(
+        advanced = await workflow.execute_local_activity_method(
             TurnActivities.advance,
             AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, answers=answers, to=target),
             **limits.quick(f"turn {turn} · to {target:%H:%M}"),
@@ -362,7 +364,7 @@ class Assessment:
                     **limits.parting("tell the participant"),
                 ),
                 workflow.execute_activity_method(
-                    SceneActivities.take_down, self._plan.simulation_id, **limits.quick("take the stage down")
+                    SceneActivities.take_down, self._plan.simulation_id, **limits.staged("take the stage down")
                 ),
             ]
         await asyncio.gather(*partings, return_exceptions=True)
@@ -450,6 +452,9 @@ class Assessment:
         if needs_model and not plan.offline:
             options["task_queue"] = plan.models_task_queue
         return options
+
+    def _continued(self, carried: Carried) -> AssessmentInput:
+        return self._given.model_copy(update={"carried": carried.model_dump(mode="json")})
 
     def _publish(self, update: updates.TaskUpdate) -> None:
         is_wanted = self._plan is None or self._plan.verbose_updates

@@ -9,10 +9,10 @@ class AssessmentInput(BaseModel):
     """One request, as it came.
 
     Attributes:
-        task_id: the A2A task id, which is the workflow id too.
-        context_id: the A2A context; assessments of one context run one after another.
-        request: the message's data part, else its text, else None; nobody has checked it yet.
-        message: the A2A message as JSON data, for the task's history.
+        task_id: the A2A task id, which is the workflow id too. context_id: the A2A context; assessments of one
+        context run one after another. request: the message's data part, else its text, else None; nobody has checked
+        it yet. message: the A2A message as JSON data, for the task's history. carried: what an earlier run of the
+        same assessment hands on (``workflows.progress.Carried``); never set by callers.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -21,3 +21,4 @@ class AssessmentInput(BaseModel):
     context_id: str
     request: dict[str, Any] | str | None
     message: dict[str, Any] = Field(default_factory=dict)
+    carried: dict[str, Any] | None = None

@@ -44,9 +44,16 @@ TRIED_AGAIN = {failures.PARTICIPANT_FAILED, failures.TURN_TIMEOUT}
 
 
 def quick(summary: str) -> dict[str, Any]:
-    """Options of an activity that works on the simulation or on files."""
+    """Options of a *local* activity: some milliseconds' work on simulation or files, where a trip over a task queue
+    (some 30 ms) would be most of the time. It has no heartbeat; the workflow task that it runs in has.
+    """
+    return {"start_to_close_timeout": timedelta(minutes=1), "retry_policy": _PATIENT, "summary": summary}
+
+
+def staged(summary: str) -> dict[str, Any]:
+    """Options of an activity that may move a whole mailbox."""
     return {
-        "start_to_close_timeout": timedelta(minutes=2),
+        "start_to_close_timeout": timedelta(minutes=5),
         "heartbeat_timeout": HEARTBEAT,
         "retry_policy": _PATIENT,
         "summary": summary,

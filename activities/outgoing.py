@@ -1,0 +1,167 @@
+"""What the participant sent in a turn, put together from the event log and the states that it led to."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from activities.characters import OutgoingMessage, ThreadEntry
+from purple_sdk.ues import AsyncUESClient
+
+_EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
+_CALENDAR_TELLING = {"create", "update", "delete", "respond"}
+_CALENDAR_NEWS = {"start", "end", "attendees", "location", "all_day", "recurrence"}
+_LONGEST_THREAD = 12
+_LONGEST_TEXT = 4000
+
+Json = Mapping[str, Any]
+
+
+async def outgoing_messages(client: AsyncUESClient, events: list[dict[str, Any]]) -> list[OutgoingMessage]:
+    """Read off everything that went out to somebody: mails, text messages, invitations and their changes.
+
+    Args:
+        client: reads the states; the simulation stands right after the turn.
+        events: the participant's events of the turn, as ``GET /events`` answers them, in order of execution.
+
+    Returns:
+        One message for each event that sent one and did not fail, in the same order.
+    """
+    done = [event for event in events if event.get("status") == "executed"]
+    mails = _Sent(await _values(client, "email", "emails", done))
+    texts = _Sent(await _values(client, "sms", "messages", done))
+    appointments = await _values(client, "calendar", "events", done)
+    messages: list[OutgoingMessage | None] = []
+    for event in done:
+        data = event.get("data") or {}
+        match event["modality"]:
+            case "email" if data.get("operation") in _EMAIL_SENDING:
+                messages.append(_email(mails, event, data))
+            case "sms" if data.get("action") == "send_message":
+                messages.append(_sms(texts, event, data.get("message_data") or {}))
+            case "calendar" if data.get("operation") in _CALENDAR_TELLING:
+                messages.append(_calendar(appointments, event, data))
+            case _:
+                pass
+    return [message for message in messages if message is not None]
+
+
+async def _values(client: AsyncUESClient, modality: str, table: str, events: list[dict[str, Any]]) -> list[Json]:
+    if not any(event["modality"] == modality for event in events):
+        return []
+    state = await getattr(client, modality).get_state()
+    return list((state.get(table) or {}).values())
+
+
+class _Sent:
+    """Sent messages, each handed out once; two alike in one turn are two messages."""
+
+    def __init__(self, messages: list[Json]) -> None:
+        self.all = sorted(messages, key=lambda message: _instant(message["sent_at"]))
+        self._used: set[str] = set()
+
+    def take(self, at: datetime, body: str | None, of_user: str) -> Json | None:
+        """The next message that was sent at that instant with that body (any, where it isn't known)."""
+        for message in self.all:
+            text = message.get("body_text", message.get("body"))
+            if (
+                message["message_id"] not in self._used
+                and _instant(message["sent_at"]) == at
+                and (message.get("folder") == of_user or message.get("direction") == of_user)
+                and (body is None or body in (text or ""))
+            ):
+                self._used.add(message["message_id"])
+                return message
+        return None
+
+    def thread(self, message: Json) -> list[ThreadEntry]:
+        """What was said in a message's thread before it, oldest first."""
+        earlier = [
+            other
+            for other in self.all
+            if other.get("thread_id") == message.get("thread_id")
+            and other["message_id"] != message["message_id"]
+            and _instant(other["sent_at"]) <= _instant(message["sent_at"])
+        ]
+        return [
+            ThreadEntry(
+                sender=str(other.get("from_address", other.get("from_number"))),
+                at=_instant(other["sent_at"]),
+                text=_subject_and_body(other)[:_LONGEST_TEXT],
+            )
+            for other in earlier[-_LONGEST_THREAD:]
+        ]
+
+
+def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+    mail = mails.take(_instant(event["scheduled_time"]), data.get("body_text"), "sent")
+    if mail is None:
+        return None
+    return OutgoingMessage(
+        modality="email",
+        message_id=mail["message_id"],
+        thread_id=mail.get("thread_id"),
+        sender=mail["from_address"],
+        to=mail["to_addresses"],
+        cc=mail.get("cc_addresses") or [],
+        bcc=mail.get("bcc_addresses") or [],
+        subject=mail["subject"],
+        body=mail["body_text"],
+        sent_at=_instant(mail["sent_at"]),
+        thread=mails.thread(mail),
+    )
+
+
+def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+    text = texts.take(_instant(event["scheduled_time"]), data.get("body"), "outgoing")
+    if text is None:
+        return None
+    return OutgoingMessage(
+        modality="sms",
+        message_id=text["message_id"],
+        thread_id=text.get("thread_id"),
+        sender=text["from_number"],
+        to=text["to_numbers"],
+        body=text["body"],
+        sent_at=_instant(text["sent_at"]),
+        thread=texts.thread(text),
+    )
+
+
+def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> OutgoingMessage | None:
+    operation = data["operation"]
+    if operation == "update" and not _CALENDAR_NEWS & {name for name, value in data.items() if value is not None}:
+        return None
+    at = _instant(event["scheduled_time"])
+    found = next((a for a in appointments if _is_meant(a, data, operation, at)), None)
+    if found is None:
+        return None
+    return OutgoingMessage(
+        modality="calendar",
+        message_id=event["event_id"],
+        sender=found.get("organizer"),
+        sent_at=at,
+        operation=operation,
+        event_id=found["event_id"],
+        calendar_id=found.get("calendar_id"),
+        title=found["title"],
+        start=_instant(found["start"]),
+        end=_instant(found["end"]),
+        location=found.get("location"),
+        description=found.get("description"),
+        attendees=[attendee["email"] for attendee in found.get("attendees") or []],
+    )
+
+
+def _is_meant(appointment: Json, data: Json, operation: str, at: datetime) -> bool:
+    if operation == "create" and not data.get("event_id"):
+        return bool(appointment["title"] == data.get("title") and _instant(appointment["created_at"]) == at)
+    return bool(appointment["event_id"] == data.get("event_id"))
+
+
+def _subject_and_body(message: Json) -> str:
+    body = str(message.get("body_text", message.get("body", "")))
+    return f"{message['subject']}\n{body}" if message.get("subject") else body
+
+
+def _instant(value: str | datetime) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value.replace("Z", "+00:00"))

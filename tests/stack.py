@@ -1,0 +1,182 @@
+"""The whole evaluator, for tests: real dev server, simulator, worker and gateway, each in its own process.
+
+``stack`` (session) is the evaluator. ``play(stack, scenario_id, script, **config)`` assesses a scripted participant,
+which is a real A2A agent, and returns the result.
+"""
+
+import asyncio
+import json
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvicorn
+
+from proctor.caller import AssessmentCall, Ended, Progress
+from proctor.local import LocalStack, Ports
+from proctor.ports import free_ports
+from proctor.supervisor import Supervisor
+from protocol.config import GreenAgentConfig, PurpleAgentConfig
+from protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
+from protocol.results import AssessmentResults
+from protocol.updates import TaskUpdate
+from purple_sdk import BasePurpleAgent, create_app
+from purple_sdk.ues import AsyncUESClient
+
+T = TypeVar("T")
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
+
+Script = Callable[[int, AsyncUESClient, datetime], Awaitable[Any]]
+"""What a scripted participant does in a turn: ``await script(turn, ues, now)``.
+
+Returns None (turn done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessage``.
+"""
+
+
+class Stack:
+    """A running evaluator; its processes live in a supervisor on a thread of its own."""
+
+    def __init__(self, local: LocalStack, supervisor: Supervisor, loop: asyncio.AbstractEventLoop) -> None:
+        self.local = local
+        self.supervisor = supervisor
+        self._loop = loop
+
+    @property
+    def gateway_url(self) -> str:
+        return self.local.gateway_url
+
+    @property
+    def ues_url(self) -> str:
+        return self.local.ues_url
+
+    @property
+    def config(self) -> GreenAgentConfig:
+        """The settings that reach this stack, for a Temporal client of a test's own."""
+        return GreenAgentConfig(
+            secret=self.local.config.secret,
+            temporal_address=self.local.temporal_address,
+            ues_url=self.local.ues_url,
+            storage_url=str(self.local.state / "storage"),
+            scenarios_dir=self.local.config.scenarios_dir,
+        )
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the supervisor's loop."""
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return future.result(timeout=120)
+
+
+@contextmanager
+def running_stack(
+    scenarios_dir: Path = SCENARIOS, *, is_durable: bool = False, environment: dict[str, str] | None = None
+) -> Iterator[Stack]:
+    """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards."""
+    import os
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    before = {name: os.environ.get(name) for name in environment or {}}
+    os.environ.update(environment or {})
+    gateway, ues, temporal, ui = free_ports(4)
+    with tempfile.TemporaryDirectory(prefix="proctor-test-", ignore_cleanup_errors=True) as folder:
+        local = LocalStack(
+            config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(scenarios_dir)),
+            ports=Ports(gateway, ues, temporal, ui),
+            state=Path(folder),
+            is_durable=is_durable,
+        )
+        supervisor = Supervisor(local.services(), local.logs, say=print)
+        stack = Stack(local, supervisor, loop)
+        try:
+            stack.run(supervisor.__aenter__())
+            stack.run(supervisor.start())
+            yield stack
+        finally:
+            stack.run(supervisor.stop())
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(10)
+            loop.close()
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+
+
+class ScriptedAgent(BasePurpleAgent):
+    """Plays a script. Its client is the plain one: what it does is not what it reports, unless ``reports`` is set."""
+
+    script: Script
+    reports = True
+
+    def begin_turn(self, turn: TurnStartMessage) -> None:
+        super().begin_turn(turn)
+        self._turn_number = turn.turn_number
+
+    async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
+        said = await type(self).script(self._turn_number, self.ues, self.current_time)
+        if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage):
+            return said
+        done = self.complete_turn()
+        return TurnCompleteMessage(actions=done.actions if self.reports else [])
+
+
+@asynccontextmanager
+async def serving(script: Script, *, reports: bool = True) -> AsyncIterator[str]:
+    """Serve a scripted participant over HTTP; gives its address."""
+    (port,) = free_ports(1)
+    agent = type("Agent", (ScriptedAgent,), {"script": staticmethod(script), "reports": reports})
+    app = create_app(agent, PurpleAgentConfig(host="127.0.0.1", port=port), name="scripted")
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+    )
+    server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
+    task = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        await task
+
+
+class Assessed:
+    """How an assessment went: its end state, sentence, results and updates."""
+
+    def __init__(self, ended: Ended, updates: list[TaskUpdate]) -> None:
+        self.state = ended.state
+        self.sentence = ended.sentence
+        self.updates = updates
+        self.results = AssessmentResults.model_validate_json(ended.results) if ended.results else None
+
+
+async def assess(stack: Stack, agent_url: str, scenario_id: str, **config: Any) -> Assessed:
+    """Ask the gateway for an assessment and follow it to its end; offline and with seed 7 unless told otherwise."""
+    request = {
+        "participants": {"personal_assistant": agent_url},
+        "config": {"scenario_id": scenario_id, "offline": True, "seed": 7, **config},
+    }
+    updates: list[TaskUpdate] = []
+    async with AssessmentCall(stack.gateway_url, json.dumps(request)) as call:
+        async for event in call.events():
+            if isinstance(event, Progress):
+                updates.append(event.update)
+            elif isinstance(event, Ended):
+                return Assessed(event, updates)
+    raise AssertionError("the stream ended without an end")
+
+
+async def play(stack: Stack, scenario_id: str, script: Script, **config: Any) -> AssessmentResults:
+    """Assess a script; the assessment must complete."""
+    async with serving(script) as url:
+        assessed = await assess(stack, url, scenario_id, **config)
+    assert assessed.state == "completed", assessed.sentence
+    assert assessed.results is not None
+    return assessed.results
