@@ -11,6 +11,7 @@ from protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedActio
 from protocol.scenario import normal_phone
 
 _MODALITIES = ("email", "sms", "chat", "calendar", "contacts", "location", "weather")
+_MODALITY_WORDS = {**{name: name for name in _MODALITIES}, "emails": "email", "contact": "contacts"}
 
 # What participants call the routes. There is one route to send an email, so a reply is a send.
 _OPERATION_ALIASES: dict[str, dict[str, str]] = {
@@ -107,10 +108,11 @@ def canonical_action(name: str) -> str | None:
     if modality not in _MODALITIES:
         # send_email, email_send: the modality is one of the words.
         parts = [part for part in re.split(r"[._]", words) if part]
-        modality = next((part for part in parts if part in _MODALITIES), "")
-        operation = "_".join(part for part in parts if part != modality)
-        if not modality:
+        word = next((part for part in parts if part in _MODALITY_WORDS), None)
+        if word is None:
             return words
+        modality = _MODALITY_WORDS[word]
+        operation = "_".join(part for part in parts if part != word)
     operation = operation.replace(".", "_")
     if _LOOKING.fullmatch(operation):
         return None

@@ -24,14 +24,14 @@ class Decision(BaseModel):
 class TextAnswer(BaseModel):
     """The words of an email or SMS."""
 
-    text: str = Field(description="the message exactly as it is sent, without a subject line", max_length=8000)
+    text: str = Field(description="the message exactly as it is sent, without a subject line")
 
 
 class CalendarAnswer(BaseModel):
     """An answer to an invitation."""
 
     response: Literal["accepted", "declined", "tentative"]
-    comment: str = Field(description="a short note to the organizer, or an empty string", max_length=2000)
+    comment: str = Field(description="a short note to the organizer, or an empty string")
 
 
 def persona(character_id: str, scenario: ScenarioConfig) -> str:

@@ -24,6 +24,7 @@ from protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, n
 
 Modality = Literal["email", "sms", "calendar"]
 Rsvp = Literal["accepted", "declined", "tentative"]
+_LONGEST_ANSWER = 8000
 
 
 class _Model(BaseModel):
@@ -192,14 +193,20 @@ async def _improvised(
         return "", None
     question = reply_question(message, scenario, decision.reason)
     if message.modality == "calendar":
-        rsvp = await ask(llm, system, question, CalendarAnswer)
+        rsvp = await ask(llm, system, question, CalendarAnswer, lambda answer: _too_long(answer.comment))
         return rsvp.comment.strip(), rsvp.response
     answer = await ask(llm, system, question, TextAnswer, _says_something)
     return answer.text.strip(), None
 
 
 def _says_something(answer: TextAnswer) -> str | None:
-    return None if answer.text.strip() else "text is empty: write the answer"
+    return _too_long(answer.text) if answer.text.strip() else "text is empty: write the answer"
+
+
+def _too_long(text: str) -> str | None:
+    if len(text) <= _LONGEST_ANSWER:
+        return None
+    return f"the text has {len(text)} characters: write at most {_LONGEST_ANSWER}"
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:

@@ -46,9 +46,10 @@ def within_budget(pieces: Sequence[str], ranks: Sequence[tuple[float, ...]], bud
         budget: characters for all of them.
         what: what the pieces are, for the line that says how many were cut.
     """
+    longest = max(budget // 2, 1)
     kept: dict[int, str] = {}
     for index in sorted(range(len(pieces)), key=lambda i: ranks[i], reverse=True):
-        piece = shorten(pieces[index], max(budget // 2, 1))
+        piece = shorten(pieces[index], longest)
         if len(piece) + 1 > budget:
             continue
         budget -= len(piece) + 1

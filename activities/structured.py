@@ -162,7 +162,10 @@ async def _ask_once(
         raw = await llm.ainvoke(list(messages))
     else:
         try:
-            runnable = llm.with_structured_output(answer_type, method=mode, include_raw=True)
+            strict = {"strict": True} if (type(llm).__name__, mode) == ("ChatOpenAI", "json_schema") else {}
+            runnable = llm.with_structured_output(
+                answer_type.model_json_schema(), method=mode, include_raw=True, **strict
+            )
             raw = (await runnable.ainvoke(list(messages)))["raw"]  # type: ignore[index]
         except Exception as problem:
             # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.

@@ -1,0 +1,119 @@
+"""The participant's report beside the event log."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from activities.action_log import compare
+from protocol.results import ActionLogEntryWithTurn, ReportedAction
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def _said(action: str, turn: int = 1, success: bool = True, **parameters: Any) -> ReportedAction:
+    return ReportedAction(timestamp=NOON, action=action, parameters=parameters, success=success, turn=turn)
+
+
+def _did(action: str, turn: int = 1, success: bool = True, **parameters: Any) -> ActionLogEntryWithTurn:
+    return ActionLogEntryWithTurn(turn=turn, timestamp=NOON, action=action, parameters=parameters, success=success)
+
+
+SAME = [
+    (_said("email.send", to_addresses=["A@b.example"]), _did("email.send", to_addresses=["a@B.example"], subject="S")),
+    (_said("email.send", to="Ann <a@b.example>"), _did("email.send", to_addresses=["a@b.example"])),
+    (
+        _said("email.reply", message_id="m1", body="Hi "),
+        _did("email.send", body_text="Hi", to_addresses=["x@y.example"]),
+    ),
+    (_said("email.mark_read", email_id="m1"), _did("email.read", message_ids=["m1"])),
+    (_said("mark_email_read"), _did("email.read", message_ids=["m1"])),
+    (_said("email.add_label", label="urgent"), _did("email.label", labels=["urgent"], message_ids=["m1"])),
+    (_said("email.label", labels=["a", "b"]), _did("email.label", labels=["b", "a"])),
+    (_said("send_email"), _did("email.send")),
+    (_said("Email/Send"), _did("email.send")),
+    (_said("sms.send_message", to_numbers=["+1 (23)"]), _did("sms.send", to_numbers=["+123"], body="B")),
+    (_said("chat.send_message", content="C"), _did("chat.send", content="C", role="assistant")),
+    (
+        _said("calendar.create_event", start="2026-03-05T10:00:00Z"),
+        _did("calendar.create", start="2026-03-05T11:00:00+01:00", title="T"),
+    ),
+    (
+        _said("calendar.update", attendees=["A@b.example"]),
+        _did("calendar.update", attendees=[{"email": "a@b.example"}]),
+    ),
+    (_said("calendar.rsvp", response="accepted"), _did("calendar.respond", response="accepted")),
+    (_said("email.move", count=1.0), _did("email.move", count=1)),
+]
+
+
+@pytest.mark.parametrize(("report", "entry"), SAME)
+def test_these_are_the_same_deed(report: ReportedAction, entry: ActionLogEntryWithTurn) -> None:
+    result = compare([report], [entry])
+    assert (result.unreported, result.never_happened) == ([], [])
+    assert result.reported == [report]
+
+
+DIFFERENT = [
+    (_said("email.send", to_addresses=["a@b.example"]), _did("email.send", to_addresses=["c@b.example"])),
+    (_said("email.send", turn=2), _did("email.send", turn=1)),
+    (_said("email.archive", message_ids=["m1"]), _did("email.delete", message_ids=["m1"])),
+    (_said("sms.send", body="x"), _did("chat.send", content="x")),
+    (_said("email.archive", message_ids=["m1", "m2"]), _did("email.archive", message_ids=["m1"])),
+    (_said("email.send"), _did("email.send", success=False)),
+]
+
+
+@pytest.mark.parametrize(("report", "entry"), DIFFERENT)
+def test_these_are_not(report: ReportedAction, entry: ActionLogEntryWithTurn) -> None:
+    result = compare([report], [entry])
+    assert result.never_happened == [report]
+    assert result.unreported == ([entry] if entry.success else [])
+
+
+def test_a_reported_failure_and_a_look_claim_no_deed() -> None:
+    reports = [
+        _said("email.send", success=False),
+        _said("email.query"),
+        _said("calendar.get_state"),
+        _said("list_emails"),
+    ]
+    result = compare(reports, [_did("email.send")])
+    assert result.never_happened == []
+    assert result.unreported == [_did("email.send")]
+
+
+def test_one_deed_answers_for_one_report() -> None:
+    reports = [_said("email.archive", message_ids=["m1"])] * 2
+    result = compare(reports, [_did("email.archive", message_ids=["m1"])])
+    assert result.never_happened == [reports[0]]
+
+
+def test_exact_twins_are_matched_before_likenesses() -> None:
+    vague, exact = _said("email.send"), _said("email.send", subject="S")
+    twin, other = _did("email.send", subject="S"), _did("email.send", subject="T", to_addresses=["a@b.example"])
+    assert compare([vague, exact], [twin]).never_happened == [vague]
+    result = compare([vague, exact], [twin, other])
+    assert (result.never_happened, result.unreported) == ([], [])
+
+
+def test_as_many_as_possible_are_matched() -> None:
+    # The first report fits both deeds, the second only the one that the first would take by itself.
+    reports = [_said("email.send"), _said("email.send", subject="S"), _said("email.send", subject="S", body="B")]
+    deeds = [
+        _did("email.send", subject="S", body_text="B"),
+        _did("email.send", subject="S", body_text="C"),
+        _did("email.send", subject="T", body_text="D"),
+    ]
+    result = compare(reports, deeds)
+    assert (result.never_happened, result.unreported) == ([], [])
+
+
+def test_an_enormous_report_is_compared_in_time() -> None:
+    reports = [_said("email.read", message_ids=[f"m{number}"]) for number in range(5000)]
+    deeds = [_did("email.read", message_ids=[f"m{number}"]) for number in range(1000)]
+    begin = time.perf_counter()
+    result = compare(reports, deeds)
+    assert time.perf_counter() - begin < 5
+    assert (len(result.never_happened), len(result.unreported)) == (4000, 0)

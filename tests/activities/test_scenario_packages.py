@@ -1,0 +1,356 @@
+"""Scenario packages: what loads, what is refused and with which sentence, and who sees whose modules."""
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.scenario_packages import (
+    EvaluatorLoadError,
+    ScenarioManager,
+    ScenarioNotFoundError,
+    ScenarioValidationError,
+)
+
+Write = Callable[..., Path]
+
+CRITERION: dict[str, Any] = {
+    "criterion_id": "c1",
+    "name": "C",
+    "dimension": "accuracy",
+    "max_score": 4,
+    "evaluator_id": "check",
+}
+CHECK = """
+async def check(ctx, params):
+    return {"score": 1, "max_score": 4, "explanation": "one"}
+"""
+
+
+def _load(directory: Path, scenario_id: str = "small") -> Any:
+    return ScenarioManager(directory).load(scenario_id)
+
+
+def _environment(**modality_states: Any) -> dict[str, Any]:
+    return {"environment": {"modality_states": modality_states}}
+
+
+# --- finding ----------------------------------------------------------------------------------------------------------
+
+
+def test_ids_are_the_folders_with_a_scenario(write_scenario: Write) -> None:
+    write_scenario("two")
+    directory = write_scenario("one")
+    (directory / "notes").mkdir()
+    (directory / "readme.txt").write_text("not a scenario")
+    assert ScenarioManager(directory).list_ids() == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["three", "../scenarios/one", "/etc", "one\0", "", ".", "..", "one/", "ONE"])
+def test_an_unknown_id_is_answered_with_the_known_ones(write_scenario: Write, name: str) -> None:
+    write_scenario("one")
+    with pytest.raises(ScenarioNotFoundError, match="known scenarios: one, two") as caught:
+        _load(write_scenario("two"), name)
+    assert caught.value.known == ["one", "two"]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioNotFoundError, match="nowhere does not exist: set scenarios_dir"):
+        _load(tmp_path / "nowhere")
+
+
+def test_the_default_falls_back_on_the_installed_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.find_spec("scenarios")
+    assert spec is not None
+    assert spec.origin is not None
+    monkeypatch.chdir(tmp_path)
+    assert ScenarioManager().directory == Path(spec.origin).parent
+    (tmp_path / "scenarios").mkdir()
+    assert ScenarioManager().directory == tmp_path / "scenarios"
+
+
+# --- scenario.json ----------------------------------------------------------------------------------------------------
+
+
+def _with_raw(directory: Path, raw: bytes) -> Path:
+    (directory / "small" / "scenario.json").write_bytes(raw)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b'{\n  "name": "x",\n}', r"small/scenario\.json is not JSON: line 3, column 1"),
+        (b'{"a": NaN}', r"small/scenario\.json contains NaN"),
+        (b'{"a": 1, "a": 2}', r"small/scenario\.json: the key \"a\" appears twice"),
+        (b"[]", r"small/scenario\.json: the document is \[\]: it must be an object"),
+        (b"\xff\xfe", r"small/scenario\.json is not UTF-8"),
+        (b"[" * 100_000, r"small/scenario\.json is nested too deeply"),
+    ],
+)
+def test_a_file_that_is_not_json_is_refused_with_the_place(write_scenario: Write, raw: bytes, sentence: str) -> None:
+    with pytest.raises(ScenarioValidationError, match=sentence):
+        _load(_with_raw(write_scenario(), raw))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"start_time": "tomorrow"}, r'small/scenario\.json: start_time is "tomorrow"'),
+        ({"criteria": [CRITERION | {"max_score": 0}]}, r"criteria\[0\]\.max_score is 0"),
+        ({"end_time": "2026-03-02T09:00:00+01:00"}, "end_time .* is not after start_time"),
+        ({"user_character": "zoe"}, "user_character is 'zoe', which is not among the characters: ana, ben, cleo"),
+        ({"initial_state": 7}, "initial_state"),
+    ],
+)
+def test_a_bad_field_is_named_with_its_value(write_scenario: Write, change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ScenarioValidationError, match=sentence):
+        _load(write_scenario(**change))
+
+
+# --- the initial state ------------------------------------------------------------------------------------------------
+
+STATE = {
+    "metadata": {"ues_version": "0.2", "scenario_version": "1", "created_at": "2026-01-01T00:00:00Z", "author": "A"},
+    "environment": {
+        "time_state": {"current_time": "2026-03-02T08:00:00Z"},
+        "modality_states": {"chat": {"messages": []}},
+    },
+    "events": {"events": [{"scheduled_time": "2026-03-02T10:00:00Z", "modality": "chat", "data": {"role": "user"}}]},
+}
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_the_initial_state_loads_in_all_four_forms(write_scenario: Write, wrapped: bool, in_a_file: bool) -> None:
+    state = {"scenario": STATE} if wrapped else STATE
+    if in_a_file:
+        directory = write_scenario(initial_state="state.json", files={"state.json": json.dumps(state)})
+    else:
+        directory = write_scenario(initial_state=state)
+    assert _load(directory).initial_state == STATE
+
+
+def test_missing_sections_are_filled_in(write_scenario: Write) -> None:
+    state = _load(write_scenario(initial_state=_environment())).initial_state
+    assert state["events"] == {"events": []}
+    assert state["metadata"]["scenario_version"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ([], r"the document is \[\]"),
+        ({}, "environment is missing: add it"),
+        ({"scenario": 3}, "scenario is 3"),
+        ({"scenario": {"environment": {}}}, r"scenario\.environment\.modality_states is missing"),
+        ({"environment": []}, r"environment is \[\]"),
+        (_environment(email=[]), r"environment\.modality_states\.email is \[\]"),
+        (_environment(email={"emails": []}), r"modality_states\.email\.emails is \[\]: it must be an object from id"),
+        (_environment(email={"emails": {"m1": 3}}), r'modality_states\.email\.emails\["m1"\] is 3'),
+        (_environment(chat={"messages": {}}), r"modality_states\.chat\.messages is \{\}: it must be a list"),
+        (_environment() | {"events": []}, r"events is \[\]"),
+        (
+            _environment() | {"events": {"events": [{"scheduled_time": "noon", "modality": "chat", "data": {}}]}},
+            r'events\.events\[0\]\.scheduled_time is "noon"',
+        ),
+    ],
+)
+def test_a_broken_initial_state_is_refused_with_file_and_place(
+    write_scenario: Write, state: Any, sentence: str
+) -> None:
+    directory = write_scenario(initial_state="state.json", files={"state.json": json.dumps(state)})
+    with pytest.raises(ScenarioValidationError, match=r"small/state\.json: .*" + sentence):
+        _load(directory)
+
+
+@pytest.mark.parametrize("name", ["../small/scenario.json/../../x.json", "/etc/hostname", "a\0b", ".", ""])
+def test_an_initial_state_elsewhere_is_refused(write_scenario: Write, name: str) -> None:
+    with pytest.raises(ScenarioValidationError, match="name a file in the scenario's own folder"):
+        _load(write_scenario(initial_state=name))
+
+
+def test_a_missing_initial_state_file_is_named(write_scenario: Write) -> None:
+    with pytest.raises(ScenarioValidationError, match=r"small/gone\.json does not exist"):
+        _load(write_scenario(initial_state="gone.json"))
+
+
+# --- evaluators -------------------------------------------------------------------------------------------------------
+
+HELPER_FORMS = {
+    "plain": "import helpers\nasync def check(ctx, params):\n    return helpers.WHO\n",
+    "from": "from helpers import WHO\nasync def check(ctx, params):\n    return WHO\n",
+    "relative module": "from . import helpers\nasync def check(ctx, params):\n    return helpers.WHO\n",
+    "relative name": "from .helpers import WHO\nasync def check(ctx, params):\n    return WHO\n",
+    "late": "async def check(ctx, params):\n    import helpers\n    return helpers.WHO\n",
+    "late relative": "async def check(ctx, params):\n    from .helpers import WHO\n    return WHO\n",
+    "sibling of a sibling": "import more\nasync def check(ctx, params):\n    return more.who()\n",
+    "package": "import parts.inner as inner\nasync def check(ctx, params):\n    return inner.WHO\n",
+}
+
+
+@pytest.mark.parametrize("form", HELPER_FORMS)
+async def test_two_scenarios_have_helpers_of_the_same_name(write_scenario: Write, form: str) -> None:
+    before = (dict(sys.modules), list(sys.path))
+    for name in ("one", "two"):
+        files = {
+            "evaluators.py": HELPER_FORMS[form],
+            "helpers.py": f"WHO = {name!r}\n",
+            "more.py": "def who():\n    import helpers\n    return helpers.WHO\n",
+            "parts/__init__.py": "",
+            "parts/inner.py": "from helpers import WHO\n",
+        }
+        directory = write_scenario(name, files, criteria=[CRITERION])
+    manager = ScenarioManager(directory)
+    checks: list[Any] = [manager.get_evaluators(name)["check"] for name in ("one", "two")]
+    assert [await check(None, {}) for check in checks] == ["one", "two"]
+    new = set(sys.modules) - set(before[0])
+    assert all(module.startswith("_proctor_scenario_") for module in new)
+    assert sys.path == before[1]
+    assert not list(directory.rglob("__pycache__"))
+
+
+def test_the_names_of_the_seeds_work_in_evaluators_and_nowhere_else(write_scenario: Write) -> None:
+    code = (
+        "import src.green.scenarios.schema as whole\n"
+        "from src.green.scenarios import schema\n"
+        "from src.green.scenarios.schema import AgentBeatsEvalContext, EvalResult, EvaluatorFunc\n"
+        "from green.scenarios.schema import EvalResult as Same\n"
+        "from src.common.agentbeats.results import ActionLogEntryWithTurn\n"
+        "assert Same is EvalResult is whole.EvalResult is schema.EvalResult\n" + CHECK
+    )
+    _load(write_scenario(files={"evaluators.py": code}, criteria=[CRITERION]))
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("src.green.scenarios.schema")
+    assert "src" not in sys.modules
+
+
+def test_evaluators_are_the_async_functions_of_two_parameters(write_scenario: Write) -> None:
+    code = CHECK + (
+        "def helper(ctx, params): ...\nasync def fetch(one): ...\nasync def _hidden(ctx, params): ...\n"
+        "async def other(ctx, params, more=1): ...\n"
+    )
+    package = _load(write_scenario(files={"evaluators.py": code}, criteria=[CRITERION]))
+    assert sorted(package.evaluators) == ["check", "other"]
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("def broken(:\n", r"small/evaluators\.py line 1 is not Python"),
+        (
+            "\nimport nowhere_at_all\n",
+            r"small/evaluators\.py line 2 can't be imported: ModuleNotFoundError: .*nowhere_at_all",
+        ),
+        ("import helpers\n", r"small/helpers\.py line 1 can't be imported: ZeroDivisionError"),
+        ("import syntax\n", r"small/syntax\.py line 2 is not Python"),
+        ("from helpers_gone import x\n", "No module named 'helpers_gone'"),
+        ("from . import gone\n", "cannot import name 'gone'"),
+        ("import sys\nsys.exit(3)\n", "can't be imported: SystemExit: 3"),
+        ("x = 1\n", "function 'check', which criterion 'c1' names, is missing; it has no evaluator at all"),
+        (CHECK.replace("check", "chekc"), "function 'check', .* is missing; it has chekc"),
+        (
+            "def check(ctx, params): ...\n",
+            r"'check', .* is not an async function: write async def check\(ctx, params\)",
+        ),
+        ("async def check(ctx): ...\n", r"'check', .* does not take \(ctx, params\)"),
+        ("check = 3\n", "'check', .* is not an async function"),
+    ],
+)
+def test_broken_evaluators_are_refused_with_the_place(write_scenario: Write, code: str, sentence: str) -> None:
+    files = {"evaluators.py": code, "helpers.py": "1 / 0\n", "syntax.py": "\n1 +\n"}
+    with pytest.raises(EvaluatorLoadError, match=sentence):
+        _load(write_scenario(files=files, criteria=[CRITERION]))
+
+
+def test_a_criterion_without_an_evaluators_file_is_refused(write_scenario: Write) -> None:
+    with pytest.raises(EvaluatorLoadError, match=r"small/evaluators\.py does not exist, but criterion 'c1' needs"):
+        _load(write_scenario(criteria=[CRITERION]))
+
+
+def test_a_failed_import_is_tried_afresh(write_scenario: Write) -> None:
+    files = {
+        "evaluators.py": "import helpers\n" + CHECK,
+        "helpers.py": "import os\nif 'OK_NOW' not in os.environ: 1 / 0\n",
+    }
+    manager = ScenarioManager(write_scenario(files=files, criteria=[CRITERION]))
+    with pytest.raises(EvaluatorLoadError):
+        manager.load("small")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OK_NOW", "1")
+        assert "check" in manager.get_evaluators("small")
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_changed_file_is_seen_and_an_unchanged_one_is_not_read_again(write_scenario: Write) -> None:
+    files = {
+        "evaluators.py": "from helpers import WHO\nasync def check(ctx, params): return WHO\n",
+        "helpers.py": "WHO = 1\n",
+    }
+    directory = write_scenario(files=files, criteria=[CRITERION])
+    manager = ScenarioManager(directory)
+    first = manager.load("small")
+    assert manager.load("small") is first
+    helper = directory / "small" / "helpers.py"
+    helper.write_text("WHO = 2\n")
+    os.utime(helper, ns=(1, 1))
+    second: Any = manager.load("small").evaluators["check"]
+    assert await second(None, {}) == 2
+    old: Any = first.evaluators["check"]
+    assert await old(None, {}) == 1
+
+
+# --- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_allowed_and_probably_not_meant_is_said(write_scenario: Write) -> None:
+    people = {
+        "ana": {"name": "Ana", "email": "ana@home.example", "phone": "+34 1"},
+        "ben": {"name": "Ben"},
+    }
+    state = {
+        "environment": {
+            "time_state": {"current_time": "2026-03-02T09:30:00+01:00"},
+            "modality_states": {"email": {"user_email_address": "x@y.example"}, "fax": {}},
+        },
+        "events": {
+            "events": [
+                {"scheduled_time": "2026-03-03T00:00:00Z", "modality": "chat", "data": {}},
+                {"scheduled_time": "2026-03-01T00:00:00Z", "modality": "chat", "data": {}},
+            ]
+        },
+    }
+    directory = write_scenario(
+        "strange",
+        {"evaluators.py": CHECK},
+        scenario_id="other",
+        characters=people,
+        default_time_step="PT1S",
+        criteria=[CRITERION | {"evaluation_prompt": "How well?"}],
+        initial_state=state,
+    )
+    warnings = "\n".join(_load(directory, "strange").warnings)
+    for sentence in (
+        "scenario_id is 'other', but the folder is called 'strange'",
+        "make 10800 turns",
+        "no character has scripted_replies",
+        "character 'ben' has neither email nor phone",
+        "criterion 'c1' has both an evaluator_id and an evaluation_prompt",
+        "modalities that UES doesn't know: fax",
+        "clock stands at 2026-03-02T09:30:00+01:00, after start_time",
+        "email.user_email_address is 'x@y.example', but the user character has 'ana@home.example'",
+        "1 events of initial_state are scheduled after end_time",
+        "1 events of initial_state are scheduled before start_time",
+    ):
+        assert sentence in warnings
+
+
+def test_a_sound_scenario_has_no_warnings(write_scenario: Write) -> None:
+    assert _load(write_scenario()).warnings == []

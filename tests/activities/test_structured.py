@@ -1,0 +1,128 @@
+"""Structured answers over real HTTP: three ways to ask, one re-ask, and errors by whether trying again can help."""
+
+import pytest
+from langchain_core.language_models.chat_models import BaseChatModel
+from pydantic import BaseModel
+
+from activities.models import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from activities.structured import ask, read_answer
+from tests.openai_endpoint import OpenAIEndpoint
+
+
+class Colour(BaseModel):
+    name: str
+    strength: int
+
+
+def _not_too_strong(colour: Colour) -> str | None:
+    return None if colour.strength <= 10 else f"strength is {colour.strength}: it must be at most 10"
+
+
+async def _ask(llm: BaseChatModel) -> Colour:
+    return await ask(llm, "You are a painter.", "Which colour?", Colour, _not_too_strong)
+
+
+async def test_a_server_that_knows_json_schema_is_asked_with_it(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    assert await _ask(llm) == Colour(name="red", strength=3)
+    assert [request["response_format"]["type"] for request in endpoint.requests] == ["json_schema"]
+    assert endpoint.requests[0]["temperature"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("refused", "formats"),
+    [
+        ({"json_schema"}, ["json_schema", "json_object", "json_object"]),
+        ({"json_schema", "json_object"}, ["json_schema", "json_object", None, None]),
+    ],
+)
+async def test_a_refused_format_is_replaced_by_the_next_and_not_tried_again(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, refused: set[str], formats: list[str | None]
+) -> None:
+    endpoint.refused_formats = refused
+    endpoint.answer("which colour", 'Let me see.\n```json\n{"name": "red", "strength": 3}\n```')
+    assert (await _ask(llm)).name == "red"
+    assert (await _ask(llm)).name == "red"
+    assert [(request.get("response_format") or {}).get("type") for request in endpoint.requests] == formats
+    assert '"strength"' in endpoint.prompts[-1]  # the schema stands in the prompt where the server doesn't enforce it
+
+
+async def test_which_format_works_is_remembered_for_each_model_and_address(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel
+) -> None:
+    endpoint.refused_formats = {"json_schema"}
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    await _ask(llm)
+    other = LLMFactory.create("openai/another-test-model", base_url=endpoint.base_url)
+    await _ask(other)
+    assert [request["response_format"]["type"] for request in endpoint.requests] == ["json_schema", "json_object"] * 2
+
+
+@pytest.mark.parametrize("bad", ["no idea", '{"name": "red"}', '{"name": "red", "strength": 11}', "{", ""])
+async def test_a_bad_answer_is_asked_for_again_with_what_was_wrong(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, bad: str
+) -> None:
+    endpoint.answer("which colour", bad, {"name": "red", "strength": 3})
+    assert (await _ask(llm)).strength == 3
+    assert endpoint.calls == 2
+    assert "can't be used" in endpoint.prompts[1]
+
+
+async def test_two_bad_answers_are_an_error_that_says_what_was_wrong(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel
+) -> None:
+    endpoint.answer("which colour", {"name": "red", "strength": 11})
+    with pytest.raises(ModelAnswerError, match="strength is 11: it must be at most 10"):
+        await _ask(llm)
+    assert endpoint.calls == 2
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+async def test_failures_that_pass_are_told_as_such_after_a_single_call(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, status: int
+) -> None:
+    endpoint.statuses = [status]
+    with pytest.raises(ModelUnavailableError, match="not available"):
+        await _ask(llm)
+    assert endpoint.calls == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_refusals_for_good_are_told_as_such(endpoint: OpenAIEndpoint, llm: BaseChatModel, status: int) -> None:
+    endpoint.statuses = [status]
+    with pytest.raises(ModelSettingsError, match=f"HTTP {status}"):
+        await _ask(llm)
+    assert endpoint.calls == 1
+
+
+async def test_a_request_that_is_refused_in_every_format_is_refused_for_good(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel
+) -> None:
+    endpoint.statuses = [400, 400, 400]
+    with pytest.raises(ModelSettingsError, match="HTTP 400"):
+        await _ask(llm)
+
+
+async def test_a_slow_server_is_a_timeout(endpoint: OpenAIEndpoint) -> None:
+    endpoint.delay = 1.0
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    hasty = LLMFactory.create("openai/hasty", base_url=endpoint.base_url, timeout=0.2)
+    with pytest.raises(ModelUnavailableError):
+        await _ask(hasty)
+
+
+async def test_nobody_listening_is_worth_another_try() -> None:
+    with pytest.raises(ModelUnavailableError):
+        await _ask(LLMFactory.create("openai/nobody", base_url="http://127.0.0.1:9/v1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The mail said {"name": "red", "strength": 1}. I say: {"name": "blue", "strength": 2}',
+        '<think>{"name": "red", "strength": 1}</think>{"name": "blue", "strength": 2}',
+        '{"name": "blue", "strength": 2} {"other": 1}',
+    ],
+)
+def test_the_last_object_that_fits_is_the_answer(text: str) -> None:
+    assert read_answer(text, Colour)[0] == Colour(name="blue", strength=2)

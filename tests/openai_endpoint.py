@@ -1,0 +1,161 @@
+"""A small deterministic server that speaks OpenAI's chat completions over HTTP, for tests that need a model.
+
+    with OpenAIEndpoint() as endpoint:
+        endpoint.answer(r"would you answer", {"should_respond": True, "reason": "asked"})
+        llm = LLMFactory.create("openai/test-model", base_url=endpoint.base_url)
+
+Rules are tried in order; a pattern is searched in the whole prompt (all messages, joined by line breaks). A prompt that
+no rule matches is answered with status 418, so that a missing rule shows.
+"""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Answer = str | dict[str, Any] | Callable[[str], "str | dict[str, Any]"]
+
+
+@dataclass
+class _Rule:
+    pattern: re.Pattern[str]
+    answers: list[Answer]
+    used: int = 0
+
+    def next_answer(self, prompt: str) -> str:
+        answer = self.answers[min(self.used, len(self.answers) - 1)]
+        self.used += 1
+        given = answer(prompt) if callable(answer) else answer
+        return given if isinstance(given, str) else json.dumps(given)
+
+
+@dataclass
+class OpenAIEndpoint:
+    """The server and what it is told to do.
+
+    ``refused_formats``: values of ``response_format.type`` that it answers with 400. ``statuses``: HTTP statuses of
+    the next calls, taken from the front; 200 (or none left) is a real answer. ``delay``: seconds before each answer.
+    ``requests``: the bodies of all calls, in order.
+    """
+
+    refused_formats: set[str] = field(default_factory=set)
+    statuses: list[int] = field(default_factory=list)
+    delay: float = 0.0
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    _rules: list[_Rule] = field(default_factory=list)
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def answer(self, pattern: str, *answers: Answer) -> None:
+        """Answer prompts that have the pattern: one answer a call, the last one for all further calls."""
+        self._rules.append(_Rule(re.compile(pattern, re.IGNORECASE | re.DOTALL), list(answers)))
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [prompt_of(request) for request in self.requests]
+
+    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        with self._lock:
+            self.requests.append(body)
+            status = self.statuses.pop(0) if self.statuses else 200
+        time.sleep(self.delay)
+        if not path.endswith("/chat/completions"):
+            return _error(404, f"no such path: {path}")
+        if status != 200:
+            return _error(status, f"scripted failure {status}")
+        wanted = (body.get("response_format") or {}).get("type")
+        if wanted in self.refused_formats:
+            return _error(400, f"response_format {wanted!r} is not supported here")
+        prompt = prompt_of(body)
+        with self._lock:
+            rule = next((rule for rule in self._rules if rule.pattern.search(prompt)), None)
+            if rule is None:
+                return _error(418, "no rule for this prompt")
+            said = rule.next_answer(prompt)
+        return 200, _completion(body, said)
+
+    def __enter__(self) -> Self:
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length", 0))
+                status, answer = endpoint.respond(self.path, json.loads(self.rfile.read(length)))
+                payload = json.dumps(answer).encode()
+                try:
+                    self.send_response(status)
+                    self.send_header("content-type", "application/json")
+                    self.send_header("content-length", str(len(payload)))
+                    self.end_headers()
+                    self.wfile.write(payload)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True  # the caller's timeout was shorter than our delay
+
+            def log_message(self, *_args: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def prompt_of(request: dict[str, Any]) -> str:
+    """All messages of a request as one text."""
+    return "\n".join(_texts(request.get("messages", [])))
+
+
+def _texts(messages: Iterable[dict[str, Any]]) -> Iterable[str]:
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            yield from (part.get("text", "") for part in content)
+        elif content:
+            yield content
+
+
+def _error(status: int, message: str) -> tuple[int, dict[str, Any]]:
+    return status, {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
+
+
+def _completion(request: dict[str, Any], said: str) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": said}
+    finish = "stop"
+    if tools := request.get("tools"):
+        call = {"name": tools[0]["function"]["name"], "arguments": said}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": call}],
+        }
+        finish = "tool_calls"
+    return {
+        "id": "chatcmpl-test",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.get("model", "test-model"),
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
