@@ -4,6 +4,7 @@
 * ``handler``: the A2A methods
 * ``starting``: a message to a workflow, once, however often it is sent
 * ``tasks``: workflows as A2A tasks
+* ``contexts``: context ids as Temporal keeps them
 * ``listing``: ``ListTasks`` as queries to Temporal's visibility store
 * ``subscriptions``: a workflow's update stream, read once for all who listen
 * ``events``: updates and results as A2A stream events

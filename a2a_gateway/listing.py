@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import binascii
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -11,8 +12,8 @@ from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from temporalio.client import Client, WorkflowExecution
-from temporalio.service import RPCError, RPCStatusCode
 
+from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
 from protocol.config import GreenAgentConfig
@@ -35,20 +36,15 @@ _CONDITIONS: dict[TaskState, str] = {
 """How the visibility store sees each state of a task; no assessment is ever in one of A2A's other states."""
 
 
-def quoted(text: str) -> str:
-    """A string literal of Temporal's query language."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def list_query(params: ListTasksRequest, now: datetime) -> str | None:
     """The visibility query for a request; None where nothing can match.
 
     A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
     future, and those that ended at that time or later.
     """
-    conditions = [f"WorkflowType = {quoted(ASSESSMENT_WORKFLOW)}", "ExecutionStatus != 'ContinuedAsNew'"]
+    conditions = [f"WorkflowType = '{ASSESSMENT_WORKFLOW}'", "ExecutionStatus != 'ContinuedAsNew'"]
     if params.context_id:
-        conditions.append(f"{PROCTOR_CONTEXT.name} = {quoted(params.context_id)}")
+        conditions.append(f"{PROCTOR_CONTEXT.name} = '{context_keyword(params.context_id)}'")
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:
         if params.status not in _CONDITIONS:
             return None
@@ -57,7 +53,7 @@ def list_query(params: ListTasksRequest, now: datetime) -> str | None:
         after = params.status_timestamp_after.ToDatetime(tzinfo=UTC)
         if after > now:
             return None
-        conditions.append(f"(ExecutionStatus = 'Running' OR CloseTime >= {quoted(after.isoformat())})")
+        conditions.append(f"(ExecutionStatus = 'Running' OR CloseTime >= '{after.isoformat()}')")
     return " AND ".join(conditions)
 
 
@@ -74,24 +70,19 @@ async def list_tasks(client: Client, params: ListTasksRequest, config: GreenAgen
     if params.HasField("page_size"):
         validate_page_size(params.page_size)
     size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
-    token = _decode_token(params.page_token)
     query = list_query(params, datetime.now(UTC))
     if query is None:
         return ListTasksResponse(page_size=size)
+    token = _read_token(params.page_token, query)
     found = client.list_workflows(query, page_size=size, next_page_token=token, rpc_timeout=RPC_TIMEOUT)
-    try:
-        await found.fetch_next_page()
-    except RPCError as problem:
-        if token is not None and problem.status == RPCStatusCode.INVALID_ARGUMENT:
-            raise _bad_token() from None
-        raise
+    await found.fetch_next_page()
     count = await client.count_workflows(query, rpc_timeout=RPC_TIMEOUT)
     tasks = await _read_all(client, found.current_page or [], params, config)
     return ListTasksResponse(
         tasks=tasks,
         total_size=count.count,
         page_size=size,
-        next_page_token=base64.urlsafe_b64encode(found.next_page_token or b"").decode(),
+        next_page_token=_write_token(found.next_page_token, query),
     )
 
 
@@ -112,12 +103,25 @@ async def _read_all(
     return [task for task in await asyncio.gather(*map(read, page)) if task is not None]
 
 
-def _decode_token(token: str) -> bytes | None:
+def _write_token(token: bytes | None, query: str) -> str:
+    return base64.urlsafe_b64encode(_mark(query) + token).decode() if token else ""
+
+
+def _read_token(text: str, query: str) -> bytes | None:
+    """Temporal's token in ours; Temporal itself can't tell a token of another list, or of none, from its own."""
+    if not text:
+        return None
     try:
-        return base64.b64decode(token, altchars=b"-_", validate=True) or None
+        token = base64.b64decode(text, altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise _bad_token() from None
+        token = b""
+    if not token.startswith(_mark(query)):
+        raise InvalidParamsError(
+            "pageToken is none that this agent gave for these filters: take nextPageToken of the page before, and "
+            "leave the filters as they were."
+        )
+    return token.removeprefix(_mark(query))
 
 
-def _bad_token() -> InvalidParamsError:
-    return InvalidParamsError("pageToken is none that this agent gave: take nextPageToken of the page before.")
+def _mark(query: str) -> bytes:
+    return hashlib.sha256(query.encode()).digest()[:12]

@@ -5,7 +5,6 @@ import uuid
 from dataclasses import dataclass
 
 from a2a.types import Message
-from a2a.utils.errors import InvalidParamsError
 from temporalio.client import Client
 from temporalio.common import (
     SearchAttributePair,
@@ -15,14 +14,12 @@ from temporalio.common import (
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from a2a_gateway.contexts import check_context_id, context_keyword
 from a2a_gateway.parts import message_to_json, request_of
-from a2a_gateway.tasks import MEMO_CONTEXT, MEMO_MESSAGE
+from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
 from workflows.inputs import AssessmentInput
 from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, SUBMITTED
-
-_LONGEST_ID = 255
-"""Temporal keeps the context id as a keyword, which most of its stores limit to this many characters."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
         InvalidParamsError: the message's context id can't be kept.
         temporalio.service.RPCError: Temporal doesn't answer, or doesn't take the workflow.
     """
-    _check_context_id(sent.context_id)
+    check_context_id(sent.context_id)
     message = Message()
     message.CopyFrom(sent)
     message.task_id = task_id_for(sent)
@@ -83,20 +80,13 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             search_attributes=TypedSearchAttributes(
                 [
-                    SearchAttributePair(PROCTOR_CONTEXT, message.context_id),
+                    SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
                     SearchAttributePair(PROCTOR_STATUS, SUBMITTED),
                 ]
             ),
-            memo={MEMO_CONTEXT: message.context_id, MEMO_MESSAGE: as_json},
+            memo={MEMO_MESSAGE: as_json},
             rpc_timeout=RPC_TIMEOUT,
         )
     except WorkflowAlreadyStartedError:
         return Started(message.task_id, message, joined=True)
     return started
-
-
-def _check_context_id(context_id: str) -> None:
-    if len(context_id) > _LONGEST_ID or not context_id.isprintable():
-        raise InvalidParamsError(
-            f"The message's contextId has {len(context_id)} characters: use at most {_LONGEST_ID}, all printable."
-        )

@@ -22,6 +22,7 @@ from temporalio.client import (
 )
 from temporalio.exceptions import ApplicationError
 
+from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
 from a2a_gateway.temporal import RPC_TIMEOUT
 from protocol.config import GreenAgentConfig
@@ -38,7 +39,6 @@ from workflows.names import (
 )
 
 ARTIFACT_NAME = "assessment_results"
-MEMO_CONTEXT = "context_id"
 MEMO_MESSAGE = "message"
 _LONGEST_TASK_ID = 255
 _NO_DETAILS: dict[str, Any] = {}
@@ -102,10 +102,9 @@ async def read_task(
     """
     memo = await execution.memo()
     attributes = execution.typed_search_attributes
-    context_id = str(memo.get(MEMO_CONTEXT) or attributes.get(PROCTOR_CONTEXT) or "")
     task = Task(
         id=execution.id,
-        context_id=context_id,
+        context_id=context_of(attributes.get(PROCTOR_CONTEXT)),
         metadata=task_metadata(
             execution.id,
             config,

@@ -1,6 +1,7 @@
 """A real Temporal dev server for all tests of the gateway; for each, a worker with the stand-in and gateways."""
 
 import asyncio
+import inspect
 import shutil
 import socket
 import subprocess
@@ -24,7 +25,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from a2a_gateway.server import create_app
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
-from tests.a2a_gateway.standin import StandIn
+from tests.a2a_gateway.standin import StandIn, play
 from workflows.names import SEARCH_ATTRIBUTES
 
 KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
@@ -52,7 +53,7 @@ def start_temporal(*options: str) -> tuple[str, subprocess.Popen[bytes]]:
     attributes = [f"{key.name}={KIND_NAMES[key.indexed_value_type]}" for key in SEARCH_ATTRIBUTES]
     command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
     command += [part for attribute in attributes for part in ("--search-attribute", attribute)]
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     address = f"127.0.0.1:{port}"
@@ -64,6 +65,11 @@ def start_temporal(*options: str) -> tuple[str, subprocess.Popen[bytes]]:
         time.sleep(0.2)
     process.kill()
     raise AssertionError("the Temporal dev server did not come up in 60 s")
+
+
+def stop_temporal(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(timeout=20)
 
 
 async def _answers(address: str) -> bool:
@@ -78,8 +84,7 @@ async def _answers(address: str) -> bool:
 def temporal() -> Iterator[str]:
     address, process = start_temporal()
     yield address
-    process.terminate()
-    process.wait(timeout=20)
+    stop_temporal(process)
 
 
 @pytest.fixture
@@ -102,7 +107,11 @@ async def client(config: GreenAgentConfig) -> Client:
 
 def standin_worker(client: Client, config: GreenAgentConfig) -> Worker:
     return Worker(
-        client, task_queue=config.task_queue, workflows=[StandIn], workflow_runner=UnsandboxedWorkflowRunner()
+        client,
+        task_queue=config.task_queue,
+        workflows=[StandIn],
+        activities=[play],
+        workflow_runner=UnsandboxedWorkflowRunner(),
     )
 
 
@@ -110,6 +119,16 @@ def standin_worker(client: Client, config: GreenAgentConfig) -> Worker:
 async def worker(client: Client, config: GreenAgentConfig) -> AsyncIterator[Worker]:
     async with standin_worker(client, config) as running:
         yield running
+
+
+async def eventually(condition: Callable[[], Any], seconds: float = 10) -> None:
+    """Wait until a condition (which may be a coroutine function) holds."""
+    async with asyncio.timeout(seconds):
+        while True:
+            holds = condition()
+            if await holds if inspect.isawaitable(holds) else holds:
+                return
+            await asyncio.sleep(0.02)
 
 
 @dataclass(frozen=True)
@@ -131,8 +150,7 @@ async def running_gateway(
     app = create_app(config.model_copy(update={"port": port}), factory or partial(connect, config))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        await asyncio.sleep(0.01)
+    await eventually(lambda: server.started)
     url = f"http://127.0.0.1:{port}/"
     try:
         async with httpx.AsyncClient(base_url=url, timeout=30) as http:

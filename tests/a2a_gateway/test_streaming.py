@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from a2a.types import StreamResponse
 from google.protobuf.json_format import MessageToDict
-from temporalio.worker import Worker
 
 from protocol.results import AssessmentResults
 from protocol.updates import parse_update

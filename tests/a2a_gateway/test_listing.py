@@ -1,0 +1,177 @@
+"""``ListTasks``: filters, pages, and strings that try to be more than strings."""
+
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from a2a.client import Client as Caller
+from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
+from a2a.utils.errors import InvalidParamsError
+from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+from temporalio.client import Client
+
+from protocol.config import GreenAgentConfig
+from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
+from tests.a2a_gateway.conftest import Gateway, eventually, request
+
+HOSTILE = [
+    "it's",
+    "back\\slash",
+    "trailing\\",
+    "\\' OR WorkflowType != '",
+    "x' OR ProctorContext != 'x",
+    "x'' OR ''='",
+    'double"quote',
+    "percent%_",
+    "ünïcode ✓ 漢",
+]
+
+
+async def listed(caller: Caller, expected: int, **wanted: Any) -> ListTasksResponse:
+    """The list, once the visibility store has caught up with so many tasks."""
+    answer = ListTasksResponse()
+
+    async def caught_up() -> bool:
+        answer.CopyFrom(await caller.list_tasks(ListTasksRequest(**wanted)))
+        return answer.total_size == expected
+
+    await eventually(caught_up)
+    return answer
+
+
+@pytest_asyncio.fixture
+async def context(gateway: Gateway, config: GreenAgentConfig, worker: object, client: Client) -> str:
+    """A context with a task in each state that an assessment can be in."""
+    name = f"context of {config.task_queue}"
+    async with sdk_client(gateway.url, streaming=False) as caller:
+        for script in ({}, {"end": "fail"}, {"end": "break"}):
+            await send(caller, message(data_part(request(**script)), context=name))
+        await send(caller, message(data_part({}), context=name))
+        working = await send(caller, at_once(message(data_part(request(pause=1)), context=name)))
+        await send(caller, at_once(message(data_part(request(hold=True)), context=name)))
+        terminated = await send(caller, at_once(message(data_part(request(hold=True)), context=name)))
+        await client.get_workflow_handle(terminated.id).terminate()
+        await listed(caller, 7, context_id=name)
+        await listed(caller, 1, context_id=name, status=TaskState.TASK_STATE_WORKING)
+        assert working.context_id == name
+    return name
+
+
+def states(answer: ListTasksResponse) -> list[str]:
+    return [state_name(task.status.state) for task in answer.tasks]
+
+
+async def test_by_state(gateway: Gateway, context: str) -> None:
+    expected = {
+        TaskState.TASK_STATE_SUBMITTED: ["submitted"],
+        TaskState.TASK_STATE_WORKING: ["working"],
+        TaskState.TASK_STATE_COMPLETED: ["completed"],
+        TaskState.TASK_STATE_FAILED: ["failed", "failed"],
+        TaskState.TASK_STATE_REJECTED: ["rejected"],
+        TaskState.TASK_STATE_CANCELED: ["canceled"],
+        TaskState.TASK_STATE_INPUT_REQUIRED: [],
+    }
+    async with sdk_client(gateway.url) as caller:
+        for state, found in expected.items():
+            answer = await listed(caller, len(found), context_id=context, status=state)
+            assert states(answer) == found
+
+
+@pytest.mark.parametrize("binding", [JSONRPC, REST])
+async def test_pages_have_every_task_once_latest_first(gateway: Gateway, context: str, binding: Any) -> None:
+    async with sdk_client(gateway.url, binding) as caller:
+        whole = await listed(caller, 7, context_id=context)
+        assert not whole.next_page_token
+        paged: list[Task] = []
+        token = ""
+        while token or not paged:
+            page = await caller.list_tasks(ListTasksRequest(context_id=context, page_size=3, page_token=token))
+            assert (page.total_size, page.page_size) == (7, 3)
+            paged += page.tasks
+            token = page.next_page_token
+    assert [task.id for task in paged] == [task.id for task in whole.tasks]
+    times = [task.status.timestamp.ToNanoseconds() for task in whole.tasks if task.status.state > 2]
+    assert set(states(whole)[:2]) == {"submitted", "working"}
+    assert times == sorted(times, reverse=True)
+
+
+async def test_artifacts_and_history_on_request(gateway: Gateway, context: str) -> None:
+    wanted: dict[str, Any] = {"context_id": context, "status": TaskState.TASK_STATE_COMPLETED}
+    async with sdk_client(gateway.url) as caller:
+        (plain,) = (await listed(caller, 1, **wanted)).tasks
+        (full,) = (await listed(caller, 1, include_artifacts=True, **wanted)).tasks
+        (short,) = (await listed(caller, 1, history_length=0, **wanted)).tasks
+    assert not plain.artifacts
+    assert [artifact.name for artifact in full.artifacts] == ["assessment_results"]
+    assert len(plain.history) == 1
+    assert not short.history
+
+
+async def test_by_time_of_change(gateway: Gateway, context: str) -> None:
+    async with sdk_client(gateway.url) as caller:
+        whole = await listed(caller, 7, context_id=context)
+        terminated = whole.tasks[2].status.timestamp
+        since = await listed(caller, 3, context_id=context, status_timestamp_after=terminated)
+        future = Timestamp(seconds=terminated.seconds + 3600)
+        later = await listed(caller, 0, context_id=context, status_timestamp_after=future)
+    assert [task.id for task in since.tasks] == [task.id for task in whole.tasks[:3]]
+    assert not later.tasks
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_a_hostile_context_finds_its_own_task_only(
+    gateway: Gateway, config: GreenAgentConfig, hostile: str
+) -> None:
+    mine = f"{config.task_queue} {hostile}"
+    async with sdk_client(gateway.url, streaming=False) as caller:
+        other = await send(caller, at_once(message(data_part(request()), context=config.task_queue)))
+        task = await send(caller, at_once(message(data_part(request()), context=mine)))
+        await listed(caller, 1, context_id=other.context_id)
+        found = await listed(caller, 1, context_id=mine)
+        nothing = await listed(caller, 0, context_id=f"{config.task_queue} not there {hostile}")
+    assert [task.id for task in found.tasks] == [task.id]
+    assert found.tasks[0].context_id == mine
+    assert not nothing.tasks
+
+
+@pytest.mark.parametrize("token", ["not base64!", "bm9uZQ==", "✓"])
+async def test_a_foreign_page_token_is_refused(gateway: Gateway, token: str) -> None:
+    async with sdk_client(gateway.url) as caller:
+        with pytest.raises(InvalidParamsError, match="pageToken is none that this agent gave"):
+            await caller.list_tasks(ListTasksRequest(page_token=token))
+
+
+async def test_a_page_token_goes_with_its_filters(gateway: Gateway, context: str) -> None:
+    async with sdk_client(gateway.url) as caller:
+        page = await caller.list_tasks(ListTasksRequest(context_id=context, page_size=1))
+        with pytest.raises(InvalidParamsError, match="leave the filters as they were"):
+            await caller.list_tasks(ListTasksRequest(context_id="other", page_token=page.next_page_token))
+
+
+@pytest.mark.parametrize("size", [0, -1, 101])
+async def test_page_sizes_out_of_bounds_are_refused(gateway: Gateway, size: int) -> None:
+    async with sdk_client(gateway.url) as caller:
+        with pytest.raises(InvalidParamsError, match="page size is"):
+            await caller.list_tasks(ListTasksRequest(page_size=size))
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_reset_task_is_listed_once_as_what_it_is_now(gateway: Gateway, client: Client) -> None:
+    async with sdk_client(gateway.url, streaming=False) as caller:
+        task = await send(caller, message(data_part(request())))
+        await listed(caller, 1, context_id=task.context_id)
+        await client.workflow_service.reset_workflow_execution(
+            ResetWorkflowExecutionRequest(
+                namespace="default",
+                workflow_execution=WorkflowExecution(workflow_id=task.id),
+                workflow_task_finish_event_id=4,
+                reason="once more",
+                request_id="reset",
+            )
+        )
+        await client.get_workflow_handle(task.id).result()
+        answer = await listed(caller, 2, context_id=task.context_id)
+    assert [found.id for found in answer.tasks] == [task.id]
+    assert states(answer) == ["completed"]

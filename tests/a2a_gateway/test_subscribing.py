@@ -1,0 +1,190 @@
+"""Subscribing to a task again, on this replica or another, and what a task's listeners cost its workflow."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from a2a.types import StreamResponse, SubscribeToTaskRequest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+from temporalio.client import Client
+
+from a2a_gateway import subscriptions
+from protocol.config import GreenAgentConfig
+from storage.temporal import connect
+from tests.a2a_gateway.callers import (
+    JSONRPC,
+    REST,
+    call03,
+    collect,
+    data_part,
+    kinds,
+    kinds03,
+    message,
+    message03,
+    sdk_client,
+    stream03,
+    text03,
+)
+from tests.a2a_gateway.conftest import (
+    Gateway,
+    eventually,
+    request,
+    running_gateway,
+    standin_worker,
+    start_temporal,
+    stop_temporal,
+)
+
+FROM_THE_START = [*(f"working {n}" for n in range(6)), "artifact assessment_results", "completed"]
+
+
+async def begin(stream: AsyncIterator[StreamResponse], until: str) -> tuple[str, list[str]]:
+    """Read a stream up to an event; the task's id and what came."""
+    task_id, told = "", []
+    async for event in stream:
+        task_id = task_id or event.task.id
+        told += kinds([event])
+        if told[-1] == until:
+            return task_id, told
+    raise AssertionError(f"no {until} in {told}")
+
+
+async def polls_in_history(client: Client, task_id: str) -> list[str]:
+    return [
+        event.workflow_execution_update_accepted_event_attributes.accepted_request.meta.update_id
+        async for event in client.get_workflow_handle(task_id).fetch_history_events()
+        if event.HasField("workflow_execution_update_accepted_event_attributes")
+    ]
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("binding", [JSONRPC, REST])
+async def test_a_caller_that_lost_its_connection_gets_every_update_from_another_replica(
+    gateway: Gateway, more_gateways: Callable[[], Awaitable[Gateway]], client: Client, binding: Any
+) -> None:
+    async with sdk_client(gateway.url, binding) as caller:
+        task_id, _ = await begin(caller.send_message(message(data_part(request(pause=1)))), "working 1")
+    other = await more_gateways()
+    async with sdk_client(other.url, binding) as caller:
+        again = caller.subscribe(SubscribeToTaskRequest(id=task_id))
+        assert kinds([await anext(again)]) == ["task working"]
+        await client.get_workflow_handle(task_id).signal("go_on")
+        assert kinds(await collect(again)) == FROM_THE_START
+
+
+@pytest.mark.usefixtures("worker")
+async def test_03_caller_resubscribes(gateway: Gateway, client: Client) -> None:
+    params = {**message03(text03(request(hold=True))), "configuration": {"blocking": False}}
+    task = (await call03(gateway.http, "message/send", params))["result"]
+    again = stream03(gateway.http, "tasks/resubscribe", {"id": task["id"]})
+    first = await anext(again)
+    await client.get_workflow_handle(task["id"]).signal("begin")
+    rest = [event async for event in again]
+    assert kinds03([first, *rest]) == ["task submitted", *FROM_THE_START]
+    (over,) = [event async for event in stream03(gateway.http, "tasks/resubscribe", {"id": task["id"]})]
+    assert over["error"]["code"] == -32004
+    (missing,) = [event async for event in stream03(gateway.http, "tasks/resubscribe", {"id": "nonesuch"})]
+    assert missing["error"]["code"] == -32001
+
+
+@pytest.mark.usefixtures("worker")
+async def test_many_listeners_on_two_replicas_share_the_polls(
+    gateway: Gateway, more_gateways: Callable[[], Awaitable[Gateway]], client: Client
+) -> None:
+    """Temporal allows a workflow ten open updates: thirteen listeners that each polled would not all be served."""
+    other = await more_gateways()
+    async with sdk_client(gateway.url) as here, sdk_client(other.url) as there:
+        stream = here.send_message(message(data_part(request(pause=1))))
+        task_id, told = await begin(stream, "working 2")
+        more = [
+            asyncio.create_task(collect(caller.subscribe(SubscribeToTaskRequest(id=task_id))))
+            for caller in (here, there)
+            for _ in range(6)
+        ]
+        await asyncio.sleep(1)
+        assert await polls_in_history(client, task_id) == ["updates-from-3"]
+        await client.get_workflow_handle(task_id).signal("go_on")
+        told += kinds(await collect(stream))
+        for listener in more:
+            assert kinds(await listener) == ["task working", *FROM_THE_START]
+    assert told == ["task submitted", *FROM_THE_START]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_listeners_that_come_and_go_cost_one_poll(gateway: Gateway, client: Client) -> None:
+    async with sdk_client(gateway.url) as caller:
+        task_id, _ = await begin(caller.send_message(message(data_part(request(pause=1)))), "working 2")
+        for _ in range(12):
+            await begin(caller.subscribe(SubscribeToTaskRequest(id=task_id)), "working 2")
+        await client.get_workflow_handle(task_id).signal("go_on")
+        await client.get_workflow_handle(task_id).result()
+    assert (await polls_in_history(client, task_id)).count("updates-from-3") <= 1
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_reset_while_streaming_continues_with_the_new_run(gateway: Gateway, client: Client) -> None:
+    async with sdk_client(gateway.url) as caller:
+        stream = caller.send_message(message(data_part(request(pause=1))))
+        task_id, told = await begin(stream, "working 2")
+        await client.workflow_service.reset_workflow_execution(
+            ResetWorkflowExecutionRequest(
+                namespace="default",
+                workflow_execution=WorkflowExecution(workflow_id=task_id),
+                workflow_task_finish_event_id=4,
+                reason="once more",
+                request_id="reset",
+            )
+        )
+        await client.get_workflow_handle(task_id).signal("go_on")
+        told += kinds(await collect(stream))
+    assert told == ["task submitted", *FROM_THE_START]
+
+
+async def test_without_a_worker_a_stream_still_ends(
+    gateway: Gateway, client: Client, config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "REMAINDER_WAIT", 1.0)
+    async with sdk_client(gateway.url) as caller:
+        stream = caller.send_message(message(data_part(request(pause=1))))
+        async with standin_worker(client, config):
+            task_id, told = await begin(stream, "working 2")
+        await client.get_workflow_handle(task_id).terminate()
+        told += kinds(await collect(stream))
+    assert told == ["task submitted", "working 0", "working 1", "working 2", "canceled"]
+
+
+async def test_a_task_that_waits_for_a_worker_is_streamed_once_there_is_one(
+    gateway: Gateway, client: Client, config: GreenAgentConfig
+) -> None:
+    async with sdk_client(gateway.url) as caller:
+        stream = caller.send_message(message(data_part(request())))
+        _, told = await begin(stream, "task submitted")
+        rest = asyncio.create_task(collect(stream))
+        await asyncio.sleep(1)
+        async with standin_worker(client, config):
+            told += kinds(await rest)
+    assert told == ["task submitted", *FROM_THE_START]
+
+
+async def test_when_temporal_takes_no_more_polls_updates_come_by_query(config: GreenAgentConfig) -> None:
+    """A long assessment may use up the updates that Temporal allows a workflow (2000 by default)."""
+    options = ("--dynamic-config-value", "history.maxTotalUpdates=1")
+    address, process = await asyncio.to_thread(start_temporal, *options)
+    own = config.model_copy(update={"temporal_address": address})
+    try:
+        client = await connect(own)
+        async with standin_worker(client, own), running_gateway(own) as gateway, sdk_client(gateway.url) as caller:
+            stream = caller.send_message(message(data_part(request(turns=4, pause=2))))
+            task_id, told = await begin(stream, "working 4")
+            await eventually(lambda: _used_up(client, task_id))
+            await client.get_workflow_handle(task_id).signal("go_on")
+            told += kinds(await collect(stream))
+    finally:
+        stop_temporal(process)
+    assert told == ["task submitted", *(f"working {n}" for n in range(10)), "artifact assessment_results", "completed"]
+
+
+async def _used_up(client: Client, task_id: str) -> bool:
+    return len(await polls_in_history(client, task_id)) == 1

@@ -1,0 +1,164 @@
+"""Getting and cancelling tasks; every end of a workflow as a state of its task."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, Task
+from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from google.protobuf.json_format import MessageToDict
+from temporalio.client import Client
+
+from protocol.config import GreenAgentConfig
+from protocol.results import AssessmentResults
+from tests.a2a_gateway.callers import (
+    at_once,
+    call03,
+    collect,
+    data_part,
+    kinds,
+    message,
+    message03,
+    sdk_client,
+    send,
+    state_name,
+    text03,
+)
+from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gateway, standin_worker
+
+pytestmark = pytest.mark.usefixtures("temporal")
+
+
+async def get(url: str, task_id: str, history: int | None = None) -> Task:
+    async with sdk_client(url) as client:
+        return await client.get_task(GetTaskRequest(id=task_id, history_length=history))
+
+
+async def start(url: str, **script: Any) -> Task:
+    async with sdk_client(url, streaming=False) as client:
+        return await send(client, at_once(message(data_part(request(**script)), context="a context")))
+
+
+async def test_a_task_can_be_got_while_no_worker_runs(
+    gateway: Gateway, client: Client, config: GreenAgentConfig, more_gateways: Callable[[], Awaitable[Gateway]]
+) -> None:
+    started = await start(gateway.url)
+    assert state_name((await get(gateway.url, started.id)).status.state) == "submitted"
+    async with standin_worker(client, config):
+        await client.get_workflow_handle(started.id).result()
+    restarted = await more_gateways()
+    task = await get(restarted.url, started.id)
+    assert state_name(task.status.state) == "completed"
+    assert task.context_id == "a context"
+    assert MessageToDict(task.metadata) == {
+        "scenario_id": "email_triage_basic",
+        "participant": "http://participant",
+        "temporal_workflow": f"http://ui.example/namespaces/default/workflows/{task.id}",
+    }
+    assert AssessmentResults.model_validate_json(task.artifacts[0].parts[2].raw).assessment_id == task.id
+    (asked,) = task.history
+    assert (asked.task_id, asked.context_id) == (task.id, "a context")
+    assert MessageToDict(asked.parts[0].data) == request()
+    assert not (await get(restarted.url, started.id, history=0)).history
+
+
+@pytest.mark.usefixtures("worker")
+async def test_03_caller_gets_and_cancels(gateway: Gateway) -> None:
+    params = {**message03(text03("not a request")), "configuration": {"blocking": False}}
+    rejected = (await call03(gateway.http, "message/send", params))["result"]
+
+    async def is_rejected() -> bool:
+        task = (await call03(gateway.http, "tasks/get", {"id": rejected["id"]}))["result"]
+        return bool(task["status"]["state"] == "rejected")
+
+    await eventually(is_rejected)
+    over = await call03(gateway.http, "tasks/cancel", {"id": rejected["id"]})
+    assert over["error"]["code"] == -32002
+    running = await start(gateway.url, hold=True)
+    cancelled = (await call03(gateway.http, "tasks/cancel", {"id": running.id}))["result"]
+    assert cancelled["status"]["state"] == "canceled"
+    got = (await call03(gateway.http, "tasks/get", {"id": running.id}))["result"]
+    assert got["status"]["message"]["parts"][0]["text"] == "The assessment was cancelled."
+    assert got["history"][0]["messageId"] == running.history[0].message_id
+    missing = await call03(gateway.http, "tasks/get", {"id": "nonesuch"})
+    assert missing["error"]["code"] == -32001
+    assert missing["error"]["message"] == "There is no task 'nonesuch'."
+
+
+@pytest.mark.usefixtures("worker")
+async def test_cancelling(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url) as client:
+        stream = client.send_message(message(data_part(request(pause=1))))
+        task = (await anext(stream)).task
+        await anext(stream)
+        cancelled = await client.cancel_task(CancelTaskRequest(id=task.id))
+        assert state_name(cancelled.status.state) == "canceled"
+        assert kinds(await collect(stream))[-1] == "canceled"
+        with pytest.raises(TaskNotCancelableError, match="has ended"):
+            await client.cancel_task(CancelTaskRequest(id=task.id))
+        with pytest.raises(TaskNotFoundError):
+            await client.cancel_task(CancelTaskRequest(id="nonesuch"))
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_failed_assessment_carries_its_result(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url) as client:
+        events = await collect(client.send_message(message(data_part(request(end="fail")))))
+    assert kinds(events)[-2:] == ["artifact assessment_results", "failed"]
+    task = await get(gateway.url, events[0].task.id)
+    assert state_name(task.status.state) == "failed"
+    assert task.status.message.parts[0].text == "The participant at http://participant is gone."
+    results = AssessmentResults.model_validate_json(task.artifacts[0].parts[2].raw)
+    assert results.failure == "The participant at http://participant is gone."
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_defect_of_the_evaluator_is_a_failed_task(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url) as client:
+        events = await collect(client.send_message(message(data_part(request(end="break")))))
+    assert kinds(events)[-1] == "failed"
+    sentence = events[-1].status_update.status.message.parts[0].text
+    assert sentence == "The evaluator failed: the evaluator has a defect"
+
+
+async def test_a_terminated_workflow_is_a_cancelled_task(gateway: Gateway, client: Client) -> None:
+    started = await start(gateway.url)
+    await client.get_workflow_handle(started.id).terminate(reason="making room")
+    task = await get(gateway.url, started.id)
+    assert state_name(task.status.state) == "canceled"
+    assert task.status.message.parts[0].text == "The assessment was terminated by an operator (making room)."
+
+
+async def test_other_workflows_are_no_tasks(gateway: Gateway, client: Client, config: GreenAgentConfig) -> None:
+    other = await client.start_workflow("Payroll", id=f"payroll-{config.task_queue}", task_queue=config.task_queue)
+    async with sdk_client(gateway.url) as caller:
+        with pytest.raises(TaskNotFoundError):
+            await caller.get_task(GetTaskRequest(id=other.id))
+        with pytest.raises(TaskNotFoundError):
+            await caller.cancel_task(CancelTaskRequest(id=other.id))
+        with pytest.raises(TaskNotFoundError):
+            await collect(caller.subscribe(SubscribeToTaskRequest(id=other.id)))
+        with pytest.raises(TaskNotFoundError):
+            await caller.get_task(GetTaskRequest(id="x" * 5000))
+    await other.terminate()
+
+
+async def test_a_task_without_temporal_ui_has_no_link(config: GreenAgentConfig) -> None:
+    async with running_gateway(config.model_copy(update={"temporal_ui_url": None})) as gateway:
+        assert MessageToDict((await start(gateway.url)).metadata) == {}
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_large_request_is_kept_and_found_again(gateway: Gateway) -> None:
+    note = "x" * 900_000
+    async with sdk_client(gateway.url, streaming=False) as client:
+        task = await send(client, message(data_part(request(note=note))))
+    assert MessageToDict((await get(gateway.url, task.id)).history[0].parts[0].data) == request(note=note)
+
+
+@pytest.mark.usefixtures("worker")
+async def test_nothing_to_subscribe_to_after_the_end(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url) as client:
+        task = (await collect(client.send_message(message(data_part(request())))))[0].task
+        with pytest.raises(UnsupportedOperationError, match=r"has ended.* get the task instead"):
+            await collect(client.subscribe(SubscribeToTaskRequest(id=task.id)))
