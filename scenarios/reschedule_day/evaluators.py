@@ -233,14 +233,14 @@ def _dentist_offer_taken(ctx: AgentBeatsEvalContext) -> str | None:
 
 
 def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
-    misread = Slot(MONDAY, 12, 30)
+    misread, right = Slot(MONDAY, 12, 30), Slot(MONDAY, 11, 30)
     for placement in placements(ctx):
         if placement.event_id == WALKTHROUGH.event_id and slot_of(placement.start) == misread:
             return "the entry was put on Monday 12:30 London time; she offered 12:30 in Berlin"
     for message in to_person(messages_sent(ctx), WALKTHROUGH):
-        if "london" in message.text.lower() and names_slot(message.text, misread) and not refuses(message.text):
-            if not names_slot(message.text, Slot(MONDAY, 11, 30)):
-                return "an email took her 12:30 for London time"
+        says_london = "london" in message.text.lower() and names_slot(message.text, misread)
+        if says_london and not names_slot(message.text, right) and not refuses(message.text):
+            return "an email took her 12:30 for London time"
     return None
 
 

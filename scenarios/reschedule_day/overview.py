@@ -1,6 +1,7 @@
 """Reads the overview that the participant leaves in the chat: what it says about each meeting."""
 
 import re
+from itertools import pairwise
 
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_NAMES
 from slots import ANY_DAY, FLAGS, Slot, last_day_named, names_slot
@@ -59,7 +60,7 @@ def _pieces(overview: str) -> list[str]:
             pieces.append(sentence)
             continue
         cuts = [0, *starts[1:], len(sentence)]
-        pieces += [sentence[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if sentence[a:b].strip()]
+        pieces += [sentence[a:b] for a, b in pairwise(cuts) if sentence[a:b].strip()]
     return pieces
 
 

@@ -12,7 +12,8 @@ AGREEMENT = (
     r"see you|moved (?:the|our|it)|updated)\b"
 )
 REFUSAL = (
-    r"(?:n['’]t\b|\bcannot\b|\bunable\b|\bnot (?:possible|free|available|able|work|suit)|\bunfortunately\b|\bafraid\b|"
+    r"(?:n['’]t\b|\bcannot\b|\bunable\b|\bnot"
+    r" (?:possible|free|available|able|work|suit)|\bunfortunately\b|\bafraid\b|"
     r"\bclash|\bconflict|\balready\b|\banother (?:appointment|commitment|engagement)|\bno longer\b|\bimpossible\b)"
 )
 

@@ -97,8 +97,16 @@ def _spoken(hour: int, minute: int) -> list[str]:
     word, next_word = _NUMBER_WORDS[this], _NUMBER_WORDS[following]
     figure, next_figure = this or 12, following or 12
     if minute == 0:
-        at = rf"(?<=\bat ){figure}\b(?!\s*[:.,]\d|\s*[/-]\s*\d|\s*[ap]\.?m|\s*(?:st|nd|rd|th|June?|min|hour|people|of)\b)"
-        said = [rf"\b{figure}\s?{half_day}\.?m\b", rf"\b(?:{figure}|{word})\s+o['’]?\s?clock\b", at, rf"\bat {word}\b"]
+        at = (
+            r"(?<=\bat"
+            rf" ){figure}\b(?!\s*[:.,]\d|\s*[/-]\s*\d|\s*[ap]\.?m|\s*(?:st|nd|rd|th|June?|min|hour|people|of)\b)"
+        )
+        said = [
+            rf"\b{figure}\s?{half_day}\.?m\b",
+            rf"\b(?:{figure}|{word})\s+o['’]?\s?clock\b",
+            at,
+            rf"\bat {word}\b",
+        ]
         return said + ([rf"\b{hour}\s?h\b", rf"\b{hour}\s+uhr\b"]) + ([r"\b(?:noon|midday)\b"] if hour == 12 else [])
     if minute == 15:
         return [rf"\bquarter\s+past\s+(?:{figure}|{word})\b"]
@@ -135,7 +143,8 @@ _NOT_AFTER = "".join(
 )  # fmt: skip
 _TURNED_DOWN = (
     r"(?!(?:(?!\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )[^\n.?!;–—(|]){0,45}?"
-    r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict|\bimpossible|\bunavailable|\btaken\b))"
+    r"(?:\bno"
+    r" longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict|\bimpossible|\bunavailable|\btaken\b))"
 )
 _QUOTE = r"\n\s*>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
 _OWN_WORDS = rf"\A(?:(?!{_QUOTE}).)*?"

@@ -99,8 +99,8 @@ EVENTS = [
     _meeting(
         truth.WALKTHROUGH,
         description=(
-            "45 minutes through the interim data of the SPREE-2 reproducibility trial: site variance, the two outlier "
-            "plates, next lock date. Video call."
+            "45 minutes through the interim data of the SPREE-2 reproducibility trial: site variance, the two outlier"
+            " plates, next lock date. Video call."
         ),
         location="Video call",
         attendees=[INES, SABINE],

@@ -407,13 +407,34 @@ def _text(message_id: str, other: str, at: str, body: str, *, sent: bool = False
 
 
 TEXTS = [
-    _text("tx-1", RAY, "2026-06-05T16:10:00+01:00", "Hi its Ray from Tully Cold Storage. Got the new keys for your -80s. When suits?"),
-    _text("tx-2", RAY, "2026-06-05T16:31:00+01:00", "Hi Ray, thanks! Thursday 11th at 1pm at the loading bay? Ines", sent=True),
+    _text(
+        "tx-1",
+        RAY,
+        "2026-06-05T16:10:00+01:00",
+        "Hi its Ray from Tully Cold Storage. Got the new keys for your -80s. When suits?",
+    ),
+    _text(
+        "tx-2",
+        RAY,
+        "2026-06-05T16:31:00+01:00",
+        "Hi Ray, thanks! Thursday 11th at 1pm at the loading bay? Ines",
+        sent=True,
+    ),
     _text("tx-3", RAY, "2026-06-05T16:33:00+01:00", "Perfect see you thurs 1pm. Half hour should do it"),
-    _text("tx-4", SISTER, "2026-06-09T20:12:00+01:00", "Mum loved the flowers. Dinner at ours on Saturday still ok? xx Leo wants to show you his tooth gap"),
+    _text(
+        "tx-4",
+        SISTER,
+        "2026-06-09T20:12:00+01:00",
+        "Mum loved the flowers. Dinner at ours on Saturday still ok? xx Leo wants to show you his tooth gap",
+    ),
     _text("tx-5", SISTER, "2026-06-09T22:40:00+01:00", "Wouldn't miss it! xx", sent=True),
-    _text("tx-6", PARCEL, "2026-06-10T07:31:00+01:00", "SwiftDrop: your parcel 88-4410 arrives today 10:00-14:00. No signature needed."),
-]  # fmt: skip
+    _text(
+        "tx-6",
+        PARCEL,
+        "2026-06-10T07:31:00+01:00",
+        "SwiftDrop: your parcel 88-4410 arrives today 10:00-14:00. No signature needed.",
+    ),
+]
 
 ARRIVING_TEXTS = [
     {
