@@ -7,7 +7,7 @@ A checkpoint carries a seal over its own content. So whatever isn't one, or was 
 without going through every email, and what passes can be taken over as it is.
 """
 
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -73,7 +73,7 @@ def restore(simulation: Simulation, content: bytes) -> str:
 
 
 def _seal(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()
+    return sha256(content).hexdigest()
 
 
 def _read(content: bytes) -> JsonObject:
@@ -98,8 +98,8 @@ def _read(content: bytes) -> JsonObject:
     return checked
 
 
-def _same_when_written_anew(data: JsonObject, seal: Any) -> bool:
+def _same_when_written_anew(data: JsonObject, seal: object) -> bool:
     try:
-        return _seal(orjson.dumps(data)) == seal
+        return bool(_seal(orjson.dumps(data)) == seal)
     except orjson.JSONEncodeError:
         return False

@@ -1,6 +1,6 @@
 """A real server in its own process, and fresh simulations on it.
 
-``sim`` is what most tests want: an HTTP client of a new simulation, with its admin key. See ``tests/ues_sim/helpers.py``
+``sim`` is what most tests want: an HTTP client of a new simulation, with its admin key. See ``helpers.py``
 for what it can do besides.
 """
 

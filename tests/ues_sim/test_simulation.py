@@ -1,0 +1,139 @@
+"""Start and stop, undo and redo, reset and clear, holds."""
+
+import time
+
+from tests.ues_sim.helpers import START, Sim, at, receive
+
+
+def content(sim: Sim):
+    return sim.export()["environment"]["modality_states"]
+
+
+def test_start_stop_status(sim):
+    started = sim.ok("POST", "/simulation/start", {})
+    assert started == {
+        "simulation_id": sim.simulation_id,
+        "status": "running",
+        "current_time": START,
+        "auto_advance": False,
+        "time_scale": 1.0,
+    }
+    assert sim.post("/simulation/start", json={}).status_code == 409
+    assert sim.post("/simulation/start").status_code == 422
+    receive(sim)
+    assert sim.ok("GET", "/simulation/status") == {
+        "is_running": True,
+        "current_time": START,
+        "is_paused": False,
+        "auto_advance": False,
+        "time_scale": 1.0,
+        "pending_events": 0,
+        "executed_events": 1,
+        "failed_events": 0,
+        "next_event_time": None,
+    }
+    stopped = sim.ok("POST", "/simulation/stop")
+    assert (stopped["status"], stopped["total_events"], stopped["events_executed"]) == ("stopped", 1, 1)
+    assert sim.ok("POST", "/simulation/stop")["status"] == "stopped"
+
+
+def test_undo_and_redo_of_many_steps_are_exact(sim):
+    versions = [content(sim)]
+    first = receive(sim, "one", cc_addresses=["bob@example.com"])
+    versions.append(content(sim))
+    second = receive(sim, "two", in_reply_to=first)
+    versions.append(content(sim))
+    for path, more in (
+        ("read", {}),
+        ("star", {}),
+        ("label", {"labels": ["work", "home"]}),
+        ("unlabel", {"labels": ["work"]}),
+        ("move", {"folder": "projects"}),
+        ("archive", {}),
+        ("delete", {}),
+        ("delete", {}),
+    ):
+        sim.do(f"/email/{path}", message_ids=[first], **more)
+        versions.append(content(sim))
+    sim.do("/email/unstar", message_ids=[second])
+    versions.append(content(sim))
+    steps = len(versions) - 1
+    for version in reversed(versions[:-1]):
+        undone = sim.ok("POST", "/simulation/undo")
+        assert undone["undone_count"] == 1
+        # Compared as text: the order of entries shows in answers, so it must come back too.
+        assert str(content(sim)) == str(version)
+    assert (undone["can_undo"], undone["can_redo"]) == (False, True)
+    assert undone["undone_events"][0]["action"] == "receive"
+    for version in versions[1:]:
+        assert sim.ok("POST", "/simulation/redo")["redone_count"] == 1
+        assert str(content(sim)) == str(version)
+    assert sim.ok("POST", "/simulation/undo", {"count": 100})["undone_count"] == steps
+    assert str(content(sim)) == str(versions[0])
+    nothing = sim.ok("POST", "/simulation/undo")
+    assert (nothing["undone_count"], bool(nothing["message"])) == (0, True)
+    assert sim.post("/simulation/undo", json={"count": 0}).status_code == 422
+    assert sim.post("/simulation/undo", json={"count": 101}).status_code == 422
+    assert sim.post("/simulation/undo", content=b"null").status_code == 200
+
+
+def test_a_new_event_ends_what_could_be_redone(sim):
+    receive(sim)
+    sim.ok("POST", "/simulation/undo")
+    receive(sim, "other")
+    assert sim.ok("POST", "/simulation/redo")["redone_count"] == 0
+
+
+def test_reset_goes_back_to_the_beginning_and_the_events_run_again(sim):
+    before = content(sim)
+    sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    answer = sim.ok("POST", "/simulation/reset")
+    assert (answer["events_undone"], answer["cleared_events"], answer["undo_errors"]) == (1, 1, [])
+    assert content(sim) == before
+    assert sim.ok("GET", "/simulator/time")["current_time"] == START
+    assert sim.ok("POST", "/simulator/time/advance", {"seconds": 10})["events_executed"] == 1
+    assert len(sim.state("chat")["messages"]) == 1
+
+
+def test_clear_removes_everything(sim):
+    receive(sim)
+    sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "r"})
+    answer = sim.ok("POST", "/simulation/clear", {"reset_time_to": at(1000)})
+    assert (answer["events_removed"], answer["time_reset"], answer["current_time"]) == (1, at(1000), at(1000))
+    assert answer["modalities_cleared"] == sim.ok("GET", "/environment/modalities")["count"]
+    assert sim.state("email")["emails"] == {}
+    assert sim.ok("GET", "/events")["total"] == 0
+    assert sim.ok("GET", "/simulation/holds")["active_count"] == 0
+    plain = sim.ok("POST", "/simulation/clear")
+    assert (plain["time_reset"], plain["current_time"]) == (None, at(1000))
+    assert sim.post("/simulation/clear", json={"reset_time_to": "tomorrow"}).status_code == 400
+
+
+def test_holds_keep_the_clock_still_until_released_or_expired(sim):
+    hold = sim.ok("POST", "/simulation/hold", {"agent_id": "green", "reason": "thinking"})
+    assert (hold["timeout_seconds"], hold["active_hold_count"]) == (30, 1)
+    sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
+    for path, body in (
+        ("advance", {"seconds": 1}),
+        ("set", {"target_time": at(5)}),
+        ("skip-to-next", None),
+    ):
+        held = sim.post(f"/simulator/time/{path}", json=body)
+        assert held.status_code == 409
+        assert held.json()["detail"]["active_holds"][0]["hold_id"] == hold["hold_id"]
+        assert held.json()["detail"]["message"]
+    receive(sim)
+    assert sim.ok("POST", f"/simulation/release/{hold['hold_id']}") == {
+        "released": True,
+        "hold_id": hold["hold_id"],
+        "active_hold_count": 0,
+    }
+    assert sim.post(f"/simulation/release/{hold['hold_id']}").status_code == 404
+    sim.ok("POST", "/simulation/hold", {"agent_id": "green", "reason": "r", "timeout_seconds": 0.05})
+    time.sleep(0.1)
+    assert sim.ok("GET", "/simulation/holds") == {"holds": [], "active_count": 0}
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 1})
+    for bad in (0, -1, 301, "x"):
+        body = {"agent_id": "a", "reason": "r", "timeout_seconds": bad}
+        assert sim.post("/simulation/hold", json=body).status_code == 422
