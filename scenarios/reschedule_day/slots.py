@@ -97,10 +97,8 @@ def _spoken(hour: int, minute: int) -> list[str]:
     word, next_word = _NUMBER_WORDS[this], _NUMBER_WORDS[following]
     figure, next_figure = this or 12, following or 12
     if minute == 0:
-        at = (
-            r"(?<=\bat"
-            rf" ){figure}\b(?!\s*[:.,]\d|\s*[/-]\s*\d|\s*[ap]\.?m|\s*(?:st|nd|rd|th|June?|min|hour|people|of)\b)"
-        )
+        no_date = r"(?!\s*[:.,]\d|\s*[/-]\s*\d|\s*[ap]\.?m|\s*(?:st|nd|rd|th|June?|min|hour|people|of)\b)"
+        at = rf"(?<=\bat ){figure}\b{no_date}"
         said = [
             rf"\b{figure}\s?{half_day}\.?m\b",
             rf"\b(?:{figure}|{word})\s+o['’]?\s?clock\b",
@@ -141,11 +139,13 @@ _NOT_AFTER = "".join(
         r"am\sto\s", r"\d[-–—]", r"\s\d\sto\s", r"until\s", r"till\s", r"instead of\s", r"rather than\s", r"\bnot\s",
     )
 )  # fmt: skip
-_TURNED_DOWN = (
-    r"(?!(?:(?!\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )[^\n.?!;–—(|]){0,45}?"
-    r"(?:\bno"
-    r" longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict|\bimpossible|\bunavailable|\btaken\b))"
+_NO = (
+    r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict"
+    r"|\bimpossible|\bunavailable|\btaken\b)"
 )
+# A condition or a reason between the time and the "not" means that something else is turned down.
+_ELSEWHERE = r"(?:\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )"
+_TURNED_DOWN = rf"(?!(?:(?!{_ELSEWHERE})[^\n.?!;–—(|]){{0,45}}?{_NO})"
 _QUOTE = r"\n\s*>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
 _OWN_WORDS = rf"\A(?:(?!{_QUOTE}).)*?"
 _ZONE = r"\s*[(,]?\s*(?:in\s+)?(?:Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end)"
@@ -159,7 +159,10 @@ def _moment(day: date, clock: str) -> str:
     belongs = rf"(?!\s*(?:[ap]\.?m\.?)?,?\s*(?:on\s+)?{other})"
     forward = rf"(?<!from ){day_pattern(day)}{between}{moment}{belongs}"
     moved = rf"from\s+{day_pattern(day)}(?:\s+at)?\s+[\d:.apm]+\s+to\s+{clock}"
-    backward = rf"{moment}(?:\s*[ap]\.?m\.?)?(?:\s+\w{{2,6}}\s+time)?(?:\s*[-–—]\s*\d{{1,2}}[:.]\d\d)?(?:\s+instead)?,?\s*(?:on\s+|\()?(?:the\s+)?{day_pattern(day)}"
+    backward = (
+        rf"{moment}(?:\s*[ap]\.?m\.?)?(?:\s+\w{{2,6}}\s+time)?(?:\s*[-–—]\s*\d{{1,2}}[:.]\d\d)?"
+        rf"(?:\s+instead)?,?\s*(?:on\s+|\()?(?:the\s+)?{day_pattern(day)}"
+    )
     return rf"(?:{forward}|{moved}|{backward}){_TURNED_DOWN}"
 
 
@@ -226,7 +229,7 @@ def names_time(text: str, slot: Slot) -> bool:
 
 
 def slots_named(text: str) -> set[Slot]:
-    """The slots on the offered days that a text names, to the quarter of an hour; times said in Berlin's are converted."""
+    """The slots on the offered days that a text names, to the quarter of an hour; Berlin's times are converted."""
     found = set()
     for slot in _GRID:
         local = slot.start.astimezone(BERLIN)
