@@ -1,9 +1,9 @@
 """Reads the scenario's mail from ``mail/*.txt``, where it is kept in a form that people can read and edit.
 
 A file holds mails parted by lines of ``=====``; a mail is header lines, an empty line and the body. Headers: ``Name``
-(our own name for it), ``Date`` (London time, which is UTC in March), ``From``, ``To`` and ``Cc`` (comma-separated; to the
-user where ``To`` is missing), ``Subject``, ``Thread`` (its own where missing), ``In-Reply-To`` (another mail's name),
-``Priority``, ``Folder`` and ``Attachments`` (file name, bytes and type).
+(our own name for it), ``Date`` (London time, which is UTC in March), ``From``, ``To`` and ``Cc`` (comma-separated; to
+the user where ``To`` is missing), ``Subject``, ``Thread`` (its own where missing), ``In-Reply-To`` (another mail's
+name), ``Priority``, ``Folder`` and ``Attachments`` (file name, bytes and type).
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,9 @@ def read_mails(folder: Path) -> list[Mail]:
         ValueError: a mail without a header that it needs; the message names the mail.
     """
     mails = [
-        _mail(text, path.name) for path in sorted(folder.glob("*.txt")) for text in path.read_text().split(_PARTING)
+        _mail(text, path.name)
+        for path in sorted(folder.glob("*.txt"))
+        for text in path.read_text(encoding="utf-8").split(_PARTING)
     ]
     return sorted(mails, key=lambda mail: mail.at)
 

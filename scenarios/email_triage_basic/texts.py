@@ -1,0 +1,82 @@
+"""Reading what a participant wrote: which mail a line is about, and what it says of the incident.
+
+People write differently, so facts are looked for, names, numbers and times, and never sentences.
+"""
+
+import re
+
+from ground_truth import Truth
+
+_FLAGS = re.IGNORECASE
+
+INCIDENT = r"INC-?\s?2291|\bincident\b|\boutage\b|booking[\s-]?api|bookings? (?:problem|trouble|failure|issue)|SEV-?2"
+
+_OVER = (
+    r"\b(?:closed|resolved|all[- ]clear|back to normal|concluded|(?:is|are|it's|now|finally) over|has ended|"
+    r"fully (?:fixed|recovered|restored))\b"
+)
+# "not closed", "until it is resolved", "expected to be over": said, but not claimed.
+_NOT_YET = (
+    r"(?:\bnot\b|\bnever\b|n['’]t\b|\bno longer\b|\bun(?=resolved)|\b(?:until|when|once|before|after|if|as soon as|"
+    r"unless|expect\w*|hop(?:e|es|ing)|should|could|may|might|to be|will be|would be|awaiting|pending|"
+    r"ETA)\b)[^.;!?\n]{0,45}?"
+)
+_CLAIMED_OPEN = (
+    r"still (?:open|down|ongoing|failing|broken|unresolved|active|being|under|investigating|affect\w*|happening|at 3)|"
+    r"\bon-?going\b|investigat(?:ing|ion is)|\bunresolved\b|remains? (?:open|unresolved|active)|stays open|"
+    r"\bis open\b|\bopen incident\b|not (?:yet )?(?:been )?(?:closed|resolved|over|fixed)|isn['’]t (?:closed|"
+    r"resolved|over|fixed)|\bin progress\b|rollback (?:is )?(?:running|ongoing|under ?way|started)|"
+    r"customers (?:can['’]?t|cannot|can not)|\bdegraded\b|\bdown\b right now"
+)
+
+
+def segments(text: str) -> list[str]:
+    """A text's lines and sentences."""
+    return [part.strip() for part in re.split(r"\n+|(?<=[.!?;])\s+(?=[A-Z\d*\-•])", text) if part.strip()]
+
+
+def has(pattern: str, text: str) -> bool:
+    """Whether a pattern is in a text, ignoring case; the empty pattern is in none."""
+    return bool(pattern) and re.search(pattern, text, _FLAGS) is not None
+
+
+def reports(text: str, truth: Truth) -> bool:
+    """Whether a text reports a mail: it says who and, in the same place or the next, what."""
+    return any(has(truth.who, place) and has(truth.topic, place) for place in _places(text, truth))
+
+
+def reports_time(text: str, truth: Truth) -> bool:
+    """Whether a text says by when a mail wants something, where it reports that mail."""
+    if truth.when is None:
+        return reports(text, truth)
+    return any(
+        has(truth.who, place) and has(truth.topic, place) and has(truth.when, place) for place in _places(text, truth)
+    )
+
+
+def _places(text: str, truth: Truth) -> list[str]:
+    """Each segment that names who or what, with the one after it, since people break a report over two lines."""
+    parts = segments(text)
+    return [
+        " ".join(parts[at : at + 2]) for at, part in enumerate(parts) if has(truth.who, part) or has(truth.topic, part)
+    ]
+
+
+def reports_in_one_line(text: str, truth: Truth) -> bool:
+    """Whether one line or sentence says who and what."""
+    return any(has(truth.who, part) and has(truth.topic, part) for part in segments(text))
+
+
+def claims_over(text: str) -> bool:
+    """Whether a text says that something is closed or resolved, not only that it will be or is not."""
+    return re.search(_OVER, re.sub(_NOT_YET + _OVER, "", text, flags=_FLAGS), _FLAGS) is not None
+
+
+def about_incident(text: str) -> list[str]:
+    """The lines and sentences that speak of the incident."""
+    return [part for part in segments(text) if has(INCIDENT, part)]
+
+
+def claims_open(text: str) -> bool:
+    """Whether a line that speaks of the incident says that it goes on."""
+    return any(has(_CLAIMED_OPEN, part) and not claims_over(part) for part in about_incident(text))
