@@ -85,6 +85,7 @@ class EventsRoom(Room[Runner]):
         start_time: Time | None = None,
         end_time: Time | None = None,
         modality: str | None = None,
+        agent_id: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
     ) -> None:
@@ -166,9 +167,7 @@ class SimulationRoom(Room[Runner]):
         """Do 1 to 100 undone events again."""
 
     @wire.post("/simulation/hold", answers.Hold.read)
-    def hold(
-        self, *, agent_id: str | None = None, reason: str | None = None, timeout_seconds: float | None = None
-    ) -> None:
+    def hold(self, *, agent_id: str, reason: str, timeout_seconds: float | None = None) -> None:
         """Keep the clock still for up to 300 s of wall time (30 where not given)."""
 
     @wire.post("/simulation/release/{hold_id}", answers.HoldReleased.read)
