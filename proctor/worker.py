@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from typing import Any
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
@@ -57,7 +59,7 @@ def _workers(
     client: Client, config: GreenAgentConfig, deployment: Deployment, participants: ParticipantActivities
 ) -> list[Worker]:
     turns, verdicts, scenes = TurnActivities(deployment), VerdictActivities(deployment), SceneActivities(deployment)
-    thinking = [turns.respond, verdicts.judge_criterion]
+    thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
         client,
         task_queue=config.task_queue,

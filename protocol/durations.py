@@ -24,6 +24,8 @@ def parse_iso8601_duration(text: str) -> timedelta:
         value = isodate.parse_duration(text)
     except (isodate.ISO8601Error, ValueError, TypeError, OverflowError, ArithmeticError):
         raise ValueError(f"{text!r} is not a duration: {remedy}") from None
+    if not any(character.isdigit() for character in text):
+        raise ValueError(f"{text!r} has no number: {remedy}")
     if isinstance(value, isodate.Duration):
         raise ValueError(f"{text!r} counts years or months, which have no fixed length: {remedy}")
     if value < timedelta(0):

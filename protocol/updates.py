@@ -67,7 +67,7 @@ class ScenarioLoadedUpdate(WireModel):
             f"Scenario “{self.scenario_name}” loaded: {_count(self.character_count, 'character')}, "
             f"{self.criteria_count} criteria, about {_count(self.expected_turns, 'turn')}."
         )
-        return " ".join([text, *(f"Warning: {w}" for w in self.warnings)])
+        return " ".join([text, *(f"Warning: {w}." for w in self.warnings)])
 
 
 class TurnStartedUpdate(WireModel):

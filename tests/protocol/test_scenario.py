@@ -1,0 +1,95 @@
+"""The scenario schema."""
+
+from copy import deepcopy
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from protocol.problems import describe
+from protocol.scenario import ScenarioConfig
+
+GOOD = {
+    "scenario_id": "s",
+    "name": "S",
+    "start_time": "2026-03-02T09:00:00+01:00",
+    "end_time": "2026-03-02T20:30:00+01:00",
+    "user_prompt": "Do.",
+    "user_character": "user",
+    "characters": {
+        "user": {"name": "User", "email": "user@x.io", "phone": "+1 (555) 000-1"},
+        "bob": {"name": "Bob", "email": "bob@x.io", "response_timing": {"base_delay": "PT10M", "variance": "PT5M"}},
+    },
+    "criteria": [
+        {"criterion_id": "c1", "name": "C1", "dimension": "accuracy", "max_score": 3, "evaluator_id": "c1"},
+        {
+            "criterion_id": "c2",
+            "name": "C2",
+            "dimension": "safety",
+            "max_score": 2,
+            "evaluation_prompt": "?",
+            "rubric": [{"id": "r", "points": 2, "statement": "fine", "check": {"kind": "length", "max": 9}}],
+        },
+    ],
+    "initial_state": "initial_state.json",
+}
+
+
+def changed(path, value):
+    data = deepcopy(GOOD)
+    place = data
+    *steps, last = path.split("/")
+    for step in steps:
+        place = place[int(step)] if step.isdigit() else place[step]
+    place[last] = value
+    return data
+
+
+def test_a_good_one():
+    scenario = ScenarioConfig.model_validate(GOOD)
+    assert scenario.expected_turns == 12
+    assert scenario.user.name == "User"
+    assert scenario.characters["bob"].response_timing.base_delay_timedelta == timedelta(minutes=10)
+    assert scenario.get_character_by_email("BOB@x.io ").name == "Bob"
+    assert scenario.get_character_by_phone("+1555000-1").name == "User"
+    assert [c.criterion_id for c in scenario.get_criteria_by_dimension("safety")] == ["c2"]
+    assert [c.needs_model for c in scenario.criteria] == [False, True]
+    assert ScenarioConfig.model_validate_json(scenario.model_dump_json()) == scenario
+    with pytest.raises(ValidationError, match="frozen"):
+        scenario.name = "other"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        ("start_time", "2026-03-02T09:00:00", "start_time is .*timezone"),
+        ("end_time", "2026-03-02T09:00:00+01:00", "end_time .* is not after start_time"),
+        ("default_time_step", "PT0S", "default_time_step is .*take some time"),
+        ("default_time_step", "1h", "default_time_step is .*ISO 8601"),
+        ("characters/bob/email", "USER@x.io", "two characters share the address 'user@x.io'"),
+        ("characters/bob/phone", "+15550001", "two characters share the address"),
+        ("characters/bob/response_timing", {"base_delay": "-PT1M"}, "base_delay is .*negative"),
+        ("characters/bob/scripted_replies", [{"pattern": "("}], "pattern is .*regular expression"),
+        ("user_character", "alice", "user_character is 'alice', which is not among the characters: user, bob"),
+        ("criteria/1/criterion_id", "c1", "criterion_id 'c1' appears twice"),
+        ("criteria/0/evaluator_id", None, "criterion 'c1' has neither evaluator_id nor evaluation_prompt"),
+        ("criteria/0/dimension", "charm", r"criteria\[0\].dimension is \"charm\""),
+        ("criteria/1/max_score", 5, "rubric's points sum to 2, but max_score is 5"),
+        ("criteria/1/rubric/0/check/kind", "pattern_found", "needs a pattern"),
+        ("criteria/1/rubric/0/check/min", 10, "max is 9, below min 10"),
+        ("criteria", [], "criteria"),
+        ("scenario_id", "../evil", "scenario_id"),
+    ],
+)
+def test_a_broken_one_says_where(path, value, complaint):
+    with pytest.raises(ValidationError) as caught:
+        ScenarioConfig.model_validate(changed(path, value))
+    import re
+
+    assert re.search(complaint, describe(caught.value)), describe(caught.value)
+
+
+def test_a_criterion_of_the_seed_s_name_is_found_too():
+    data = deepcopy(GOOD)
+    data["evaluation_criteria"] = data.pop("criteria")
+    assert len(ScenarioConfig.model_validate(data).criteria) == 2

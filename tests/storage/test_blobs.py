@@ -1,0 +1,45 @@
+"""Content-addressed blobs."""
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
+
+
+@pytest.fixture(params=["folder", "memory"])
+def url(request, tmp_path):
+    return str(tmp_path / "blobs") if request.param == "folder" else f"memory://{tmp_path.name}"
+
+
+async def test_what_goes_in_comes_out_by_its_digest(url):
+    store = BlobStore(url)
+    content = b"x" * 100_000
+    ref = await store.put(content)
+    assert ref == BlobRef(sha256=hashlib.sha256(content).hexdigest(), size=100_000)
+    assert await store.get(ref) == content
+    assert await BlobStore(url).put(content) == ref
+
+
+async def test_many_writers_of_one_content_leave_one_file(tmp_path):
+    store = BlobStore(str(tmp_path))
+    refs = await asyncio.gather(*(store.put(b"the same") for _ in range(20)))
+    assert len(set(refs)) == 1
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+async def test_a_missing_blob_says_so(url):
+    with pytest.raises(BlobNotFoundError, match="no blob"):
+        await BlobStore(url).get(BlobRef(sha256="0" * 64, size=1))
+
+
+@pytest.mark.parametrize("damage", [b"", b"not zlib"])
+async def test_a_damaged_blob_is_never_handed_out(tmp_path: Path, damage: bytes):
+    store = BlobStore(str(tmp_path))
+    ref = await store.put(b"content")
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    file.write_bytes(damage)
+    with pytest.raises(BlobDamagedError):
+        await store.get(ref)
