@@ -11,5 +11,6 @@
 * ``parts``: JSON to and from the parts of A2A messages
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
 * ``limits``: how large a request may be
+* ``legacy``: what a2a-sdk's protocol 0.3 leaves out
 * ``card``: the agent card
 """

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from a2a_gateway.card import agent_card
 from a2a_gateway.handler import AssessmentHandler
+from a2a_gateway.legacy import with_stream_errors
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
 from protocol.config import GreenAgentConfig, merge_configs
@@ -46,7 +47,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
         Route("/health", health),
         *create_agent_card_routes(agent_card(config)),
         *create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=True),
-        *create_rest_routes(handler, enable_v0_3_compat=True),
+        *with_stream_errors(create_rest_routes(handler, enable_v0_3_compat=True)),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BodyLimit, rpc_path=RPC_PATH)])
 

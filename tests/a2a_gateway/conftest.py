@@ -46,10 +46,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def start_temporal(*options: str) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start a dev server that keeps nothing; its address, once it answers, and its process."""
+def start_temporal(*options: str, port: int | None = None) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start a dev server, that keeps nothing unless told to; its address, once it answers, and its process."""
     binary = shutil.which("temporal") or str(Path(sys.prefix) / "bin" / "temporal")
-    port = free_port()
+    port = port or free_port()
     attributes = [f"{key.name}={KIND_NAMES[key.indexed_value_type]}" for key in SEARCH_ATTRIBUTES]
     command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
     command += [part for attribute in attributes for part in ("--search-attribute", attribute)]

@@ -1,11 +1,12 @@
 """A small workflow in the place of the real one: same name, same input, same ways to end, no world to act on.
 
 What it does stands in the request's ``config``: ``turns`` (how many turns to play at once), ``hold`` (wait for the
-signal ``begin`` first, as behind another assessment of the context), ``pause`` (wait for the signal ``go_on`` after
-so many turns), ``end`` (``complete``, ``fail``, ``break``), ``note`` (a value that the update of an action carries).
+signal ``begin`` first, as behind another assessment of the context), ``pauses`` (after which turns to wait for the
+signal ``go_on``), ``end`` (``complete``, ``fail``, ``break``), ``note`` (a value that the update of an action carries).
 """
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -80,7 +81,7 @@ class StandIn:
     def __init__(self, given: AssessmentInput) -> None:
         self._stream = WorkflowStream()
         self._began = False
-        self._going_on = False
+        self._turns_to_pass = 0
 
     @workflow.signal
     def begin(self) -> None:
@@ -88,7 +89,7 @@ class StandIn:
 
     @workflow.signal
     def go_on(self) -> None:
-        self._going_on = True
+        self._turns_to_pass += 1
 
     @workflow.run
     async def run(self, given: AssessmentInput) -> AssessmentResults:
@@ -97,8 +98,8 @@ class StandIn:
         except BadRequestError as problem:
             workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(REJECTED_STATUS)])
             raise ApplicationError(str(problem), type=REJECTED, non_retryable=True) from None
-        raw: Any = given.request
-        script = raw["config"] if isinstance(raw, dict) else {}
+        raw: Any = json.loads(given.request) if isinstance(given.request, str) else given.request
+        script = raw["config"]
         if script.get("hold"):
             await workflow.wait_condition(lambda: self._began)
         workflow.upsert_search_attributes(
@@ -138,8 +139,9 @@ class StandIn:
         )
         self._publish(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
         await workflow.execute_activity(play, start_to_close_timeout=timedelta(seconds=10))
-        if turn == script.get("pause"):
-            await workflow.wait_condition(lambda: self._going_on)
+        if turn in script.get("pauses", []):
+            await workflow.wait_condition(lambda: self._turns_to_pass > 0)
+            self._turns_to_pass -= 1
 
     def _end(self, task_id: str, turns: int, script: dict[str, Any]) -> AssessmentResults:
         end = script.get("end", "complete")

@@ -49,7 +49,7 @@ async def context(gateway: Gateway, config: GreenAgentConfig, worker: object, cl
         for script in ({}, {"end": "fail"}, {"end": "break"}):
             await send(caller, message(data_part(request(**script)), context=name))
         await send(caller, message(data_part({}), context=name))
-        working = await send(caller, at_once(message(data_part(request(pause=1)), context=name)))
+        working = await send(caller, at_once(message(data_part(request(pauses=[1])), context=name)))
         await send(caller, at_once(message(data_part(request(hold=True)), context=name)))
         terminated = await send(caller, at_once(message(data_part(request(hold=True)), context=name)))
         await client.get_workflow_handle(terminated.id).terminate()

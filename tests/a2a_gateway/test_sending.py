@@ -115,7 +115,7 @@ async def test_a_bad_request_is_a_rejected_task_with_a_sentence(gateway: Gateway
 
 @pytest.mark.usefixtures("worker")
 async def test_a_repeated_message_joins_its_running_task(gateway: Gateway, client: Client) -> None:
-    again = message(data_part(request(pause=1)), context="c-3")
+    again = message(data_part(request(pauses=[1])), context="c-3")
     async with sdk_client(gateway.url) as caller:
         first = caller.send_message(again)
         task = (await anext(first)).task
@@ -215,7 +215,7 @@ async def test_push_notifications_are_refused(gateway: Gateway) -> None:
 async def test_tasks_of_one_context_wait_in_state_submitted_while_others_work(gateway: Gateway, client: Client) -> None:
     """The order within a context is the workflows' business; the gateway tells waiting from working."""
     async with sdk_client(gateway.url, streaming=False) as caller:
-        first = await send(caller, at_once(message(data_part(request(pause=1)), context="queue")))
+        first = await send(caller, at_once(message(data_part(request(pauses=[1])), context="queue")))
         second = await send(caller, at_once(message(data_part(request(hold=True)), context="queue")))
 
         async def states() -> list[str]:

@@ -88,7 +88,7 @@ async def test_03_caller_gets_and_cancels(gateway: Gateway) -> None:
 @pytest.mark.usefixtures("worker")
 async def test_cancelling(gateway: Gateway) -> None:
     async with sdk_client(gateway.url) as client:
-        stream = client.send_message(message(data_part(request(pause=1))))
+        stream = client.send_message(message(data_part(request(pauses=[1]))))
         task = (await anext(stream)).task
         await anext(stream)
         cancelled = await client.cancel_task(CancelTaskRequest(id=task.id))

@@ -1,0 +1,121 @@
+"""While Temporal is away the gateway says so and goes on; when it is back, so is everything."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from a2a.types import GetTaskRequest, ListTasksRequest
+from a2a.utils.errors import InternalError
+from temporalio.client import Client
+
+from protocol.config import GreenAgentConfig
+from storage.temporal import TemporalUnreachableError, connect
+from tests.a2a_gateway.callers import (
+    call03,
+    collect,
+    data_part,
+    kinds,
+    message,
+    message03,
+    sdk_client,
+    send,
+    state_name,
+    stream03,
+    text03,
+)
+from tests.a2a_gateway.conftest import (
+    Gateway,
+    eventually,
+    free_port,
+    request,
+    running_gateway,
+    standin_worker,
+    start_temporal,
+    stop_temporal,
+)
+
+
+async def health(gateway: Gateway) -> tuple[str, str]:
+    answer = await gateway.http.get("/health")
+    assert answer.status_code == 200
+    body = answer.json()
+    return body["status"], body["temporal"]
+
+
+async def test_a_gateway_without_temporal_says_so(config: GreenAgentConfig) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    alone = config.model_copy(update={"temporal_address": address, "connect_timeout": 1})
+    sentence = f"can't reach Temporal at {address}"
+    async with running_gateway(alone) as gateway, sdk_client(gateway.url, streaming=False) as caller:
+        status, problem = await health(gateway)
+        assert status == "degraded"
+        assert problem.startswith(sentence)
+        with pytest.raises(InternalError, match=sentence):
+            await send(caller, message(data_part(request())))
+        with pytest.raises(InternalError, match=sentence):
+            await caller.list_tasks(ListTasksRequest())
+        legacy = await call03(gateway.http, "tasks/get", {"id": "t"})
+        assert legacy["error"]["code"] == -32603
+        assert sentence in legacy["error"]["message"]
+        (streamed,) = [event async for event in stream03(gateway.http, "message/stream", message03(text03(request())))]
+        assert sentence in streamed["error"]["message"]
+        plain = await gateway.http.get("/tasks/t", headers={"A2A-Version": "1.0"})
+        assert plain.status_code == 500
+        assert sentence in plain.json()["error"]["message"]
+
+
+async def test_many_requests_share_one_attempt_to_connect(config: GreenAgentConfig) -> None:
+    """An address that swallows packets: each attempt lasts until its time is up."""
+    attempts = 0
+
+    async def swallowed() -> Client:
+        nonlocal attempts
+        attempts += 1
+        await asyncio.sleep(0.5)
+        raise TemporalUnreachableError("can't reach Temporal at 192.0.2.1:7233")
+
+    async with running_gateway(config, swallowed) as gateway:
+        for attempt in (1, 2):
+            answers = await asyncio.gather(*(call03(gateway.http, "tasks/get", {"id": "t"}) for _ in range(10)))
+            assert {answer["error"]["message"] for answer in answers} == {
+                "The evaluator can't reach Temporal at 192.0.2.1:7233."
+            }
+            assert attempts == attempt
+
+
+async def test_a_stream_outlives_a_restart_of_temporal(config: GreenAgentConfig, tmp_path: Path) -> None:
+    port = free_port()
+    keep = ("--db-filename", str(tmp_path / "temporal.db"))
+    _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
+    own = config.model_copy(update={"temporal_address": f"127.0.0.1:{port}"})
+    try:
+        client = await connect(own)
+        async with standin_worker(client, own), running_gateway(own) as gateway, sdk_client(gateway.url) as caller:
+            assert await health(gateway) == ("ok", "ok")
+            stream = caller.send_message(message(data_part(request(pauses=[1]))))
+            first = [await anext(stream) for _ in range(4)]
+            task_id = first[0].task.id
+            process.kill()
+            process.wait()
+            status, _ = await health(gateway)
+            assert status == "degraded"
+            with pytest.raises(InternalError, match="Temporal can't serve this request now"):
+                await caller.get_task(GetTaskRequest(id=task_id))
+            _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
+            await client.get_workflow_handle(task_id).signal("go_on")
+            told = kinds([*first, *await collect(stream)])
+            task = await caller.get_task(GetTaskRequest(id=task_id))
+            await eventually(lambda: _healthy(gateway))
+    finally:
+        stop_temporal(process)
+    assert told == [
+        "task submitted",
+        *(f"working {n}" for n in range(6)),
+        "artifact assessment_results",
+        "completed",
+    ]
+    assert state_name(task.status.state) == "completed"
+
+
+async def _healthy(gateway: Gateway) -> bool:
+    return await health(gateway) == ("ok", "ok")

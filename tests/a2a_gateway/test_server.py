@@ -1,0 +1,170 @@
+"""The HTTP side: the card, what is refused before anything else sees it, protocol 0.3 over HTTP+JSON, the process."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from a2a.client import A2ACardResolver
+from a2a.compat.v0_3.types import AgentCard as AgentCard03
+
+from a2a_gateway.limits import MOST_BYTES
+from protocol.config import GreenAgentConfig
+from tests.a2a_gateway.callers import (
+    call03,
+    message03,
+    stream03,
+    text03,
+)
+from tests.a2a_gateway.conftest import Gateway, request
+
+V1 = {"A2A-Version": "1.0"}
+
+
+async def test_callers_of_both_protocols_read_the_card(gateway: Gateway) -> None:
+    card = await A2ACardResolver(gateway.http, gateway.url).get_agent_card()
+    assert card.name == "Proctor"
+    assert card.capabilities.streaming
+    assert not card.capabilities.push_notifications
+    assert [(i.protocol_binding, i.protocol_version, i.url) for i in card.supported_interfaces] == [
+        ("JSONRPC", "1.0", gateway.url),
+        ("HTTP+JSON", "1.0", gateway.url),
+        ("JSONRPC", "0.3", gateway.url),
+        ("HTTP+JSON", "0.3", gateway.url),
+    ]
+    body = (await gateway.http.get("/.well-known/agent-card.json")).json()
+    legacy = AgentCard03.model_validate(body)
+    assert (legacy.url, legacy.preferred_transport, legacy.protocol_version) == (gateway.url, "JSONRPC", "0.3")
+    assert legacy.skills[0].id == "assess"
+    json.loads(legacy.skills[0].examples[0] if legacy.skills[0].examples else "")
+
+
+async def test_there_is_no_extended_card(gateway: Gateway) -> None:
+    answer = await gateway.http.get("/extendedAgentCard", headers=V1)
+    assert answer.status_code == 400
+    legacy = await call03(gateway.http, "agent/getAuthenticatedExtendedCard", {})
+    assert "no extended card" in legacy["error"]["message"]
+
+
+async def chunks(count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        yield b" " * 100_000
+
+
+@pytest.mark.parametrize("body", [b" " * (MOST_BYTES + 1), 11, 150])
+async def test_a_request_that_is_too_large_is_refused(gateway: Gateway, body: Any) -> None:
+    def content() -> Any:
+        return body if isinstance(body, bytes) else chunks(body)
+
+    refusal = f"The request has more than {MOST_BYTES} bytes: send a shorter message."
+    rpc = await gateway.http.post("/", content=content())
+    assert rpc.status_code == 200
+    assert rpc.json()["error"] == {"code": -32600, "message": refusal, "data": rpc.json()["error"]["data"]}
+    rest = await gateway.http.post("/message:send", content=content(), headers=V1)
+    assert rest.status_code == 413
+    assert rest.json()["error"]["message"] == refusal
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/", b"\xff\xfe"),
+        ("/", b"[" * 100_000),
+        ("/", b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": 7}}'),
+        ("/", b'{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": 7}}'),
+        (
+            "/",
+            b'{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {"messageId": "m",'
+            b'"role": "user", "parts": [{"kind": "text", "text": "\\ud800"}]}}}',
+        ),
+        ("/message:send", b"{"),
+        ("/message:stream", b'{"message": {"parts": [{"data": ' + b"[" * 500 + b"]" * 500 + b"}]}}"),
+        ("/v1/message:send", b"{"),
+        ("/v1/message:stream", b"{}"),
+    ],
+)
+async def test_garbage_gets_an_error_and_never_a_traceback(gateway: Gateway, path: str, body: bytes) -> None:
+    headers = V1 if path.startswith("/message") or b"SendMessage" in body else {}
+    answer = await gateway.http.post(path, content=body, headers=headers)
+    assert "Traceback" not in answer.text
+    assert answer.json()["error"]["message"]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_03_over_http_json(gateway: Gateway) -> None:
+    sent = {
+        "message": {
+            "messageId": "m",
+            "role": "ROLE_USER",
+            "content": [{"text": json.dumps(request())}],
+        }
+    }
+    task = (await gateway.http.post("/v1/message:send", json=sent)).json()["task"]
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+    got = (await gateway.http.get(f"/v1/tasks/{task['id']}")).json()
+    assert [artifact["name"] for artifact in got["artifacts"]] == ["assessment_results"]
+    async with gateway.http.stream("POST", "/v1/message:stream", json=sent) as answer:
+        lines = [json.loads(line[5:]) async for line in answer.aiter_lines() if line.startswith("data:")]
+    assert len([line for line in lines if "statusUpdate" in line]) == 7
+    assert lines[-1]["statusUpdate"]["final"] is True
+
+
+async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
+    config: GreenAgentConfig, worker: object, tmp_path: Path
+) -> None:
+    settings = {
+        "AGENTBEATS_GREEN_" + name.upper(): str(getattr(config, name))
+        for name in ("host", "port", "temporal_address", "storage_url", "task_queue")
+    }
+    program = (
+        "import asyncio; from a2a_gateway.server import serve; from protocol.config import GreenAgentConfig; "
+        "asyncio.run(serve(GreenAgentConfig())); print('ended')"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
+        env={**os.environ, **settings},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
+        assert line.startswith("proctor gateway listening on http://127.0.0.1:")
+        url = line.rpartition(" ")[2] + "/"
+        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+            card = (await http.get("/.well-known/agent-card.json")).json()
+            assert card["url"] == url
+            story = stream03(http, "message/stream", message03(text03(request(hold=True))))
+            task = (await anext(story))["result"]
+            assert task["status"]["state"] == "submitted"
+            began = asyncio.get_running_loop().time()
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises((StopAsyncIteration, httpx.RemoteProtocolError)):
+                await anext(story)
+        output = (await asyncio.wait_for(process.stdout.read(), 20)).decode()
+        errors = (await process.stderr.read()).decode()
+        assert await process.wait() == 0
+        assert asyncio.get_running_loop().time() - began < 5
+        assert output.strip() == "ended"
+        assert "Traceback" not in errors
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_an_address_that_is_taken_is_an_error_with_a_remedy(gateway: Gateway, config: GreenAgentConfig) -> None:
+    from a2a_gateway.server import serve
+
+    taken = config.model_copy(update={"port": httpx.URL(gateway.url).port})
+    with pytest.raises(OSError, match=r"can't listen on 127\.0\.0\.1:\d+ .*: choose another --port"):
+        await serve(taken)
