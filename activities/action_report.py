@@ -59,9 +59,9 @@ _PARAMETER_ALIASES = {
     **dict.fromkeys(("label",), "labels"),
 }
 _SETS = {"message_ids", "to_addresses", "cc_addresses", "bcc_addresses", "labels", "attendees"}
-_MOST_PAIRS = 1_000_000
 
-Parameters = dict[str, Any]
+Parameters = dict[str, str | frozenset[str]]
+Kind = frozenset[Any]
 
 
 def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntryWithTurn]) -> ActionReport:
@@ -160,48 +160,103 @@ def _comparable(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _agree(one: Parameters, other: Parameters) -> bool:
-    return all(other[name] == value for name, value in one.items() if name in other)
+class _Likenesses:
+    """Finds the deeds that a claim may mean: those whose value is equal wherever both carry the parameter.
+
+    By index instead of pair by pair, since a participant may report as much as it likes.
+    """
+
+    def __init__(self, deeds: list[Parameters]) -> None:
+        self._by_names: dict[frozenset[str], list[int]] = defaultdict(list)
+        for place, deed in enumerate(deeds):
+            self._by_names[frozenset(deed)].append(place)
+        self._deeds = deeds
+        self._indexes: dict[tuple[frozenset[str], frozenset[str]], dict[Kind, list[int]]] = {}
+        self._found: dict[Kind, list[int]] = {}
+
+    def of(self, claim: Parameters) -> tuple[Kind, list[int]]:
+        """A key that claims of the same candidates share, and the candidates' places."""
+        kinds = []
+        for names in self._by_names:
+            shared = names.intersection(claim)
+            kinds.append((names, _kind(claim, shared)))
+        key: Kind = frozenset(kinds)
+        if key not in self._found:
+            self._found[key] = sorted(
+                place for names, kind in kinds for place in self._index(names, names.intersection(claim)).get(kind, [])
+            )
+        return key, self._found[key]
+
+    def _index(self, names: frozenset[str], shared: frozenset[str]) -> dict[Kind, list[int]]:
+        if (names, shared) not in self._indexes:
+            index: dict[Kind, list[int]] = defaultdict(list)
+            for place in self._by_names[names]:
+                index[_kind(self._deeds[place], shared)].append(place)
+            self._indexes[names, shared] = index
+        return self._indexes[names, shared]
+
+
+def _kind(parameters: Parameters, names: frozenset[str]) -> Kind:
+    return frozenset((name, parameters[name]) for name in names)
+
+
+class _Matching:
+    """A largest matching of claims to deeds, grown claim by claim along augmenting paths."""
+
+    def __init__(self, claims: list[Parameters], deeds: list[Parameters]) -> None:
+        self.deed_of: dict[int, int] = {}
+        self._claim_of: dict[int, int] = {}
+        self._claims = claims
+        self._likenesses = _Likenesses(deeds)
+        # What a search without success has reached can never make room later, so nothing looks there again.
+        self._settled: set[int] = set()
+        self._hopeless: set[Kind] = set()
+
+    def pair(self, claim: int, deed: int) -> None:
+        """Take a claim and a deed as one."""
+        self.deed_of[claim], self._claim_of[deed] = deed, claim
+
+    def place(self, claim: int) -> None:
+        """Find a deed for one more claim, moving others to their alternatives where that makes room."""
+        key, _ = self._likenesses.of(self._claims[claim])
+        if key not in self._hopeless and not self._augment(claim):
+            self._hopeless.add(key)
+
+    def _augment(self, start: int) -> bool:
+        reached_from: dict[int, int] = {}
+        waiting = deque([start])
+        while waiting:
+            claim = waiting.popleft()
+            for deed in self._likenesses.of(self._claims[claim])[1]:
+                if deed in reached_from or deed in self._settled:
+                    continue
+                reached_from[deed] = claim
+                if deed not in self._claim_of:
+                    self._move_along(deed, reached_from)
+                    return True
+                waiting.append(self._claim_of[deed])
+        self._settled |= reached_from.keys()
+        return False
+
+    def _move_along(self, free: int, reached_from: dict[int, int]) -> None:
+        deed: int | None = free
+        while deed is not None:
+            claim = reached_from[deed]
+            left = self.deed_of.get(claim)
+            self.pair(claim, deed)
+            deed = left
 
 
 def _match(claims: list[Parameters], deeds: list[Parameters]) -> dict[int, int]:
-    """A largest matching of claims to deeds, claim to deed; starts from exact twins and grows by augmenting paths."""
-    deed_of: dict[int, int] = {}
-    claim_of: dict[int, int] = {}
-    twins: dict[frozenset[tuple[str, Any]], deque[int]] = defaultdict(deque)
-    for place, parameters in enumerate(deeds):
-        twins[frozenset(parameters.items())].append(place)
-    for claim, parameters in enumerate(claims):
-        if equal := twins.get(frozenset(parameters.items())):
-            deed_of[claim] = equal.popleft()
-            claim_of[deed_of[claim]] = claim
-    # A participant may report as much as it likes: past this size, its exact twins must do.
-    if len(claims) * len(deeds) > _MOST_PAIRS:
-        return deed_of
-    candidates = [[d for d, deed in enumerate(deeds) if _agree(claim, deed)] for claim in claims]
-    for claim in range(len(claims)):
-        if claim not in deed_of:
-            _augment(claim, candidates, deed_of, claim_of)
-    return deed_of
-
-
-def _augment(start: int, candidates: list[list[int]], deed_of: dict[int, int], claim_of: dict[int, int]) -> None:
-    """Find a place for one more claim, moving others to their alternatives where that makes room."""
-    reached_from: dict[int, int] = {}
-    waiting = deque([start])
-    while waiting:
-        claim = waiting.popleft()
-        for deed in candidates[claim]:
-            if deed in reached_from:
-                continue
-            reached_from[deed] = claim
-            if deed in claim_of:
-                waiting.append(claim_of[deed])
-                continue
-            place: int | None = deed
-            while place is not None:
-                mover = reached_from[place]
-                left = deed_of.get(mover)
-                deed_of[mover], claim_of[place] = place, mover
-                place = left
-            return
+    """A largest matching, claim to deed, that starts from exact twins."""
+    matching = _Matching(claims, deeds)
+    twins: dict[Kind, deque[int]] = defaultdict(deque)
+    for place, deed in enumerate(deeds):
+        twins[frozenset(deed.items())].append(place)
+    for place, claim in enumerate(claims):
+        if equal := twins.get(frozenset(claim.items())):
+            matching.pair(place, equal.popleft())
+    for place in range(len(claims)):
+        if place not in matching.deed_of:
+            matching.place(place)
+    return matching.deed_of

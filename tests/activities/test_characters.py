@@ -79,6 +79,7 @@ def _invitation(**changes: Any) -> OutgoingMessage:
         (_email(to=["x@nobody.example"], cc=["cleo@else.example"], bcc=["ben@work.example"]), ["cleo", "ben"]),
         (_email(to=["cleo@else.example", "CLEO@else.example"], cc=["cleo@else.example"]), ["cleo"]),
         (_email(to=["ana@home.example"]), []),
+        (_email(sender="ana@elsewhere.example", to=["ana@home.example"]), []),
         (_email(sender="ben@work.example"), []),
         (_email(to=[""]), []),
         (_sms(to=["+34 600 000 002", "+1 555"]), ["ben"]),
