@@ -5,8 +5,17 @@ None of these is storage: a simulation's state is plain JSON-ready data, and the
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    GetPydanticSchema,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from ues_sim.problems import Invalid
 from ues_sim.times import Instant
@@ -15,13 +24,26 @@ JsonObject = dict[str, Any]
 """A JSON object: str keys and JSON values all the way down."""
 
 
-def _fits_64_bits(value: int) -> int:
-    if not -(2**63) <= value < 2**63:
-        raise PydanticCustomError("int_too_large", "Input should fit in 64 bits")
-    return value
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-Int = Annotated[int, AfterValidator(_fits_64_bits)]
+def _describe_int(schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    """The JSON schema of a whole number: its own bounds, but not those of 64 bits."""
+    described = dict(handler(schema))
+    if described.get("minimum") == _LEAST:
+        del described["minimum"]
+    if described.get("maximum") == _GREATEST:
+        del described["maximum"]
+    return described
+
+
+Int = Annotated[
+    int,
+    GetPydanticSchema(
+        lambda _source, _handler: core_schema.int_schema(ge=_LEAST, le=_GREATEST),
+        _describe_int,
+    ),
+]
 """A whole number that JSON writers can write. Use it instead of ``int`` in every model of a request or a state:
 1e30 is a valid lax int to pydantic, and no encoder could answer it back."""
 
@@ -72,7 +94,7 @@ class QueryRequest(Request):
     sort_order: Literal["asc", "desc"] | None = "desc"
 
 
-class ActionResponse(Response):
+class ModalityActionResponse(Response):
     """The answer to every action: the event that it became."""
 
     event_id: str

@@ -38,7 +38,7 @@ def _build(
     app = Application(
         host, host_key=secrets.token_hex(32) if single else secret, single=simulation, public_url=public_url
     )
-    return Served(app, secret, generated=given is None)
+    return Served(app, secret, generated=not given)
 
 
 def create_app(

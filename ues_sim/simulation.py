@@ -174,7 +174,7 @@ class Simulation:
         return event
 
     def act(self, modality: Modality, action: Action, request: Any, author: Author) -> JsonObject:
-        """Carry out an action as an event and return its ``ActionResponse``."""
+        """Carry out an action as an event and return its ``ModalityActionResponse``."""
         fields = (
             request.model_dump(exclude_none=True)
             if action.build is None

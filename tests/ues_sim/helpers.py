@@ -80,7 +80,7 @@ class Sim(httpx.Client):
         """A client with a participant's key (level "user")."""
         return self.key(*USER_PERMISSIONS, name="participant")
 
-    def ok(self, method: str, path: str, body: Any = None, **params: Any) -> Any:
+    def ok(self, method: str, path: str, body: Any = None, /, **params: Any) -> Any:
         """The JSON of a request that must succeed."""
         answer = self.request(method, path, json=body, params=params or None)
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"

@@ -1,5 +1,7 @@
 """The clock and the events it passes."""
 
+import time
+
 import pytest
 
 from tests.ues_sim.helpers import START, Sim, at
@@ -195,8 +197,6 @@ def test_batches(sim):
 
 
 def test_auto_advance_follows_the_wall_clock_and_stands_still_when_paused_or_held(sim):
-    import time
-
     schedule(sim, "soon", 100)
     sim.ok("POST", "/simulation/start", {"auto_advance": True, "time_scale": 1000})
     assert sim.ok("GET", "/simulator/time")["mode"] == "auto_advance"

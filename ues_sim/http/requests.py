@@ -49,7 +49,7 @@ def secret_of(headers: Headers) -> str | None:
     """The secret that a request carries: ``X-API-Key``, else ``Authorization: Bearer``."""
     bearer = None
     for name, value in headers:
-        if name == b"x-api-key":
+        if name == b"x-api-key" and value:
             return value.decode("latin-1")
         if name == b"authorization" and value[:7].lower() == b"bearer ":
             bearer = value[7:].strip().decode("latin-1")

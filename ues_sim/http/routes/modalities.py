@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ues_sim.http.route import Call, Route
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, Query, Read
-from ues_sim.schema import ActionResponse, JsonObject
+from ues_sim.schema import ModalityActionResponse, JsonObject
 
 
 def _state(modality: Modality) -> Route[Call]:
@@ -72,7 +72,7 @@ def _action(modality: Modality, action: Action) -> Route[Call]:
         permission=action.permission or f"{modality.name}:{action.path}",
         tag=modality.name,
         body=action.request,
-        responses=(ActionResponse,),
+        responses=(ModalityActionResponse,),
         participant=action.participant,
     )
 

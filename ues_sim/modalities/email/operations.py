@@ -246,11 +246,10 @@ def mark_not_spam(change: Change, given: EmailInput) -> None:
 def delete(change: Change, given: EmailInput) -> None:
     """Move messages to the trash; messages in the trash, and drafts, are deleted for good."""
     drafts = change.state["drafts"]
-    wanted = _ids(given)
-    for message_id in wanted:
-        if message_id in drafts:
-            _drop_draft(change, message_id)
-    for email in _emails(change, [message_id for message_id in wanted if message_id in change.state["emails"]]):
+    dropped = [message_id for message_id in _ids(given) if message_id in drafts]
+    for message_id in dropped:
+        _drop_draft(change, message_id)
+    for email in _emails(change, [message_id for message_id in _ids(given) if message_id not in dropped]):
         if email["folder"] == "trash":
             _erase(change, email)
         else:

@@ -1,0 +1,116 @@
+"""Checkpoints: exact, sealed, and known by their digest."""
+
+import json
+from hashlib import sha256
+
+from tests.ues_sim.helpers import Sim, at, receive
+
+
+def current(sim: Sim):
+    return sim.ok("GET", "/simulation/checkpoint/current")["checkpoint"]
+
+
+def take(sim: Sim):
+    answer = sim.get("/simulation/checkpoint")
+    digest = sha256(answer.content).hexdigest()
+    assert answer.headers["etag"] == f'"{digest}"'
+    return digest, answer.content
+
+
+def test_equal_while_nothing_changes(sim):
+    assert current(sim) is None
+    receive(sim)
+    digest, content = take(sim)
+    assert current(sim) == digest
+    sim.state("email")
+    sim.query("email")
+    sim.post("/email/send", json={})
+    sim.post("/simulator/time/set", json={"target_time": at(-1)})
+    sim.get("/events")
+    assert take(sim) == (digest, content)
+    assert current(sim) == digest
+
+
+def test_whatever_changes_the_simulation_ends_that(sim):
+    hold = sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "r"})
+    key = sim.key("time:read")
+    for method, path, body in (
+        ("POST", f"/simulation/release/{hold['hold_id']}", None),
+        ("POST", "/simulation/hold", {"agent_id": "a", "reason": "r", "timeout_seconds": 0.001}),
+        ("DELETE", f"/keys/{key.key_id}", None),
+        ("POST", "/keys", {"name": "x", "permissions": ["*"]}),
+        ("POST", "/chat/send", {"role": "user", "content": "x"}),
+        ("POST", "/chat/delete", {"message_id": "nope"}),
+        ("POST", "/simulation/undo", None),
+        ("POST", "/simulation/redo", None),
+        ("POST", "/events", {"modality": "chat", "data": {"role": "user", "content": "x"}, "scheduled_time": at(1)}),
+        ("POST", "/simulator/time/advance", {"seconds": 0.5}),
+        ("POST", "/simulator/time/set-scale", {"scale": 2}),
+        ("POST", "/simulator/time/pause", None),
+        ("POST", "/simulation/start", {}),
+        ("POST", "/simulation/stop", None),
+        ("POST", "/scenario/import/events", {"data": {"events": []}}),
+        ("POST", "/simulation/clear", None),
+        ("POST", "/simulation/reset", None),
+    ):
+        digest, _ = take(sim)
+        assert current(sim) == digest
+        sim.ok(method, path, body)
+        assert current(sim) is None, path
+
+
+def test_restoring_brings_everything_back(sim):
+    user = sim.key("email:*", name="user")
+    receive(sim, "kept")
+    sim.event("chat", {"role": "user", "content": "later"}, seconds=100)
+    sim.ok("POST", "/simulation/start", {"time_scale": 3})
+    hold = sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "r", "timeout_seconds": 200})
+    digest, content = take(sim)
+    logged = len(json.loads(content)["access_log"]["entries"])
+    sim.ok("DELETE", f"/keys/{user.key_id}")
+    sim.ok("POST", "/simulation/clear")
+    answer = sim.post("/simulation/restore", content=content)
+    assert answer.json() == {"restored": True, "checkpoint": digest}
+    assert take(sim) == (digest, content)
+    assert user.get("/email/state").status_code == 200
+    status = sim.ok("GET", "/simulation/status")
+    assert (status["is_running"], status["time_scale"], status["pending_events"]) == (True, 3, 1)
+    assert sim.ok("GET", "/simulation/holds")["holds"][0]["hold_id"] == hold["hold_id"]
+    assert sim.ok("GET", "/access-logs/stats")["total_requests"] == logged + 5
+    sim.ok("POST", f"/simulation/release/{hold['hold_id']}")
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 100})
+    assert sim.state("chat")["messages"][0]["content"] == "later"
+    assert sim.ok("POST", "/simulation/undo", {"count": 5})["undone_count"] == 2
+
+
+def test_a_foreign_checkpoint_locks_nobody_out(sim):
+    key = sim.key("time:read")
+    _, content = take(sim)
+    copy = sim.server.new_simulation()
+    copy.post("/simulation/restore", content=content).raise_for_status()
+    assert copy.get("/simulator/time").status_code == 200
+    assert copy.get("/simulator/time", headers={"X-API-Key": sim.secret}).status_code == 200
+    assert copy.get("/simulator/time", headers={"X-API-Key": key.secret}).status_code == 200
+    copy.delete_me()
+
+
+def test_anything_else_is_refused_and_changes_nothing(sim):
+    receive(sim)
+    digest, content = take(sim)
+    for bad in (
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"format":1,"seal":"x"}',
+        b'{"format":{},"seal":[]}',
+        content[:-1],
+        content.replace(b"Hello", b"Hallo"),
+        content.replace(b'"format":1', b'"format":2'),
+    ):
+        answer = sim.post("/simulation/restore", content=bad)
+        assert answer.status_code == 400, bad[:40]
+    assert current(sim) == digest
+    rewritten = json.dumps(json.loads(content), indent=1)
+    assert sim.post("/simulation/restore", content=rewritten).status_code == 200

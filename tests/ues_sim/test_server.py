@@ -1,0 +1,121 @@
+"""The server: a host of many simulations, or a single one; how it starts and how it ends."""
+
+import asyncio
+import time
+
+import httpx
+import pytest
+
+from tests.ues_sim.helpers import HOST_KEY, Server, receive
+from ues_sim import create_app
+
+
+def test_simulations_are_apart_and_their_keys_die_with_them(server):
+    made = server.client.post("/simulations", json={"simulation_id": "mine", "admin_key": "0123456789abcdef"})
+    assert made.status_code == 201
+    assert made.json() == {
+        "simulation_id": "mine",
+        "base_url": f"{server.url}/simulations/mine",
+        "admin_key": "0123456789abcdef",
+    }
+    assert server.client.post("/simulations", json={"simulation_id": "mine"}).status_code == 409
+    other = server.new_simulation()
+    mine = httpx.Client(base_url=made.json()["base_url"], headers={"X-API-Key": "0123456789abcdef"})
+    receive(other)
+    assert mine.get("/email/state").json()["emails"] == {}
+    assert mine.get("/email/state", headers={"X-API-Key": other.secret}).status_code == 401
+    assert mine.get("/email/state", headers={"X-API-Key": HOST_KEY}).status_code == 401
+    listed = server.client.get("/simulations").json()
+    assert listed["count"] == len(listed["simulations"])
+    assert {"mine", other.simulation_id} <= {entry["simulation_id"] for entry in listed["simulations"]}
+    assert server.client.get("/simulations/mine").json()["is_running"] is False
+    assert server.client.delete("/simulations/mine").status_code == 200
+    assert mine.get("/email/state").status_code == 401
+    assert mine.get("/health").status_code == 404
+    assert server.client.get("/simulations/mine").status_code == 404
+    assert server.client.delete("/simulations/mine").status_code == 404
+    other.delete_me()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"simulation_id": "a/b"}, {"simulation_id": ""}, {"admin_key": "short"}, {"seed": 1.5}, {"seed": 10**30}, []],
+)
+def test_bad_simulations_are_refused(server, body):
+    assert server.client.post("/simulations", json=body).status_code == 422
+
+
+def test_the_host_key_is_needed(server):
+    for method, path in (("POST", "/simulations"), ("GET", "/simulations"), ("DELETE", "/simulations/x")):
+        assert httpx.request(method, server.url + path).status_code == 401
+        assert httpx.request(method, server.url + path, headers={"X-API-Key": "wrong"}).status_code == 401
+    bearer = {"Authorization": f"Bearer {HOST_KEY}"}
+    assert httpx.get(f"{server.url}/simulations", headers=bearer).status_code == 200
+    for path in ("/", "/health", "/docs", "/openapi.json"):
+        assert httpx.get(server.url + path).status_code == 200
+    paths = httpx.get(f"{server.url}/openapi.json").json()["paths"]
+    assert {"/simulations", "/simulations/{simulation_id}", "/simulations/{simulation_id}/email/send"} <= paths.keys()
+    assert httpx.get(f"{server.url}/email/state", headers=bearer).status_code == 404
+
+
+def test_base_urls_follow_the_host_header(server):
+    made = server.client.post("/simulations", headers={"Host": "sims.example.com:99"}).json()
+    assert made["base_url"] == f"http://sims.example.com:99/simulations/{made['simulation_id']}"
+    server.client.delete(f"/simulations/{made['simulation_id']}")
+
+
+def test_a_single_simulation_stands_at_the_root():
+    server = Server("--single", UES_ADMIN_KEY="the-admin-key-0123456789")
+    try:
+        assert len(server.printed) == 1
+        headers = {"X-API-Key": "the-admin-key-0123456789"}
+        assert httpx.get(f"{server.url}/simulator/time", headers=headers).status_code == 200
+        assert httpx.get(f"{server.url}/simulator/time").status_code == 401
+        assert httpx.get(f"{server.url}/simulations", headers=headers).status_code == 404
+        assert httpx.get(f"{server.url}/health").json()["status"] == "healthy"
+    finally:
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 3
+
+
+def test_without_keys_in_the_environment_they_are_printed():
+    for arguments, label in ((("--single",), "admin key: "), ((), "host key: ")):
+        server = Server(*arguments, UES_ADMIN_KEY="", UES_HOST_KEY="")
+        try:
+            secret = server.printed[0].removeprefix(label)
+            path = "/keys" if arguments else "/simulations"
+            assert httpx.get(server.url + path, headers={"X-API-Key": secret}).status_code == 200
+        finally:
+            server.stop()
+
+
+async def test_in_process():
+    app = create_app(single=True, admin_key="the-admin-key-0123456789")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://sim") as client:
+        assert (await client.get("/keys", headers={"X-API-Key": "the-admin-key-0123456789"})).status_code == 200
+
+
+def test_in_process_needs_a_secret(monkeypatch):
+    monkeypatch.delenv("UES_HOST_KEY", raising=False)
+    with pytest.raises(ValueError, match="UES_HOST_KEY"):
+        create_app()
+
+
+async def test_two_hundred_busy_simulations_at_once(server):
+    headers = {"X-API-Key": HOST_KEY}
+    mail = {"from_address": "a@b.c", "to_addresses": ["u@x"], "subject": "s", "body_text": "b"}
+    async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=200)) as client:
+
+        async def live(n: int) -> int:
+            made = (await client.post(f"{server.url}/simulations", headers=headers, json={"seed": n})).json()
+            key = {"X-API-Key": made["admin_key"]}
+            for _ in range(5):
+                answer = await client.post(f"{made['base_url']}/email/receive", headers=key, json=mail)
+                assert answer.json()["status"] == "executed"
+                await client.post(f"{made['base_url']}/simulator/time/advance", headers=key, json={"seconds": 1})
+            found = (await client.post(f"{made['base_url']}/email/query", headers=key, json={})).json()
+            await client.delete(made["base_url"], headers=headers)
+            return int(found["total_count"])
+
+        assert await asyncio.gather(*(live(n) for n in range(200))) == [5] * 200
