@@ -44,7 +44,7 @@ class OutgoingMessage(_Model):
 
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
     For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no answer) and
-    the event as it stands afterwards. ``sender`` is the address that it was sent from. ``thread`` is what was said
+    the event as it stands afterwards. ``sender`` is the address that it was sent from (of an event: its organizer). ``thread`` is what was said
     before, oldest first.
     """
 
@@ -94,7 +94,8 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     reached: dict[str, None] = {}
     for address in map(_plain, _recipients(message)):
         found = _character_at(address, message.modality, scenario)
-        if found is not None and address != sender:
+        # A change to the calendar is the user's own deed, whoever organizes the event.
+        if found is not None and (message.modality == "calendar" or address != sender):
             reached.setdefault(found)
     return [
         key

@@ -86,6 +86,7 @@ def _invitation(**changes: Any) -> OutgoingMessage:
         (_sms(to=["ben@work.example"]), []),
         (_invitation(), ["ben"]),
         (_invitation(operation="update"), ["ben"]),
+        (_invitation(operation="update", sender="ben@work.example"), ["ben"]),
         (_invitation(operation="respond"), []),
         (_invitation(operation="delete"), []),
         (_invitation(attendees=[]), []),
