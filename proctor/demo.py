@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.assess import AssessOptions, play
-from proctor.console import make_console
+from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.local import LOOPBACK, LocalStack, Ports
 from proctor.ports import free_ports
@@ -60,8 +60,10 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
             code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
             if keep and not interrupted.is_set():
                 console.print()
-                console.print(addresses(stack))
+                show(console, addresses(stack))
                 await interrupted.wait()
+            elif code == ExitCode.DONE:
+                console.print("all of it ends now, the Temporal UI too; `proctor demo --keep` leaves it up to look at")
         return code
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
-from proctor.phrases import clean, counted, phrases
+from proctor.phrases import clean, counted, phrases, shorten
 from protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
@@ -86,7 +86,7 @@ class AssessmentDisplay:
                     self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
                 self._move("waiting for its turn", None)
             case ConnectionLost(problem=problem, retry_in=pause):
-                self.say(f"connection lost ({clean(problem)}); trying again in {pause:g} s")
+                self.say(f"connection lost ({shorten(problem, 90)}); trying again in {pause:g} s")
             case ConnectionBack():
                 self.say("connected again")
             case ProgressEvent(update=update):
@@ -112,6 +112,7 @@ class AssessmentDisplay:
                 for warning in update.warnings:
                     self._line("warning", Text(clean(warning), style="yellow"))
             case TurnStartedUpdate():
+                self._end_turn()
                 self._begin_turn(update.turn_number).time = f"{update.current_time:%a %H:%M}"
                 self._move(f"turn {update.turn_number}, the agent's move", update.turn_number - 1)
             case ActionObservedUpdate():
@@ -131,7 +132,7 @@ class AssessmentDisplay:
                 self._moving.advance(self._task)
             case AssessmentCompletedUpdate():
                 self._end_turn()
-                self._line("done", Text(clean(update.sentence())))
+                self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
             case ErrorOccurredUpdate():
                 self._line("problem", Text(clean(update.sentence()), style="red"))
             case _:  # the clock's own steps show in the turns' times
@@ -153,8 +154,9 @@ class AssessmentDisplay:
 
     def _told(self, turn: _Turn, indent: int) -> Text:
         """What happened in a turn, in at most ``_ACTION_LINES`` lines."""
-        count = turn.action_count if turn.action_count is not None else len(turn.actions)
-        told = Text(counted(count, "action") if count else "nothing done")
+        if turn.action_count is None:
+            return Text("not finished", style="yellow")
+        told = Text(counted(turn.action_count, "action") if turn.action_count else "nothing done")
         room = max(self._console.width - indent, 20) * _ACTION_LINES - len(told) - 20
         texts = phrases(turn.actions)
         for position, text in enumerate(texts):

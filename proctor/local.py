@@ -136,6 +136,7 @@ class LocalStack:
                 _answers(f"{self.gateway_url}/health"),
                 shared,
                 after=("temporal",),
+                stop_seconds=8,
             ),
         ]
 

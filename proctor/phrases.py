@@ -35,26 +35,28 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
-    """Put actions in few words: those of one kind and one target are counted together, in order of appearance."""
-    groups: dict[tuple[str, str, bool], list[ActionObservedUpdate]] = {}
+    """Put actions in few words: one phrase for each kind, in order of appearance, with a count for each target."""
+    kinds: dict[tuple[str, bool], dict[str, list[ActionObservedUpdate]]] = {}
     for action in actions:
-        key = (clean(action.action), _target(action.parameters), action.success)
-        groups.setdefault(key, []).append(action)
-    return [_phrase(name, target, success, group) for (name, target, success), group in groups.items()]
+        targets = kinds.setdefault((clean(action.action), action.success), {})
+        targets.setdefault(_target(action.parameters), []).append(action)
+    return [_phrase(name, success, targets) for (name, success), targets in kinds.items()]
 
 
-def _phrase(name: str, target: str, success: bool, group: Sequence[ActionObservedUpdate]) -> str:
-    count = sum(_things(action.parameters) for action in group)
-    words = [name]
-    if count > 1:
-        words.append(str(count))
-    if target:
-        words.append(f"→ {target}")
-    if count == 1 and (text := _text(group[0].parameters)):
-        words.append(f"“{text}”")
+def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObservedUpdate]]) -> str:
+    told = []
+    for target, group in targets.items():
+        count = sum(_things(action.parameters) for action in group)
+        words = [str(count)] if count > 1 or len(targets) > 1 else []
+        words += [f"→ {target}"] if target else []
+        if count == 1 and len(targets) == 1 and (text := _text(group[0].parameters)):
+            words.append(f"“{text}”")
+        told.append(" ".join(words))
+    phrase = f"{name} {', '.join(told)}".strip()
     if not success:
-        words.append(f"failed ({shorten(group[0].error_message or 'no reason given', 60)})")
-    return " ".join(words)
+        first = next(iter(targets.values()))[0]
+        phrase += f" failed ({shorten(first.error_message or 'no reason given', 60)})"
+    return phrase
 
 
 def _things(parameters: Mapping[str, JsonValue]) -> int:

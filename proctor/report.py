@@ -1,6 +1,6 @@
 """The result of an assessment as a table: dimensions and criteria, scores, explanations, and who judged."""
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -12,12 +12,19 @@ from protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
 _WIDE = 110
 """Columns from which on the explanations have a column of their own."""
 
+_JUDGE_WIDTH = 30
 
-def print_report(console: Console, results: AssessmentResults, workflow_url: str | None) -> None:
+
+def print_report(console: Console, results: AssessmentResults, workflow_url: str | None = None) -> None:
     """Print the table of scores, what stands beside it, and where to look further."""
     console.print()
-    show(console, _scores(console, results))
-    console.print()
+    if results.scores.overall.max_score:
+        show(console, _scores(console, results))
+        console.print()
+    else:
+        points = sum(c.unscored_points for c in results.criteria_results)
+        criteria = counted(len(results.criteria_results), "criterion", "criteria")
+        show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
     for remark in _remarks(results):
         show(console, Text(remark))
     if workflow_url:
@@ -25,14 +32,13 @@ def print_report(console: Console, results: AssessmentResults, workflow_url: str
 
 
 def _scores(console: Console, results: AssessmentResults) -> Table:
-    """Four columns; in a narrow terminal three, with the explanation under the criterion's name."""
     is_wide = console.width >= _WIDE
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0), expand=True)
     table.add_column("criterion", ratio=3, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("judged by", ratio=None if not is_wide else 2, overflow="fold")
     if is_wide:
         table.add_column("why", ratio=6, overflow="fold")
+        table.add_column("judged by", max_width=_JUDGE_WIDTH, overflow="fold")
     for dimension in DIMENSIONS:
         criteria = [c for c in results.criteria_results if c.dimension == dimension]
         if not criteria:
@@ -41,18 +47,27 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
         name = Text(dimension.replace("_", " "), style="bold cyan")
         table.add_row(name, _score(whole.score, whole.max_score, style="bold"))
         for criterion in criteria:
-            name, why = Text(clean(criterion.name)), _why(criterion)
-            score = _score(criterion.score, criterion.max_score)
-            judge = Text(clean(criterion.judged_by), style="dim")
-            if is_wide:
-                table.add_row(Padding(name, (0, 0, 0, 2)), score, judge, why)
-            else:
-                told = Group(Padding(name, (0, 0, 0, 2)), Padding(why, (0, 0, 0, 4)))
-                table.add_row(told, score, judge)
+            table.add_row(*(_wide_row(criterion) if is_wide else _narrow_row(criterion)))
     overall = results.scores.overall
     share = f" ({overall.score / overall.max_score:.0%})" if overall.max_score else ""
     table.add_row(Text(f"overall{share}", style="bold"), _score(overall.score, overall.max_score, style="bold"))
     return table
+
+
+def _wide_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
+    return (
+        Padding(Text(clean(criterion.name)), (0, 0, 0, 2)),
+        _score(criterion.score, criterion.max_score),
+        _why(criterion),
+        Text(clean(criterion.judged_by), style="dim"),
+    )
+
+
+def _narrow_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
+    """Explanation and judge under the criterion's name."""
+    told = _why(criterion).append(f" ({clean(criterion.judged_by)})", style="dim")
+    name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
+    return Group(name, Padding(told, (0, 0, 0, 4))), _score(criterion.score, criterion.max_score)
 
 
 def _score(score: int, most: int, style: str = "") -> Text:
@@ -65,15 +80,15 @@ def _score(score: int, most: int, style: str = "") -> Text:
 
 def _why(criterion: CriterionResult) -> Text:
     text = Text(clean(criterion.explanation))
-    if criterion.unscored_points:
-        reason = clean(criterion.unscored_reason or "no reason given")
+    reason = clean(criterion.unscored_reason or "no reason given")
+    if criterion.unscored_points and reason not in text.plain:
         text.append(f" [{criterion.unscored_points} points unscored: {reason}]", style="yellow")
     return text
 
 
 def _remarks(results: AssessmentResults) -> list[str]:
     remarks = []
-    if results.coverage < 1:
+    if 0 < results.coverage < 1:
         points = sum(c.unscored_points for c in results.criteria_results)
         offline = " (offline: no model judges)" if results.offline else ""
         remarks.append(f"coverage: {results.coverage:.0%} of the scenario's points were judged, {points} not{offline}")

@@ -63,7 +63,7 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
         )
     )
     console.print(Text("\nWhat the user asks for", style="bold"))
-    console.print(Text(config.user_prompt.strip()))
+    console.print(Text("\n".join(clean(line) for line in config.user_prompt.strip().splitlines())))
     console.print(Text("\nPeople", style="bold"))
     people = _grid()
     for key, person in config.characters.items():

@@ -75,10 +75,10 @@ def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -
 
 def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -> None:
     """Run the baseline agent until SIGTERM or Ctrl-C."""
-    from purple_sdk import triage_agent
+    from purple_sdk.triage_agent import serve_forever
 
     config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
-    serve = getattr(triage_agent, "serve_forever", None)
-    if serve is None:
-        raise CommandError("purple_sdk.triage_agent can't be served")
-    serve(config)
+    try:
+        serve_forever(config)
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None

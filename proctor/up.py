@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proctor.console import make_console
+from proctor.console import make_console, show
 from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
@@ -69,7 +70,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
     async with supervisor:
         await start_unless(stopping, supervisor, console)
         if not stopping.is_set():
-            console.print(addresses(stack))
+            show(console, addresses(stack))
         await stopping.wait()
         console.print("ending …")
     console.print("all ended; assessments in progress go on at the next `proctor up`")
@@ -97,6 +98,7 @@ async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console:
     Raises:
         ServiceStartError: as ``Supervisor.start``.
     """
+    began = time.monotonic()
     with console.status("starting Temporal, simulator, worker and gateway"):
         starting = asyncio.create_task(supervisor.start())
         asked_to_stop = asyncio.create_task(stopping.wait())
@@ -104,6 +106,7 @@ async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console:
             await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
             if starting.done():
                 starting.result()
+                console.print(f"started Temporal, simulator, worker and gateway in {time.monotonic() - began:.1f} s")
         finally:
             for task in (starting, asked_to_stop):
                 task.cancel()
