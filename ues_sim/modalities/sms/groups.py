@@ -1,0 +1,112 @@
+"""What an event can do to groups, and to how the user keeps a conversation."""
+
+from typing import Any
+
+from ues_sim.modalities.sms import models
+from ues_sim.modalities.sms.models import SMSInput
+from ues_sim.modalities.sms.numbers import normal
+from ues_sim.modalities.sms.operations import new_conversation, part_of, set_read
+from ues_sim.modality import Change
+
+Conversation = dict[str, Any]
+
+
+def _conversation(change: Change, thread_id: str | None) -> Conversation:
+    found: Conversation | None = change.state["conversations"].get(thread_id or "")
+    if found is None:
+        raise change.fail(f"there is no conversation {thread_id!r}")
+    return found
+
+
+def _group(change: Change, thread_id: str | None) -> Conversation:
+    found = _conversation(change, thread_id)
+    if found["conversation_type"] != "group":
+        raise change.fail(f"conversation {thread_id!r} is no group")
+    return found
+
+
+def create_group(change: Change, given: SMSInput) -> None:
+    """A group is made; whoever makes it (the user, where nobody is named) is its admin."""
+    data = part_of(change, given, models.GroupData)
+    thread_id = data.thread_id or change.draw_id()
+    if thread_id in change.state["conversations"]:
+        raise change.fail(f"thread_id {thread_id!r} is taken")
+    creator = normal(data.creator_number or change.state["user_phone_number"])
+    people = [creator, *(normal(number) for number in [*data.participant_numbers, *data.participants])]
+    conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
+    conversation["conversation_type"] = "group"
+    conversation["group_name"] = data.group_name
+    conversation["group_photo_url"] = data.group_photo_url
+    conversation["participants"][0]["is_admin"] = True
+    change.put(("conversations", thread_id), conversation)
+
+
+def update_group(change: Change, given: SMSInput) -> None:
+    """A group gets another name or picture."""
+    data = part_of(change, given, models.GroupData)
+    _group(change, data.thread_id)
+    news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
+    change.update(
+        ("conversations", str(data.thread_id)), **{name: value for name, value in news.items() if value is not None}
+    )
+
+
+def add_participant(change: Change, given: SMSInput) -> None:
+    """Somebody joins a group, or joins it again."""
+    data = part_of(change, given, models.ParticipantData)
+    group = _group(change, data.thread_id)
+    number = normal(data.phone_number)
+    place = _place(group, number)
+    if place is not None and group["participants"][place]["left_at"] is None:
+        raise change.fail(f"{number} is in the group already")
+    joining = {"phone_number": number, "is_admin": data.is_admin, "joined_at": given.timestamp, "left_at": None}
+    if place is None:
+        change.append(("conversations", data.thread_id, "participants"), joining)
+    else:
+        change.put(("conversations", data.thread_id, "participants", place), joining)
+
+
+def remove_participant(change: Change, given: SMSInput) -> None:
+    """Somebody is taken out of a group."""
+    data = part_of(change, given, models.ParticipantData)
+    _group(change, data.thread_id)
+    _leave(change, data.thread_id, data.phone_number, given.timestamp)
+
+
+def leave_group(change: Change, given: SMSInput) -> None:
+    """The user leaves a group, or who is named as ``creator_number`` or first of ``participant_numbers``."""
+    data = part_of(change, given, models.GroupData)
+    _group(change, data.thread_id)
+    named = data.participant_numbers or data.participants
+    number = named[0] if named else data.creator_number or change.state["user_phone_number"]
+    _leave(change, str(data.thread_id), number, given.timestamp)
+
+
+def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
+    place = _place(change.state["conversations"][thread_id], normal(number))
+    if place is None or change.state["conversations"][thread_id]["participants"][place]["left_at"] is not None:
+        raise change.fail(f"{normal(number)} is not in the group")
+    change.update(("conversations", thread_id, "participants", place), left_at=at)
+
+
+def _place(group: Conversation, number: str) -> int | None:
+    numbers = [participant["phone_number"] for participant in group["participants"]]
+    return numbers.index(number) if number in numbers else None
+
+
+def update_conversation(change: Change, given: SMSInput) -> None:
+    """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
+    data = part_of(change, given, models.ConversationUpdateData)
+    conversation = _conversation(change, data.thread_id)
+    if data.group_name is not None and conversation["conversation_type"] != "group":
+        raise change.fail(f"conversation {data.thread_id!r} is no group: only a group has a name")
+    news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)
+    change.update(("conversations", data.thread_id), **news)
+    if data.mark_all_read:
+        unread = [
+            message
+            for message in change.state["messages"].values()
+            if message["thread_id"] == data.thread_id and not message["is_read"] and message["direction"] == "incoming"
+        ]
+        for message in unread:
+            set_read(change, message, is_read=True, at=given.timestamp)

@@ -1,0 +1,302 @@
+"""SMS's shapes: state, input, requests and answers."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.times import Instant
+
+MessageType = Literal["sms", "rcs"]
+DeliveryStatus = Literal["sending", "sent", "delivered", "failed", "read"]
+MessageIds = Annotated[list[str], Field(min_length=1)]
+Numbers = Annotated[list[str], Field(min_length=1)]
+
+
+class GroupParticipant(Record):
+    """Somebody in a conversation; ``left_at`` says since when no more."""
+
+    phone_number: str
+    is_admin: bool = False
+    joined_at: Instant
+    left_at: Instant | None = None
+
+
+class MessageAttachment(Record):
+    """A picture, a voice note, a file: what it is, not its bytes. ``size`` in bytes, ``duration`` in seconds."""
+
+    filename: str
+    size: Int
+    mime_type: str
+    attachment_id: str | None = None
+    thumbnail_url: str | None = None
+    duration: Int | None = None
+
+
+class MessageReaction(Record):
+    """An emoji that somebody put on a message."""
+
+    reaction_id: str | None = None
+    message_id: str
+    phone_number: str
+    emoji: str
+    timestamp: Instant
+
+
+class SMSMessage(Record):
+    """One message."""
+
+    message_id: str = ""
+    thread_id: str
+    from_number: str
+    to_numbers: list[str]
+    body: str
+    attachments: list[MessageAttachment] = Field(default_factory=list)
+    reactions: list[MessageReaction] = Field(default_factory=list)
+    message_type: str = "sms"
+    direction: str
+    sent_at: Instant
+    delivered_at: Instant | None = None
+    read_at: Instant | None = None
+    is_read: bool = False
+    delivery_status: str = "sent"
+    edited_at: Instant | None = None
+    is_deleted: bool = False
+    replied_to_message_id: str | None = None
+    is_spam: bool = False
+
+
+class SMSConversation(Record):
+    """The messages between the same people. ``conversation_type`` is ``one_on_one`` or ``group``."""
+
+    thread_id: str = ""
+    conversation_type: str
+    participants: list[GroupParticipant]
+    group_name: str | None = None
+    group_photo_url: str | None = None
+    created_at: Instant
+    created_by: str | None = None
+    last_message_at: Instant
+    message_count: Int = 0
+    unread_count: Int = 0
+    is_pinned: bool = False
+    is_muted: bool = False
+    is_archived: bool = False
+    draft_message: str | None = None
+
+
+class SMSState(StateModel):
+    """SMS under ``modality_states``."""
+
+    modality_type: str = "sms"
+    messages: dict[str, SMSMessage] = Field(default_factory=dict)
+    conversations: dict[str, SMSConversation] = Field(default_factory=dict)
+    max_messages_per_conversation: Int = 10000
+    user_phone_number: str
+
+
+class SMSInput(InputModel):
+    """An event's ``data`` for SMS: the action, and that action's own object."""
+
+    modality_type: str = "sms"
+    action: Literal[
+        "send_message",
+        "receive_message",
+        "update_delivery_status",
+        "add_reaction",
+        "remove_reaction",
+        "edit_message",
+        "delete_message",
+        "create_group",
+        "update_group",
+        "add_participant",
+        "remove_participant",
+        "leave_group",
+        "update_conversation",
+    ]
+    message_data: dict[str, Any] | None = None
+    delivery_update_data: dict[str, Any] | None = None
+    reaction_data: dict[str, Any] | None = None
+    edit_data: dict[str, Any] | None = None
+    delete_data: dict[str, Any] | None = None
+    group_data: dict[str, Any] | None = None
+    participant_data: dict[str, Any] | None = None
+    conversation_update_data: dict[str, Any] | None = None
+
+
+class MessageData(Record):
+    """``message_data``: a message to be sent or received."""
+
+    message_id: str | None = None
+    thread_id: str | None = None
+    from_number: str | None = None
+    to_numbers: list[str] = Field(default_factory=list)
+    body: str = ""
+    message_type: str = "sms"
+    attachments: list[MessageAttachment] = Field(default_factory=list)
+    replied_to_message_id: str | None = None
+    sent_at: Instant | None = None
+
+
+class DeliveryUpdateData(Record):
+    """``delivery_update_data``: what became of messages; ``read`` and ``unread`` also set the read mark."""
+
+    message_id: str | None = None
+    message_ids: list[str] = Field(default_factory=list)
+    new_status: Literal["sending", "sent", "delivered", "failed", "read", "unread"]
+
+
+class ReactionData(Record):
+    """``reaction_data``: which emoji of whom; for a removal ``reaction_id`` alone will do."""
+
+    message_id: str | None = None
+    reaction_id: str | None = None
+    phone_number: str | None = None
+    emoji: str | None = None
+
+
+class EditData(Record):
+    """``edit_data``: a message's new text."""
+
+    message_id: str
+    new_body: str | None = None
+    body: str | None = None
+
+
+class DeleteData(Record):
+    """``delete_data``: messages to be deleted."""
+
+    message_id: str | None = None
+    message_ids: list[str] = Field(default_factory=list)
+
+
+class GroupData(Record):
+    """``group_data``: a group to be made, changed or left."""
+
+    thread_id: str | None = None
+    group_name: str | None = None
+    group_photo_url: str | None = None
+    creator_number: str | None = None
+    participant_numbers: list[str] = Field(default_factory=list)
+    participants: list[str] = Field(default_factory=list)
+
+
+class ParticipantData(Record):
+    """``participant_data``: somebody who joins or leaves a group."""
+
+    thread_id: str
+    phone_number: str
+    is_admin: bool = False
+
+
+class ConversationUpdateData(Record):
+    """``conversation_update_data``: how the user keeps a conversation; a field that is None stays as it is."""
+
+    thread_id: str
+    is_pinned: bool | None = None
+    is_muted: bool | None = None
+    is_archived: bool | None = None
+    group_name: str | None = None
+    draft_message: str | None = None
+    mark_all_read: bool = False
+
+
+class MessageAttachmentRequest(Request):
+    """An attachment to send or receive. ``size`` in bytes, ``duration`` in seconds."""
+
+    filename: str
+    size: Annotated[Int, Field(gt=0)]
+    mime_type: str
+    thumbnail_url: str | None = None
+    duration: Annotated[Int, Field(ge=0)] | None = None
+
+
+class SendSMSRequest(Request):
+    """What ``POST /sms/send`` takes."""
+
+    from_number: str
+    to_numbers: Numbers
+    body: str
+    message_type: MessageType = "sms"
+    attachments: list[MessageAttachmentRequest] = Field(default_factory=list)
+    replied_to_message_id: str | None = None
+
+
+class ReceiveSMSRequest(SendSMSRequest):
+    """What ``POST /sms/receive`` takes."""
+
+    sent_at: Instant | None = None
+
+
+class SMSMarkRequest(Request):
+    """What ``POST /sms/read`` and ``/sms/unread`` take."""
+
+    message_ids: MessageIds
+
+
+class SMSDeleteRequest(Request):
+    """What ``POST /sms/delete`` takes."""
+
+    message_ids: MessageIds
+
+
+class SMSReactRequest(Request):
+    """What ``POST /sms/react`` takes."""
+
+    message_id: str
+    phone_number: str
+    emoji: str
+
+
+class SMSConversationRequest(Request):
+    """What ``POST /sms/conversation`` takes: mute, pin, archive, rename. A field that is left out stays as it is."""
+
+    thread_id: str
+    is_pinned: bool | None = None
+    is_muted: bool | None = None
+    is_archived: bool | None = None
+    group_name: str | None = None
+    draft_message: str | None = None
+    mark_all_read: bool = False
+
+
+class SMSQueryRequest(QueryRequest):
+    """What ``POST /sms/query`` takes."""
+
+    thread_id: str | None = None
+    from_number: str | None = None
+    to_number: str | None = None
+    body_contains: str | None = None
+    message_type: MessageType | None = None
+    direction: Literal["incoming", "outgoing"] | None = None
+    is_read: bool | None = None
+    has_attachments: bool | None = None
+    delivery_status: DeliveryStatus | None = None
+    is_deleted: bool | None = None
+    is_spam: bool | None = None
+    sent_after: Instant | None = None
+    sent_before: Instant | None = None
+    sort_by: str | None = None
+
+
+class SMSStateResponse(Response):
+    """What ``GET /sms/state`` answers. Compact, the messages carry no bodies beyond a preview, and no histories."""
+
+    modality_type: str = "sms"
+    current_time: Instant
+    user_phone_number: str
+    messages: dict[str, SMSMessage]
+    conversations: dict[str, SMSConversation]
+    total_message_count: int
+    unread_count: int
+    total_conversation_count: int
+
+
+class SMSQueryResponse(Response):
+    """What ``POST /sms/query`` answers."""
+
+    modality_type: str = "sms"
+    messages: list[SMSMessage]
+    total_count: int
+    returned_count: int
+    query: JsonObject

@@ -1,0 +1,289 @@
+"""What an event can do to the phone's messages."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ues_sim.modalities.sms import models
+from ues_sim.modalities.sms.models import SMSInput
+from ues_sim.modalities.sms.numbers import normal
+from ues_sim.modality import Change, State
+
+M = TypeVar("M", bound=BaseModel)
+Message = dict[str, Any]
+
+PARTS = {
+    "send_message": "message_data",
+    "receive_message": "message_data",
+    "update_delivery_status": "delivery_update_data",
+    "add_reaction": "reaction_data",
+    "remove_reaction": "reaction_data",
+    "edit_message": "edit_data",
+    "delete_message": "delete_data",
+    "create_group": "group_data",
+    "update_group": "group_data",
+    "leave_group": "group_data",
+    "add_participant": "participant_data",
+    "remove_participant": "participant_data",
+    "update_conversation": "conversation_update_data",
+}
+"""Which object of the input an action reads."""
+
+
+def part_of(change: Change, given: SMSInput, kind: type[M]) -> M:
+    """The action's own object, checked."""
+    name = PARTS[given.action]
+    value = getattr(given, name)
+    if value is None:
+        raise change.fail(f"{given.action} needs {name}")
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise change.fail(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def send_message(change: Change, given: SMSInput) -> None:
+    """The user sends a message; it is delivered at once and counts as read."""
+    data = part_of(change, given, models.MessageData)
+    sender = data.from_number or change.state["user_phone_number"]
+    _deliver(change, given, data, sender, direction="outgoing")
+
+
+def receive_message(change: Change, given: SMSInput) -> None:
+    """A message arrives, unread."""
+    data = part_of(change, given, models.MessageData)
+    if not data.from_number:
+        raise change.fail("receive_message needs message_data.from_number")
+    _deliver(change, given, data, data.from_number, direction="incoming")
+
+
+def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
+    state = change.state
+    recipients = [normal(number) for number in data.to_numbers]
+    if not recipients and direction == "incoming":
+        recipients = [normal(state["user_phone_number"])]
+    if not recipients and data.thread_id in state["conversations"]:
+        recipients = _others(state["conversations"][data.thread_id], state)
+    if not recipients:
+        raise change.fail(f"{given.action} needs message_data.to_numbers")
+    if data.replied_to_message_id is not None and data.replied_to_message_id not in state["messages"]:
+        raise change.fail(f"there is no message {data.replied_to_message_id!r} to reply to")
+    message_id = data.message_id or change.draw_id()
+    if message_id in state["messages"]:
+        raise change.fail(f"message_id {message_id!r} is taken")
+    sender = normal(sender)
+    incoming = direction == "incoming"
+    sent_at = data.sent_at or given.timestamp
+    thread_id = _thread_of(change, data, sender, recipients, sent_at)
+    attachments = [attachment.model_dump() for attachment in data.attachments]
+    for attachment in attachments:
+        attachment["attachment_id"] = attachment["attachment_id"] or change.draw_id()
+    change.put(
+        ("messages", message_id),
+        {
+            "message_id": message_id,
+            "thread_id": thread_id,
+            "from_number": sender,
+            "to_numbers": recipients,
+            "body": data.body,
+            "attachments": attachments,
+            "reactions": [],
+            "message_type": data.message_type,
+            "direction": direction,
+            "sent_at": sent_at,
+            "delivered_at": given.timestamp,
+            "read_at": None if incoming else given.timestamp,
+            "is_read": not incoming,
+            "delivery_status": "delivered",
+            "edited_at": None,
+            "is_deleted": False,
+            "replied_to_message_id": data.replied_to_message_id,
+            "is_spam": False,
+        },
+    )
+    conversation = state["conversations"][thread_id]
+    change.update(
+        ("conversations", thread_id),
+        message_count=conversation["message_count"] + 1,
+        unread_count=conversation["unread_count"] + incoming,
+        last_message_at=max(conversation["last_message_at"], sent_at),
+        draft_message=conversation["draft_message"] if incoming else None,
+    )
+    _drop_oldest(change, thread_id)
+
+
+def _drop_oldest(change: Change, thread_id: str) -> None:
+    """Keep a conversation within ``max_messages_per_conversation``."""
+    surplus = change.state["conversations"][thread_id]["message_count"] - max(
+        1, change.state["max_messages_per_conversation"]
+    )
+    if surplus <= 0:
+        return
+    ids = [key for key, message in change.state["messages"].items() if message["thread_id"] == thread_id]
+    for message_id in ids[:surplus]:
+        _remove(change, message_id)
+
+
+def _thread_of(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
+    """The conversation of exactly these people, made when there is none."""
+    conversations = change.state["conversations"]
+    if data.thread_id is not None and data.thread_id in conversations:
+        return data.thread_id
+    people = list(dict.fromkeys([sender, *recipients]))
+    if data.thread_id is None:
+        wanted = set(people)
+        for thread_id, conversation in conversations.items():
+            if set(_present(conversation)) | {normal(change.state["user_phone_number"])} == wanted | {
+                normal(change.state["user_phone_number"])
+            }:
+                return str(thread_id)
+    thread_id = data.thread_id or change.draw_id()
+    change.put(("conversations", thread_id), new_conversation(thread_id, people, at, created_by=sender))
+    return thread_id
+
+
+def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
+    participants = [
+        {"phone_number": number, "is_admin": False, "joined_at": at, "left_at": None}
+        for number in dict.fromkeys(people)
+    ]
+    return {
+        "thread_id": thread_id,
+        "conversation_type": "group" if len(participants) > 2 else "one_on_one",
+        "participants": participants,
+        "group_name": None,
+        "group_photo_url": None,
+        "created_at": at,
+        "created_by": created_by,
+        "last_message_at": at,
+        "message_count": 0,
+        "unread_count": 0,
+        "is_pinned": False,
+        "is_muted": False,
+        "is_archived": False,
+        "draft_message": None,
+    }
+
+
+def _present(conversation: dict[str, Any]) -> list[str]:
+    return [p["phone_number"] for p in conversation["participants"] if p["left_at"] is None]
+
+
+def _others(conversation: dict[str, Any], state: State) -> list[str]:
+    own = normal(state["user_phone_number"])
+    return [number for number in _present(conversation) if number != own]
+
+
+def _message(change: Change, message_id: str | None) -> Message:
+    message: Message | None = change.state["messages"].get(message_id or "")
+    if message is None:
+        raise change.fail(f"there is no message {message_id!r}")
+    return message
+
+
+def update_delivery_status(change: Change, given: SMSInput) -> None:
+    """Messages were delivered, failed, or were read; the user's read mark follows for messages that came in."""
+    data = part_of(change, given, models.DeliveryUpdateData)
+    ids: list[str | None] = [*data.message_ids] or [data.message_id]
+    for message_id in ids:
+        message = _message(change, message_id)
+        path = ("messages", message["message_id"])
+        match data.new_status:
+            case "read":
+                set_read(change, message, is_read=True, at=given.timestamp)
+                change.update(path, delivery_status="read")
+            case "unread":
+                set_read(change, message, is_read=False, at=None)
+                change.update(path, delivery_status="delivered")
+            case "delivered":
+                change.update(path, delivery_status="delivered", delivered_at=given.timestamp)
+            case status:
+                change.update(path, delivery_status=status)
+
+
+def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
+    if message["is_read"] == is_read:
+        return
+    change.update(("messages", message["message_id"]), is_read=is_read, read_at=at)
+    if message["direction"] == "incoming" and not message["is_deleted"]:
+        _count_unread(change, message["thread_id"], -1 if is_read else 1)
+
+
+def _count_unread(change: Change, thread_id: str, by: int) -> None:
+    conversation = change.state["conversations"].get(thread_id)
+    if conversation is not None:
+        change.update(("conversations", thread_id), unread_count=max(0, conversation["unread_count"] + by))
+
+
+def add_reaction(change: Change, given: SMSInput) -> None:
+    """Somebody reacts to a message; a second reaction of the same person takes the first one's place."""
+    data = part_of(change, given, models.ReactionData)
+    message = _message(change, data.message_id)
+    if not data.emoji or not data.phone_number:
+        raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
+    number = normal(data.phone_number)
+    kept = [reaction for reaction in message["reactions"] if reaction["phone_number"] != number]
+    reaction = {
+        "reaction_id": data.reaction_id or change.draw_id(),
+        "message_id": message["message_id"],
+        "phone_number": number,
+        "emoji": data.emoji,
+        "timestamp": given.timestamp,
+    }
+    change.put(("messages", message["message_id"], "reactions"), [*kept, reaction])
+
+
+def remove_reaction(change: Change, given: SMSInput) -> None:
+    """A reaction is taken back: by its id, or by message and person (and emoji)."""
+    data = part_of(change, given, models.ReactionData)
+    number = normal(data.phone_number) if data.phone_number else None
+
+    def is_meant(reaction: dict[str, Any]) -> bool:
+        if data.reaction_id is not None:
+            return bool(reaction["reaction_id"] == data.reaction_id)
+        return number == reaction["phone_number"] and data.emoji in (None, reaction["emoji"])
+
+    for message in change.state["messages"].values():
+        if data.message_id not in (None, message["message_id"]):
+            continue
+        kept = [reaction for reaction in message["reactions"] if not is_meant(reaction)]
+        if len(kept) < len(message["reactions"]):
+            change.put(("messages", message["message_id"], "reactions"), kept)
+            return
+    raise change.fail("there is no such reaction")
+
+
+def edit_message(change: Change, given: SMSInput) -> None:
+    """A message's text is changed."""
+    data = part_of(change, given, models.EditData)
+    message = _message(change, data.message_id)
+    body = data.new_body if data.new_body is not None else data.body
+    if body is None:
+        raise change.fail("edit_message needs edit_data.new_body")
+    if message["is_deleted"]:
+        raise change.fail(f"message {data.message_id!r} is deleted")
+    change.update(("messages", message["message_id"]), body=body, edited_at=given.timestamp)
+
+
+def delete_message(change: Change, given: SMSInput) -> None:
+    """Messages are marked deleted; they stay in the state, and count as unread no more."""
+    data = part_of(change, given, models.DeleteData)
+    ids: list[str | None] = [*data.message_ids] or [data.message_id]
+    for message_id in ids:
+        message = _message(change, message_id)
+        if message["is_deleted"]:
+            continue
+        if message["direction"] == "incoming" and not message["is_read"]:
+            _count_unread(change, message["thread_id"], -1)
+        change.update(("messages", message["message_id"]), is_deleted=True)
+
+
+def _remove(change: Change, message_id: str) -> None:
+    message = change.state["messages"][message_id]
+    if message["direction"] == "incoming" and not message["is_read"] and not message["is_deleted"]:
+        _count_unread(change, message["thread_id"], -1)
+    change.remove(("messages", message_id))
+    conversation = change.state["conversations"][message["thread_id"]]
+    change.update(("conversations", message["thread_id"]), message_count=max(0, conversation["message_count"] - 1))

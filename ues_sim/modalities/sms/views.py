@@ -1,0 +1,131 @@
+"""How the phone's messages are shown and searched."""
+
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+from ues_sim.modalities.sms.models import SMSQueryRequest
+from ues_sim.modalities.sms.numbers import normal
+from ues_sim.modalities.sms.operations import new_conversation
+from ues_sim.modality import State, StateParams, View, page, sort_key
+from ues_sim.schema import JsonObject
+
+PREVIEW = 100
+"""Characters of a body that the compact state shows."""
+
+LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
+
+SORT_FIELDS = {
+    "sent_at": "sent_at",
+    "timestamp": "sent_at",
+    "date": "sent_at",
+    "from_number": "from_number",
+    "thread_id": "thread_id",
+    "is_read": "is_read",
+    "direction": "direction",
+    "message_type": "message_type",
+    "delivery_status": "delivery_status",
+    "message_id": "message_id",
+}
+
+
+def show(view: View, params: StateParams) -> JsonObject:
+    """The answer of ``GET /sms/state``."""
+    state = view.state
+    messages = state["messages"]
+    return {
+        "modality_type": "sms",
+        "current_time": view.now,
+        "user_phone_number": state["user_phone_number"],
+        "messages": {key: _compact(message) for key, message in messages.items()} if params.compact else messages,
+        "conversations": state["conversations"],
+        "total_message_count": len(messages),
+        "unread_count": _unread(state),
+        "total_conversation_count": len(state["conversations"]),
+    }
+
+
+def _compact(message: dict[str, Any]) -> JsonObject:
+    kept = {name: value for name, value in message.items() if name not in LEFT_OUT_OF_COMPACT}
+    return {**kept, "body_preview": message["body"][:PREVIEW]}
+
+
+def _unread(state: State) -> int:
+    return sum(_is_unread(message) for message in state["messages"].values())
+
+
+def _is_unread(message: dict[str, Any]) -> bool:
+    return message["direction"] == "incoming" and not message["is_read"] and not message["is_deleted"]
+
+
+def query(view: View, request: SMSQueryRequest) -> JsonObject:
+    """The answer of ``POST /sms/query``."""
+    key = sort_key(request.sort_by, SORT_FIELDS, "sent_at")
+    found = [message for message in view.state["messages"].values() if _matches(message, request)]
+    found.sort(key=itemgetter(key), reverse=request.sort_order != "asc")
+    return page(found, request, "messages", "sms")
+
+
+def _matches(message: dict[str, Any], request: SMSQueryRequest) -> bool:
+    for name in ("thread_id", "message_type", "direction", "is_read", "delivery_status", "is_deleted", "is_spam"):
+        wanted = getattr(request, name)
+        if wanted is not None and message[name] != wanted:
+            return False
+    return (
+        (request.from_number is None or message["from_number"] == normal(request.from_number))
+        and (request.to_number is None or normal(request.to_number) in message["to_numbers"])
+        and (request.body_contains is None or request.body_contains.lower() in message["body"].lower())
+        and (request.has_attachments is None or bool(message["attachments"]) == request.has_attachments)
+        and (request.sent_after is None or message["sent_at"] >= request.sent_after)
+        and (request.sent_before is None or message["sent_at"] <= request.sent_before)
+    )
+
+
+def digest(view: View) -> JsonObject:
+    """The messages in a few lines."""
+    latest = sorted(view.state["messages"].values(), key=itemgetter("sent_at"), reverse=True)[:3]
+    return {
+        "messages": len(view.state["messages"]),
+        "unread": _unread(view.state),
+        "latest": [f"{message['from_number']}: {message['body'][:60]}" for message in latest],
+    }
+
+
+def describe(state: State) -> str:
+    """One line for the environment's summary."""
+    return f"{len(state['messages'])} messages, {_unread(state)} unread"
+
+
+def check(state: State) -> Iterator[str]:
+    """What is inconsistent."""
+    for message in state["messages"].values():
+        if message["thread_id"] not in state["conversations"]:
+            yield f"sms: message {message['message_id']} belongs to no known conversation"
+
+
+def complete(state: State) -> None:
+    """After an import: numbers in their normal form, conversations that were left out, ids and counts."""
+    state["user_phone_number"] = normal(state["user_phone_number"])
+    for key, message in state["messages"].items():
+        message["message_id"] = key
+        message["from_number"] = normal(message["from_number"])
+        message["to_numbers"] = [normal(number) for number in message["to_numbers"]]
+        for place, attachment in enumerate(message["attachments"]):
+            attachment["attachment_id"] = attachment["attachment_id"] or f"{key}-attachment-{place + 1}"
+        for place, reaction in enumerate(message["reactions"]):
+            reaction["reaction_id"] = reaction["reaction_id"] or f"{key}-reaction-{place + 1}"
+    for thread_id, conversation in state["conversations"].items():
+        conversation["thread_id"] = thread_id
+        conversation["message_count"] = conversation["unread_count"] = 0
+        for participant in conversation["participants"]:
+            participant["phone_number"] = normal(participant["phone_number"])
+    for message in state["messages"].values():
+        conversation = state["conversations"].setdefault(message["thread_id"], _conversation_of(message))
+        conversation["message_count"] += 1
+        conversation["unread_count"] += _is_unread(message)
+        conversation["last_message_at"] = max(conversation["last_message_at"], message["sent_at"])
+
+
+def _conversation_of(message: dict[str, Any]) -> dict[str, Any]:
+    people = [message["from_number"], *message["to_numbers"]]
+    return new_conversation(message["thread_id"], people, message["sent_at"], created_by=message["from_number"])
