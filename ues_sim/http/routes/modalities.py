@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ues_sim.http.route import Call, Route
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, Query, Read
-from ues_sim.schema import ModalityActionResponse, JsonObject
+from ues_sim.schema import JsonObject, ModalityActionResponse
 
 
 def _state(modality: Modality) -> Route[Call]:
