@@ -145,6 +145,7 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
 
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
+    """A conversation of these people without messages: a group if there are more than two."""
     participants = [
         {"phone_number": number, "is_admin": False, "joined_at": at, "left_at": None}
         for number in dict.fromkeys(people)
@@ -204,6 +205,7 @@ def update_delivery_status(change: Change, given: SMSInput) -> None:
 
 
 def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
+    """Set the user's read mark, and the conversation's count with it."""
     if message["is_read"] == is_read:
         return
     change.update(("messages", message["message_id"]), is_read=is_read, read_at=at)
