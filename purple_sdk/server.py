@@ -111,6 +111,7 @@ def serve(
         OSError: the address can't be listened on.
     """
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # one line for every call is too much
     listener = _listen(config.host, config.port)
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     app = create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)

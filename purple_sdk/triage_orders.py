@@ -27,7 +27,6 @@ class Orders:
         word_limit: for a summary.
         archives_noise, marks_read, stars_private: whether these were asked for.
         incident_contact: who is to be told of incidents, without asking.
-        escalation_contact: who is to be told of customers that escalate, without asking.
     """
 
     labels: dict[Category, str]
@@ -36,7 +35,6 @@ class Orders:
     marks_read: bool
     stars_private: bool
     incident_contact: str | None
-    escalation_contact: str | None
 
 
 def read_orders(text: str, default_word_limit: int = 150) -> Orders:
@@ -54,7 +52,6 @@ def read_orders(text: str, default_word_limit: int = 150) -> Orders:
         marks_read=_says(text, r"\bmark\b", r"\bas read\b"),
         stars_private=_says(text, r"\bstar\b", r"\b(personal|private)\b"),
         incident_contact=_whom(text, r"\b(incident|outage|sev-?\d)\b"),
-        escalation_contact=_whom(text, r"\bescalat"),
     )
 
 

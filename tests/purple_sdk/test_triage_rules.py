@@ -11,7 +11,7 @@ from purple_sdk.triage_rules import Acquaintances, Verdict, classify
 
 NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)  # a Wednesday
 KNOWN = Acquaintances(
-    "acme.example", private=frozenset({"jo@hill.example"}), written_to=frozenset({"kim@client.example"})
+    "me.walker@acme.example", private=frozenset({"jo@hill.example"}), familiar=frozenset({"kim@client.example"})
 )
 
 ORDERS = """Please keep my mailbox in order. Label every mail:
@@ -23,7 +23,7 @@ ORDERS = """Please keep my mailbox in order. Label every mail:
 
 Write me at most 80 words an hour. Star private mail that is pressing.
 
-If an incident comes up, tell Sam (sam.ops@acme.example). When a customer escalates, write to Lee (lee@acme.example)."""
+If an incident comes up, tell Sam (sam.ops@acme.example)."""
 
 
 def mail(sender: str, subject: str, body: str = "", **more: Any) -> dict[str, Any]:
@@ -77,14 +77,14 @@ def test_orders_are_read_from_plain_text() -> None:
     assert orders.archives_noise
     assert orders.stars_private
     assert not orders.marks_read
-    assert (orders.incident_contact, orders.escalation_contact) == ("sam.ops@acme.example", "lee@acme.example")
+    assert orders.incident_contact == "sam.ops@acme.example"
 
 
 def test_orders_that_say_nothing_ask_for_nothing() -> None:
     orders = read_orders("Please look after my mail.")
     assert orders.labels["urgent"] == "urgent"
     assert (orders.archives_noise, orders.marks_read, orders.stars_private) == (False, False, False)
-    assert (orders.incident_contact, orders.escalation_contact) == (None, None)
+    assert orders.incident_contact is None
 
 
 def test_a_summary_keeps_to_its_words_and_to_what_may_be_said() -> None:
