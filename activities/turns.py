@@ -5,11 +5,12 @@ from typing import Any
 
 from temporalio import activity
 
-from activities import characters
+from activities import characters, failures
 from activities.action_log import entries_from_events
 from activities.characters import CharacterReply, characters_addressed
 from activities.deployment import Deployment
 from activities.keys import PARTICIPANT_KEY_ID
+from activities.models import ModelSettingsError
 from activities.outgoing import outgoing_messages
 from activities.plan import (
     TURN_SETTLES,
@@ -58,7 +59,10 @@ class TurnActivities:
         """Let one character decide whether, what and when it answers one message."""
         scenario = (await self._deployment.scenario(given.scenario)).config
         model = None if given.offline else self._deployment.character_model(given.seed)
-        return await characters.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
+        try:
+            return await characters.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
+        except ModelSettingsError as problem:
+            raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:
