@@ -7,11 +7,17 @@ nesting is limited. What must be exact therefore also travels as a file part.
 import json
 from typing import Any
 
-from a2a.types import Message, Part, Role
+from a2a.types import Message, Part, Role, StreamResponse, Task
+from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.struct_pb2 import Value
 
 JSON_MEDIA_TYPE = "application/json"
+_DEEPEST = 56
+"""As ``ParseDict`` counts, two for each level of JSON objects. Protobuf counts three, and stops at a hundred with the
+event around the data part."""
+
 _EXACT_INTEGERS = 2**53
 """Up to here a double that is a whole number can only have come from that integer."""
 
@@ -24,11 +30,11 @@ def text_part(text: str) -> Part:
 def data_parts(data: dict[str, Any]) -> list[Part]:
     """The data part for a JSON object; empty where the object doesn't fit into one.
 
-    Some JSON doesn't: more than a hundred levels, an integer beyond a double, half a surrogate pair. Participants
-    choose parts of what is carried here, so that must not end a stream.
+    Some JSON doesn't: too many levels, an integer beyond a double, half a surrogate pair. Participants choose parts
+    of what is carried here, so that must not end a stream.
     """
     try:
-        return [Part(data=ParseDict(data, Value()), media_type=JSON_MEDIA_TYPE)]
+        return [Part(data=ParseDict(data, Value(), max_recursion_depth=_DEEPEST), media_type=JSON_MEDIA_TYPE)]
     except (ParseError, OverflowError, UnicodeEncodeError):
         return []
 
@@ -65,6 +71,21 @@ def restore_integers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT_INTEGERS:
         return int(value)
     return value
+
+
+def check_nesting(message: Message) -> None:
+    """Refuse a message that couldn't be shown in its task's history.
+
+    Raises:
+        InvalidParamsError: protobuf can't carry so many levels.
+    """
+    try:
+        shown = StreamResponse(task=Task(history=[message]))
+        StreamResponse.FromString(shown.SerializeToString())
+    except (DecodeError, EncodeError):
+        raise InvalidParamsError(
+            "The message's data or metadata is nested too deeply: send at most 25 levels, or JSON as text."
+        ) from None
 
 
 def message_to_json(message: Message) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from a2a_gateway.contexts import check_context_id, context_keyword
-from a2a_gateway.parts import message_to_json, request_of
+from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
 from workflows.inputs import AssessmentInput
@@ -58,10 +58,11 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
     """Start the workflow for a message, or find the one that the same message started before.
 
     Raises:
-        InvalidParamsError: the message's context id can't be kept.
+        InvalidParamsError: the message's context id can't be kept, or its data is nested too deeply.
         temporalio.service.RPCError: Temporal doesn't answer, or doesn't take the workflow.
     """
     check_context_id(sent.context_id)
+    check_nesting(sent)
     message = Message()
     message.CopyFrom(sent)
     message.task_id = task_id_for(sent)

@@ -27,6 +27,7 @@ from a2a_gateway.parts import agent_message, data_parts, json_file_part, message
 from a2a_gateway.temporal import RPC_TIMEOUT
 from protocol.config import GreenAgentConfig
 from protocol.results import AssessmentResults
+from storage.blobs import BlobDamagedError, BlobNotFoundError
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     FAILED,
@@ -186,13 +187,17 @@ async def read_outcome(client: Client, execution: WorkflowExecution) -> Outcome:
 
     Raises:
         temporalio.service.RPCError: Temporal doesn't answer.
-        storage.blobs.BlobNotFoundError: the result was too large for Temporal's history, and its blob is gone.
+        OSError: the blob store, where large results are, doesn't answer.
     """
     handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=AssessmentResults)
     try:
         results = await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
     except WorkflowFailureError as failure:
         return _outcome_of_failure(execution, failure)
+    except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
+        return Outcome(
+            TaskState.TASK_STATE_COMPLETED, f"The assessment was completed, but its result can't be read: {problem}"
+        )
     return Outcome(TaskState.TASK_STATE_COMPLETED, results_sentence(results), results)
 
 

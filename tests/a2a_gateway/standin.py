@@ -1,20 +1,28 @@
 """A small workflow in the place of the real one: same name, same input, same ways to end, no world to act on.
 
-What it does stands in the request's ``config``: ``turns`` (how many turns to play at once), ``hold`` (wait for the
-signal ``begin`` first, as behind another assessment of the context), ``pauses`` (after which turns to wait for the
-signal ``go_on``), ``end`` (``complete``, ``fail``, ``break``), ``note`` (a value that the update of an action carries).
+What it does stands in the request's ``config``:
+
+* ``turns``: how many turns to play
+* ``hold``: wait for the signal ``begin`` first, as behind another assessment of the context
+* ``pauses``: after which turns to wait for the signal ``go_on``
+* ``renew``: after which turn to continue as a new run
+* ``end``: ``complete``, ``fail``, or ``break``
+* ``note``: a value that the update of an action carries
+* ``bulk``: characters that the result has besides
 """
 
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
+from pydantic import TypeAdapter
 from temporalio import activity, workflow
-from temporalio.contrib.workflow_streams import WorkflowStream
+from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 from temporalio.exceptions import ApplicationError
 
-from protocol.request import BadRequestError, parse_request
+from protocol.request import AssessmentRequest, BadRequestError, parse_request
 from protocol.results import AssessmentResults, CriterionResult, assessment_results
 from protocol.updates import (
     ActionObservedUpdate,
@@ -38,11 +46,12 @@ from workflows.names import (
     WORKING,
 )
 
+STREAM_STATE: TypeAdapter[WorkflowStreamState | None] = TypeAdapter(WorkflowStreamState | None)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BIG_SCORE_DETAIL = 2**60 + 1
 
 
-def results_of(task_id: str, turns: int, *, failure: str | None = None) -> AssessmentResults:
+def results_of(task_id: str, turns: int, *, failure: str | None = None, bulk: int = 0) -> AssessmentResults:
     """The result that the stand-in gives; one of its numbers is too large for a protobuf ``Struct``."""
     criterion = CriterionResult(
         criterion_id="c1",
@@ -50,7 +59,7 @@ def results_of(task_id: str, turns: int, *, failure: str | None = None) -> Asses
         dimension="accuracy",
         score=7,
         max_score=10,
-        explanation="Seven of ten.",
+        explanation="Seven of ten." + "x" * bulk,
         details={"exactly": BIG_SCORE_DETAIL},
         judged_by="evaluator:everything",
     )
@@ -67,6 +76,11 @@ def results_of(task_id: str, turns: int, *, failure: str | None = None) -> Asses
     )
 
 
+def _renewed(given: AssessmentInput, turns: int, stream: WorkflowStreamState) -> list[AssessmentInput]:
+    carried = {"stream": STREAM_STATE.dump_python(stream), "turns": turns}
+    return [given.model_copy(update={"carried": carried})]
+
+
 @activity.defn
 async def play() -> None:
     """One turn of a quick participant."""
@@ -79,7 +93,9 @@ class StandIn:
 
     @workflow.init
     def __init__(self, given: AssessmentInput) -> None:
-        self._stream = WorkflowStream()
+        carried = given.carried or {}
+        self._stream = WorkflowStream(STREAM_STATE.validate_python(carried.get("stream")))
+        self._played: int = carried.get("turns", 0)
         self._began = False
         self._turns_to_pass = 0
 
@@ -100,7 +116,22 @@ class StandIn:
             raise ApplicationError(str(problem), type=REJECTED, non_retryable=True) from None
         raw: Any = json.loads(given.request) if isinstance(given.request, str) else given.request
         script = raw["config"]
-        if script.get("hold"):
+        turns = script.get("turns", 2)
+        if not self._played:
+            await self._open(request, given.task_id, hold=script.get("hold", False))
+        for turn in range(self._played + 1, turns + 1):
+            await self._turn(turn, script)
+            if turn == script.get("renew"):
+                await self._stream.continue_as_new(partial(_renewed, given, turn))
+        try:
+            return self._end(given.task_id, turns, script)
+        finally:
+            if script.get("end") != "break":  # whoever listens then gets the last updates without asking again
+                self._stream.detach_pollers()
+                await workflow.wait_condition(workflow.all_handlers_finished)
+
+    async def _open(self, request: AssessmentRequest, task_id: str, *, hold: bool) -> None:
+        if hold:
             await workflow.wait_condition(lambda: self._began)
         workflow.upsert_search_attributes(
             [
@@ -111,21 +142,12 @@ class StandIn:
         )
         self._publish(
             AssessmentStartedUpdate(
-                assessment_id=given.task_id,
+                assessment_id=task_id,
                 scenario_id=request.config.scenario_id,
                 participant_url=request.participant[1],
                 start_time=NOON,
             )
         )
-        turns = script.get("turns", 2)
-        for turn in range(1, turns + 1):
-            await self._turn(turn, script)
-        try:
-            return self._end(given.task_id, turns, script)
-        finally:
-            if script.get("end") != "break":  # whoever listens then gets the last updates without asking again
-                self._stream.detach_pollers()
-                await workflow.wait_condition(workflow.all_handlers_finished)
 
     async def _turn(self, turn: int, script: dict[str, Any]) -> None:
         self._publish(
@@ -163,7 +185,7 @@ class StandIn:
             results = results_of(task_id, turns, failure=sentence)
             raise ApplicationError(sentence, results.model_dump(mode="json"), type=FAILED, non_retryable=True)
         workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(COMPLETED)])
-        return results_of(task_id, turns)
+        return results_of(task_id, turns, bulk=script.get("bulk", 0))
 
     def _publish(self, update: TaskUpdate) -> None:
         self._stream.topic(UPDATES_TOPIC).publish(update)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from a2a.types import StreamResponse, SubscribeToTaskRequest
+from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse, SubscribeToTaskRequest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import Client
@@ -140,6 +140,22 @@ async def test_a_reset_while_streaming_continues_with_the_new_run(gateway: Gatew
         await client.get_workflow_handle(task_id).signal("go_on")
         told += kinds(await collect(stream))
     assert told == ["task submitted", *FROM_THE_START]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_an_assessment_in_several_runs_is_one_story_and_one_task(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url) as caller:
+        events = await collect(caller.send_message(message(data_part(request(renew=1)))))
+        task = await caller.get_task(GetTaskRequest(id=events[0].task.id))
+        listing = ListTasksRequest(context_id=task.context_id)
+
+        async def listed_once() -> bool:
+            return [found.id for found in (await caller.list_tasks(listing)).tasks] == [task.id]
+
+        await eventually(listed_once)
+    assert kinds(events) == ["task submitted", *FROM_THE_START]
+    assert task.context_id == events[0].task.context_id
+    assert len(task.history) == 1
 
 
 async def test_without_a_worker_a_stream_still_ends(

@@ -1,5 +1,6 @@
 """Getting and cancelling tasks; every end of a workflow as a state of its task."""
 
+import shutil
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -7,7 +8,9 @@ import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, Task
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 from google.protobuf.json_format import MessageToDict
+from temporalio import workflow
 from temporalio.client import Client
+from temporalio.worker import Worker
 
 from protocol.config import GreenAgentConfig
 from protocol.results import AssessmentResults
@@ -25,6 +28,9 @@ from tests.a2a_gateway.callers import (
     text03,
 )
 from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gateway, standin_worker
+from tests.a2a_gateway.standin import results_of
+from workflows.inputs import AssessmentInput
+from workflows.names import ASSESSMENT_WORKFLOW
 
 pytestmark = pytest.mark.usefixtures("temporal")
 
@@ -162,3 +168,33 @@ async def test_nothing_to_subscribe_to_after_the_end(gateway: Gateway) -> None:
         task = (await collect(client.send_message(message(data_part(request())))))[0].task
         with pytest.raises(UnsupportedOperationError, match=r"has ended.* get the task instead"):
             await collect(client.subscribe(SubscribeToTaskRequest(id=task.id)))
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_large_result_comes_whole_and_its_loss_is_told(gateway: Gateway, config: GreenAgentConfig) -> None:
+    async with sdk_client(gateway.url, streaming=False) as client:
+        task = await send(client, message(data_part(request(bulk=300_000))))
+    assert task.artifacts[0].parts[2].raw.decode() == results_of(task.id, 2, bulk=300_000).model_dump_json()
+    shutil.rmtree(config.storage_url)
+    lost = await get(gateway.url, task.id)
+    assert state_name(lost.status.state) == "completed"
+    assert not lost.artifacts
+    assert "its result can't be read: no blob" in lost.status.message.parts[0].text
+
+
+async def test_a_result_of_another_version_is_told(gateway: Gateway, client: Client, config: GreenAgentConfig) -> None:
+    task = await start(gateway.url)
+    async with Worker(client, task_queue=config.task_queue, workflows=[Foreign]):
+        await client.get_workflow_handle(task.id).result()
+    got = await get(gateway.url, task.id)
+    assert state_name(got.status.state) == "completed"
+    assert "its result can't be read" in got.status.message.parts[0].text
+
+
+@workflow.defn(name=ASSESSMENT_WORKFLOW, sandboxed=False)
+class Foreign:
+    """An assessment whose result this gateway doesn't know."""
+
+    @workflow.run
+    async def run(self, given: AssessmentInput) -> dict[str, str]:
+        return {"grade": "A"}
