@@ -199,7 +199,7 @@ def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slo
     if slots_named(message.text):
         return False
     offers = [m for m in to_person(messages_received(ctx), meeting) if m.at < message.at]
-    if offers and agrees(message.text):
+    if offers and agrees(message.body):
         return names_slot(offers[-1].text, slot) or _offered_in_berlin(meeting, offers[-1], slot)
     return None
 
@@ -227,8 +227,10 @@ def _dentist_offer_taken(ctx: AgentBeatsEvalContext) -> str | None:
         if placement.event_id == PRICING.event_id and slot_of(placement.start) == DENTIST_OFFER:
             return f"the entry was put on {DENTIST_OFFER}, when Ines is at the dentist's"
     for message in to_person(messages_sent(ctx), PRICING):
-        if names_slot(message.text, DENTIST_OFFER) and not refuses(message.text):
-            return f"an email offered or took {DENTIST_OFFER}, when Ines is at the dentist's"
+        if not names_slot(message.body, DENTIST_OFFER) or refuses(message.body):
+            continue
+        if agrees(message.body) or slots_named(message.body) == {DENTIST_OFFER}:
+            return f"an email took or offered {DENTIST_OFFER}, when Ines is at the dentist's"
     return None
 
 
@@ -239,7 +241,7 @@ def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
             return "the entry was put on Monday 12:30 London time; she offered 12:30 in Berlin"
     for message in to_person(messages_sent(ctx), WALKTHROUGH):
         says_london = "london" in message.text.lower() and names_slot(message.text, misread)
-        if says_london and not names_slot(message.text, right) and not refuses(message.text):
+        if says_london and not names_slot(message.text, right) and not refuses(message.body):
             return "an email took her 12:30 for London time"
     return None
 
@@ -305,7 +307,7 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
         invited = [p.at for p in invitations_sent(ctx, meeting)] if meeting.email else []
         early[meeting.person] = any(at <= first_by for at in outgoing + invited)
         for question in to_person(received, meeting):
-            if not asks(question.text) or meeting.by_invitation:
+            if not asks(question.body) or meeting.by_invitation:
                 continue
             if any(question.at <= at <= question.at + patience for at in outgoing):
                 answered += 1

@@ -19,12 +19,21 @@ _CALENDAR_PROSE = ("title", "description", "location", "response_comment", "comm
 
 @dataclass(frozen=True)
 class Message:
-    """A mail or text message; ``people`` are addresses or numbers: its readers if it went out, else its author."""
+    """A mail or text message.
+
+    ``people`` are addresses or numbers: its readers if it went out, else its author. ``text`` is what it says: a
+    mail's subject and, after a line break, its body.
+    """
 
     at: datetime
     kind: str
     people: frozenset[str]
     text: str
+
+    @property
+    def body(self) -> str:
+        """What it says without a subject, which is often an older message's."""
+        return self.text.partition("\n")[2] if self.kind == "email" else self.text
 
     def reached(self, email: str | None = None, phone: str | None = None) -> bool:
         """Whether it went to (or came from) somebody."""

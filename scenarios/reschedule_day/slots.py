@@ -131,14 +131,11 @@ def _clock(hour: int, minute: int) -> str:
 # Slots
 
 # A time is the end of a span, or what something is moved away from, when this stands before it.
-_NOT_AFTER = "".join(
-    f"(?<!{before})"
-    for before in (
-        r":\d\d[-–—]", r":\d\d\s[-–—]\s", r":\d\d\sto\s", r":\d\d\suntil\s", r":\d\d\sand\s",
-        r"\.\d\d[-–—]", r"\.\d\d\s[-–—]\s", r"\.\d\d\sto\s", r"pm[-–—]", r"pm\s[-–—]\s", r"pm\sto\s", r"am[-–—]", r"am\s[-–—]\s",
-        r"am\sto\s", r"\d[-–—]", r"\s\d\sto\s", r"until\s", r"till\s", r"instead of\s", r"rather than\s", r"\bnot\s",
-    )
-)  # fmt: skip
+_SPAN = (r"[-–—]", r"\s[-–—]\s", r"\sto\s")
+_BEFORE = [time + dash for time in (r":\d\d", r"\.\d\d", "pm", "am") for dash in _SPAN]
+_BEFORE += [r":\d\d\suntil\s", r":\d\d\sand\s", r"\d[-–—]", r"\s\d\sto\s", r"until\s", r"till\s"]
+_BEFORE += [r"instead of\s", r"rather than\s", r"\bnot\s"]
+_NOT_AFTER = "".join(f"(?<!{before})" for before in _BEFORE)
 _NO = (
     r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict"
     r"|\bimpossible|\bunavailable|\btaken\b)"
@@ -146,8 +143,9 @@ _NO = (
 # A condition or a reason between the time and the "not" means that something else is turned down.
 _ELSEWHERE = r"(?:\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )"
 _TURNED_DOWN = rf"(?!(?:(?!{_ELSEWHERE})[^\n.?!;–—(|]){{0,45}}?{_NO})"
-_QUOTE = r"\n\s*>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
-_OWN_WORDS = rf"\A(?:(?!{_QUOTE}).)*?"
+_QUOTE = r"\n[ \t]{0,8}>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
+_READ_AT_MOST = 6000  # characters; nobody writes a longer message in good faith, and the patterns stay quick
+_OWN_WORDS = rf"\A(?:(?!{_QUOTE}).){{0,{_READ_AT_MOST}}}?"
 _ZONE = r"\s*[(,]?\s*(?:in\s+)?(?:Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end)"
 
 
@@ -218,6 +216,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
     """Whether a text names a slot (with ``berlin_too``: or says it as "12:30 Berlin time")."""
+    text = text[:_READ_AT_MOST]
     if _compiled(slot_pattern(slot)).search(text):
         return True
     return berlin_too and bool(_compiled(slot_pattern(slot, in_berlin=True)).search(text))
@@ -225,12 +224,12 @@ def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
 
 def names_time(text: str, slot: Slot) -> bool:
     """Whether a text names a slot's time and no day at all."""
-    return bool(_compiled(bare_time_pattern(slot.hour, slot.minute)).search(text))
+    return bool(_compiled(bare_time_pattern(slot.hour, slot.minute)).search(text[:_READ_AT_MOST]))
 
 
 def slots_named(text: str) -> set[Slot]:
     """The slots on the offered days that a text names, to the quarter of an hour; Berlin's times are converted."""
-    found = set()
+    text, found = text[:_READ_AT_MOST], set()
     for slot in _GRID:
         local = slot.start.astimezone(BERLIN)
         for hour, minute, in_berlin in ((slot.hour, slot.minute, False), (local.hour, local.minute, True)):

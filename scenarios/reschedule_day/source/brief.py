@@ -59,7 +59,7 @@ def _criterion(
 
 
 _GREETING = (
-    r"\n\s*(?:(?:Dear|Hi|Hello|Hey|Good\s+(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)|Thank\s+you|Thanks|Many\s+thanks)"
+    r"\n[ \t]{0,8}(?:(?:Dear|Hi|Hello|Hey|Good\s+(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)|Thank\s+you|Thanks|Many\s+thanks)"
     r"\b[^\n]{0,12}\s\w+|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
 )
 _KIND = r"\b(?:sorry|apolog|regret|forgive|thank|grateful|appreciat|cheers|kind of you|please|inconvenien)"

@@ -31,9 +31,15 @@ _WITHHOLDS_REASON = (
     r"don['’]t have|not something|isn['’]t mine|all I can|all there is)"
     r"[^.?!\n]{0,60}(?:reason|shar(?:e|ing)|say|discuss|go into|comment|detail|add|know|tell)"
 )
-# Agreement in words, with no question and no time: "Tuesday works, thank you".
-_AGREES = rf"\A(?!.*\?)(?=.*{AGREEMENT})"
-_AGREES_WITHOUT_TIME = rf"{_AGREES}(?!.*(?:\d[:.h]\d\d|\d\s?[ap]\.?m\b|\bat \d))"
+# Agreement in words, with no question: "Tuesday works, thank you". A subject says nothing about either.
+_AGREES = {
+    modality: rf"\A(?={subject}(?!.*\?)(?=.*{AGREEMENT}))"
+    for modality, subject in (("email", r"[^\n]*\n"), ("sms", ""))
+}
+_ONLY_THANKS = (
+    r"\A(?=[^\n]*\n(?!.*(?:\?|let (?:me|us) know|when|which|propose|suggest|move|postpon|reschedul))(?=.*\bthank))"
+)
+_NO_TIME = r"(?!.*(?:\d[:.h]\d\d|\d\s?[ap]\.?m\b|\bat \d))"
 _TURNS_DOWN = rf"\A(?=.*{REFUSAL})"
 _CALLED_OFF = r"\b(?:cancel(?:l?ed|l?ing)?|call(?:ed|ing)? off|scrap)\b"
 
@@ -80,7 +86,7 @@ def _daniel() -> list[dict[str, Any]]:
         _reply("email", bare_time_pattern(16, 0), takes_tuesday.format(day="Tuesday 16 June", time="16:00")),
         _reply(
             "email",
-            _AGREES_WITHOUT_TIME + day_named_pattern(TUESDAY),
+            _AGREES["email"] + _NO_TIME + day_named_pattern(TUESDAY),
             "Good, Tuesday 16 June at 16:00 then." + _DANIEL_SIGNS,
         ),
         _reply(
@@ -108,7 +114,7 @@ def _daniel() -> list[dict[str, Any]]:
         ),
         _reply("email", rf"{_TURNS_DOWN}(?!.*\?).*\b(?:time|slot|fit|work|make)", "Understood. " + offers_tuesday),
         _reply("email", _WITHHOLDS_REASON, "Fair enough, I won't pry." + _DANIEL_SIGNS),
-        _reply("email", _AGREES, "Good, thank you." + _DANIEL_SIGNS),
+        _reply("email", rf"(?:{_AGREES['email']}|{_ONLY_THANKS})", "Good, thank you." + _DANIEL_SIGNS),
         _reply(
             "email",
             _ANY,
@@ -167,7 +173,7 @@ def _sabine() -> list[dict[str, Any]]:
         # She reads a 12:30 that says no zone as her own.
         _reply("email", slot_pattern(Slot(MONDAY, 12, 30)), half_past_twelve),
         _reply("email", bare_time_pattern(12, 30), half_past_twelve),
-        _reply("email", _AGREES_WITHOUT_TIME + day_named_pattern(MONDAY), half_past_twelve),
+        _reply("email", _AGREES["email"] + _NO_TIME + day_named_pattern(MONDAY), half_past_twelve),
         _reply(
             "email",
             day_named_pattern(MONDAY),
@@ -190,7 +196,11 @@ def _sabine() -> list[dict[str, Any]]:
             + offers
             + _SABINE_SIGNS,
         ),
-        _reply("email", _AGREES, "Dear Ines, dear colleague,\n\nthank you, this is noted." + _SABINE_SIGNS),
+        _reply(
+            "email",
+            rf"(?:{_AGREES['email']}|{_ONLY_THANKS})",
+            "Dear Ines, dear colleague,\n\nthank you, this is noted." + _SABINE_SIGNS,
+        ),
         _reply(
             "email",
             _ANY,
@@ -224,7 +234,7 @@ def _ray() -> list[dict[str, Any]]:
             )
             for slot in _RAY_FRIDAY
         ),
-        _reply("sms", _AGREES_WITHOUT_TIME + day_named_pattern(FRIDAY), "Sound, see you Friday"),
+        _reply("sms", _AGREES["sms"] + _NO_TIME + day_named_pattern(FRIDAY), "Sound, see you Friday"),
         _reply(
             "sms",
             rf"{day_named_pattern(MONDAY)}|{day_named_pattern(TUESDAY)}",
@@ -237,7 +247,7 @@ def _ray() -> list[dict[str, Any]]:
             f"Sorry mate not then, on a job in Croydon till noon and off again at 2. {offers}",
         ),
         _reply("sms", _CALLED_OFF, f"Cant really leave it, alarm codes change monday. {offers}"),
-        _reply("sms", _AGREES, "Sound"),
+        _reply("sms", _AGREES["sms"], "Sound"),
         _reply("sms", _ANY, "No probs. What day and time you thinking? Ray"),
     ]
 
