@@ -71,12 +71,23 @@ class Turn:
 class Conversation:
     """One assessment: its agent, its turns, and the agent's state at the start of each."""
 
-    def __init__(self, agent: BasePurpleAgent, start_id: str) -> None:
+    def __init__(self, agent: BasePurpleAgent, start_id: str, start: AssessmentStartMessage) -> None:
         self.agent = agent
-        self.start_id = start_id
+        self._start_id = start_id
+        self._start = start
         self._turns: OrderedDict[str, Turn] = OrderedDict()
         self._states: OrderedDict[int, Any] = OrderedDict()
         self.last_used = time.monotonic()
+
+    def was_started_by(self, message_id: str, message: AssessmentStartMessage) -> bool:
+        """Whether a start message is about this assessment, rather than about a new one.
+
+        It is when it is a repeat, or when it speaks of the same simulation at a later time: evaluators greet again
+        in mid-assessment, for agents that were restarted, which this one wasn't.
+        """
+        known = self._start
+        is_same_simulation = (message.ues_url, message.api_key) == (known.ues_url, known.api_key)
+        return message_id == self._start_id or (is_same_simulation and message.current_time > known.current_time)
 
     @property
     def running(self) -> Turn | None:
@@ -158,7 +169,7 @@ class Conversations:
         return len(self._known)
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
-        """Begin an assessment; a repeat of its message does nothing, another one begins anew.
+        """Begin an assessment; a message about the one that runs does nothing, another one begins anew.
 
         Raises:
             Exception: what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then.
@@ -166,7 +177,7 @@ class Conversations:
         await self._drop_idle()
         async with self._lock(context_id):
             known = self._known.get(context_id)
-            if known is not None and known.start_id == message_id:
+            if known is not None and known.was_started_by(message_id, message):
                 return
             await self._drop(context_id)
             agent = self._factory(self._config)
@@ -176,7 +187,7 @@ class Conversations:
             except BaseException:
                 await agent.aclose()
                 raise
-            self._known[context_id] = Conversation(agent, message_id)
+            self._known[context_id] = Conversation(agent, message_id, message)
 
     async def turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
         """The turn that belongs to a message.

@@ -71,6 +71,16 @@ async def test_a_repeated_start_keeps_the_agent_and_a_new_one_begins_anew(evalua
     assert (await evaluator.say(turn(1, attempt=2))).notes["turns"] == ["1.2"]
 
 
+async def test_a_greeting_in_mid_assessment_keeps_the_agent(evaluator: Evaluator) -> None:
+    await evaluator.say(start(), message_id="start")
+    await evaluator.say(turn(1))
+    later = {"current_time": "2026-03-02T09:00:00+00:00"}
+    await evaluator.say(start() | later, message_id="greeting")
+    assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]
+    await evaluator.say(start(api_key="of another simulation") | later, message_id="another greeting")
+    assert (await evaluator.say(turn(1))).notes["turns"] == ["1.1"]
+
+
 async def test_a_repeated_message_joins_the_running_turn(evaluator: Evaluator) -> None:
     await begun(evaluator, slow={"1.1": 0.6})
     first, second = await asyncio.gather(
