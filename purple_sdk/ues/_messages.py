@@ -210,8 +210,10 @@ class SMSRoom(Room[Runner]):
         is_pinned: bool | None = None,
         is_archived: bool | None = None,
         group_name: str | None = None,
+        draft_message: str | None = None,
+        mark_all_read: bool | None = None,
     ) -> None:
-        """Mute, pin, archive or rename a conversation."""
+        """Mute, pin, archive or rename a conversation, draft a message in it, or mark all of it as read."""
 
 
 class ChatRoom(Room[Runner]):
