@@ -28,7 +28,7 @@ from a2a.types.a2a_pb2 import (
     TaskState,
     TaskStatus,
 )
-from a2a.utils.errors import A2AError, TaskNotFoundError
+from a2a.utils.errors import A2AError, MethodNotFoundError, TaskNotFoundError, UnsupportedOperationError
 from google.protobuf.json_format import MessageToDict
 
 from activities import failures
@@ -59,6 +59,8 @@ _FAILED = {
 }
 _POLL_SECONDS = 0.25
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
+_NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
+"""How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
 
 
 def message_id(*parts: object) -> str:
@@ -116,7 +118,7 @@ class Answer:
         return texts[-1].strip()[:300] if texts else ""
 
     def documents(self) -> list[dict[str, Any]]:
-        """Every JSON object in the parts, the latest first; a text part's numbers are exact, so it comes before data."""
+        """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data."""
         found: list[dict[str, Any]] = []
         for part in reversed(self.parts):
             if part.HasField("text"):
@@ -208,10 +210,13 @@ class ParticipantClient:
         except (A2AError, *_LOST) as problem:
             if answer.task_id is None or not _is_lost(problem):
                 raise self._failure(problem) from None
-        return await self._wait(answer, on_event)
+        try:
+            return await self._wait(answer, on_event)
+        except _NO_LOOKING as problem:
+            raise self._failure(problem) from None
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
-        """Wait for a task that an earlier attempt started; None where the participant doesn't know it any more.
+        """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
 
         Raises:
             ApplicationError: ``ParticipantUnreachable``.
@@ -220,7 +225,7 @@ class ParticipantClient:
         answer.task_id = task_id
         try:
             return await self._wait(answer, on_event)
-        except TaskNotFoundError:
+        except (TaskNotFoundError, *_NO_LOOKING):
             return None
 
     async def cancel(self, task_id: str) -> None:
@@ -233,7 +238,7 @@ class ParticipantClient:
         while answer.task_id is not None and not answer.has_ended:
             try:
                 task = await self._client.get_task(GetTaskRequest(id=answer.task_id))
-            except TaskNotFoundError:
+            except (TaskNotFoundError, *_NO_LOOKING):
                 raise
             except (A2AError, *_LOST) as problem:
                 failures_in_a_row += 1
@@ -333,9 +338,11 @@ class ParticipantClients:
         except (A2AError, *_LOST) as problem:
             if _is_lost(problem):
                 raise unreachable(url, problem) from None
+            status = getattr(problem, "status_code", None)
+            said = f"HTTP {status}" if status else _said(problem)
             raise failures.final(
                 failures.PARTICIPANT_MISBEHAVED,
-                f"The participant's address {url} has no A2A agent card ({_said(problem)}).",
+                f"The participant's address {url} has no A2A agent card ({said} at /.well-known/agent-card.json).",
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise failures.final(

@@ -112,7 +112,7 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
 async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any] | None = None) -> InitialStateSummary:
     """Count what is there (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day."""
     if states is None:
-        states = {name: await getattr(client, name).get_state() for name in _SUMMARISED}
+        states = await snapshot(client)  # of what this simulator has: it may know fewer modalities than we count
     email, sms, calendar, chat = (states.get(name) or {} for name in _SUMMARISED)
     emails = list((email.get("emails") or {}).values())
     messages = list((sms.get("messages") or {}).values())

@@ -6,14 +6,16 @@ which is a real A2A agent, and returns the result.
 
 import asyncio
 import json
+import os
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -74,16 +76,18 @@ class Stack:
 
 @contextmanager
 def running_stack(
-    scenarios_dir: Path = SCENARIOS, *, is_durable: bool = False, environment: dict[str, str] | None = None
+    scenarios_dir: Path = SCENARIOS, *, is_durable: bool = False, environment: dict[str, str | None] | None = None
 ) -> Iterator[Stack]:
-    """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards."""
-    import os
+    """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards.
+
+    ``environment`` is added to its processes' own; None takes a variable away.
+    """
 
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     before = {name: os.environ.get(name) for name in environment or {}}
-    os.environ.update(environment or {})
+    _set_environment(environment or {})
     gateway, ues, temporal, ui = free_ports(4)
     with tempfile.TemporaryDirectory(prefix="proctor-test-", ignore_cleanup_errors=True) as folder:
         local = LocalStack(
@@ -103,10 +107,14 @@ def running_stack(
             loop.call_soon_threadsafe(loop.stop)
             thread.join(10)
             loop.close()
-            for name, value in before.items():
-                os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+            _set_environment(before)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 class ScriptedAgent(BasePurpleAgent):
@@ -130,18 +138,30 @@ class ScriptedAgent(BasePurpleAgent):
 @asynccontextmanager
 async def serving(script: Script, *, reports: bool = True) -> AsyncIterator[str]:
     """Serve a scripted participant over HTTP; gives its address."""
-    (port,) = free_ports(1)
     agent = type("Agent", (ScriptedAgent,), {"script": staticmethod(script), "reports": reports})
-    app = create_app(agent, PurpleAgentConfig(host="127.0.0.1", port=port), name="scripted")
+    async with listening(lambda url: create_app(agent, agent_config(url), name="scripted")) as url:
+        yield url
+
+
+def agent_config(url: str) -> PurpleAgentConfig:
+    """The settings of an agent that is to be found at ``url``."""
+    return PurpleAgentConfig(host="127.0.0.1", port=urlsplit(url).port or 0)
+
+
+@asynccontextmanager
+async def listening(make_app: Callable[[str], Any]) -> AsyncIterator[str]:
+    """Serve an ASGI application, which is made from its own address, on a free port; gives the address."""
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
     server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+        uvicorn.Config(make_app(url), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
     )
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
     task = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0.01)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield url
     finally:
         server.should_exit = True
         await task

@@ -1,0 +1,28 @@
+"""One evaluator for all tests of assessments, with the tiny scenario and its broken relatives."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.assessments.bad_packages import write_bad_packages
+from tests.assessments.packages import write_package
+from tests.stack import Stack, running_stack
+
+
+@pytest.fixture(scope="session")
+def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of scenarios."""
+    directory = tmp_path_factory.mktemp("scenarios")
+    write_package(directory, "tiny")
+    write_bad_packages(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def stack(scenarios_dir: Path) -> Iterator[Stack]:
+    """An evaluator with no model at hand, whatever the machine's environment says."""
+    with running_stack(
+        scenarios_dir, environment={"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
+    ) as running:
+        yield running

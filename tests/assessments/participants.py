@@ -1,0 +1,136 @@
+"""Participants written without a2a-sdk, by hand from protocol 0.3: JSON-RPC, and the card at its old address.
+
+async with by_hand(lambda said: message(data({"message_type": "turn_complete", "actions": []}))) as participant:
+    ... participant.url, participant.messages
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tests.stack import listening
+
+Json = dict[str, Any]
+DONE: Json = {"message_type": "turn_complete", "actions": []}
+
+Answer = Callable[[Json], Any]
+"""The result of ``message/send``, given the protocol message that it carried. An exception class makes it HTTP 500."""
+
+
+def data(content: Any) -> Json:
+    return {"kind": "data", "data": content}
+
+
+def text(content: Any) -> Json:
+    return {"kind": "text", "text": content if isinstance(content, str) else json.dumps(content)}
+
+
+def message(*parts: Json) -> Json:
+    """A plain message as the answer."""
+    return {"kind": "message", "role": "agent", "messageId": str(uuid.uuid4()), "parts": list(parts)}
+
+
+def task(state: str, *parts: Json, artifacts: list[Json] | None = None) -> Json:
+    """A task as the answer, in a state, with a status message."""
+    status: Json = {"state": state}
+    if parts:
+        status["message"] = message(*parts)
+    return {
+        "kind": "task",
+        "id": str(uuid.uuid4()),
+        "contextId": "its-own",
+        "status": status,
+        "artifacts": [{"artifactId": str(uuid.uuid4()), "parts": artifacts}] if artifacts else [],
+    }
+
+
+@dataclass
+class ByHand:
+    """A running participant: ``messages`` are the protocol messages that it got, ``methods`` the JSON-RPC methods."""
+
+    url: str = ""
+    messages: list[Json] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [said["message_type"] for said in self.messages]
+
+
+@asynccontextmanager
+async def by_hand(answer: Answer, *, streams: bool = False) -> AsyncIterator[ByHand]:
+    """Serve a participant that answers ``turn_start`` so, and every other message with a friendly text.
+
+    ``streams``: its card offers ``message/stream``, which says "working" ten times a second and never ends.
+    """
+    participant = ByHand()
+
+    async def card(_request: Request) -> Response:
+        return JSONResponse(_card(participant.url, streams=streams))
+
+    async def rpc(request: Request) -> Response:
+        call = await request.json()
+        participant.methods.append(call["method"])
+        if not call["method"].startswith("message/"):
+            return JSONResponse(
+                {
+                    "jsonrpc": "2.0",
+                    "id": call["id"],
+                    "error": {"code": -32601, "message": f"there is no method {call['method']}"},
+                }
+            )
+        said = json.loads(next(p["text"] for p in call["params"]["message"]["parts"] if p["kind"] == "text"))
+        participant.messages.append(said)
+        is_turn = said["message_type"] == "turn_start"
+        if is_turn and streams:
+            return StreamingResponse(_work_for_ever(call["id"]), media_type="text/event-stream")
+        result = answer(said) if is_turn else message(text("Good day."))
+        if asyncio.iscoroutine(result):
+            result = await result
+        if isinstance(result, Response):
+            return result
+        reply = {"jsonrpc": "2.0", "id": call["id"], "result": result}
+        if streams:
+            return Response(f"data: {json.dumps(reply)}\n\n", media_type="text/event-stream")
+        return JSONResponse(reply)
+
+    app = Starlette(routes=[Route("/.well-known/agent.json", card), Route("/", rpc, methods=["POST"])])
+
+    def remember(url: str) -> Starlette:
+        participant.url = url
+        return app
+
+    async with listening(remember):
+        yield participant
+
+
+def _card(url: str, *, streams: bool) -> Json:
+    return {
+        "protocolVersion": "0.3.0",
+        "name": "by hand",
+        "description": "A participant of the old days.",
+        "version": "1",
+        "url": f"{url}/",
+        "preferredTransport": "JSONRPC",
+        "capabilities": {"streaming": streams},
+        "defaultInputModes": ["application/json"],
+        "defaultOutputModes": ["application/json"],
+        "skills": [],
+    }
+
+
+async def _work_for_ever(call_id: Any) -> AsyncIterator[str]:
+    ids = {"taskId": str(uuid.uuid4()), "contextId": "its-own"}
+    while True:
+        event = {"kind": "status-update", **ids, "status": {"state": "working"}, "final": False}
+        yield f": still here\n\ndata: {json.dumps({'jsonrpc': '2.0', 'id': call_id, 'result': event})}\n\n"
+        await asyncio.sleep(0.1)

@@ -1,0 +1,375 @@
+"""One table of bad requests: the state and the sentence that come back, and that nothing is left behind."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from a2a.types import GetTaskRequest, Part, Task
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+
+from proctor.ports import free_ports
+from protocol.results import AssessmentResults
+from storage.temporal import connect
+from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
+from tests.assessments import participants
+from tests.assessments.observers import simulations_left
+from tests.assessments.participants import DONE, by_hand
+from tests.assessments.scripts import idle
+from tests.stack import Stack, listening, play, serving
+
+Json = dict[str, Any]
+SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
+
+
+@asynccontextmanager
+async def never_asked() -> AsyncIterator[str]:
+    """An address that a rejected request never gets to."""
+    yield "http://127.0.0.1:9"
+
+
+@asynccontextmanager
+async def nobody() -> AsyncIterator[str]:
+    (port,) = free_ports(1)
+    yield f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def web_server() -> AsyncIterator[str]:
+    """An HTTP server that knows nothing of A2A."""
+    async with listening(lambda _url: Starlette()) as url:
+        yield url
+
+
+def well_behaved() -> AbstractAsyncContextManager[str]:
+    return serving(idle)
+
+
+def answering(
+    answer: Callable[[Json], Any], *, streams: bool = False
+) -> Callable[[], AbstractAsyncContextManager[str]]:
+    """A participant that answers every turn so."""
+
+    @asynccontextmanager
+    async def participant() -> AsyncIterator[str]:
+        async with by_hand(answer, streams=streams) as served:
+            yield served.url
+
+    return participant
+
+
+async def sleeping(_said: Json) -> Json:
+    await asyncio.sleep(60)
+    return DONE
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request and what comes back.
+
+    Attributes:
+        name: what is wrong. sentence: what the caller reads, with URL for the participant's address; a pattern has
+        to match the whole. state: how the task ends. config: goes into the request's config. participant: serves the
+        participant. parts: the message's parts, where not a good request made of these. request: the whole request.
+        status: of the results, where there are any.
+    """
+
+    name: str
+    sentence: str | re.Pattern[str]
+    state: str = "rejected"
+    config: Json = field(default_factory=dict)
+    participant: Callable[[], AbstractAsyncContextManager[str]] = never_asked
+    parts: list[Part] | None = None
+    request: Json | None = None
+    status: str | None = None
+
+
+def failing(name: str, participant: Callable[[], Any], sentence: Any, status: str = "failed", **config: Any) -> Case:
+    """A case in which the participant is at fault."""
+    return Case(name, sentence, "failed", {"turn_timeout": 1, "turn_tries": 1, **config}, participant, status=status)
+
+
+def answer(*parts: Json) -> Callable[[], AbstractAsyncContextManager[str]]:
+    return answering(lambda _said: participants.message(*parts))
+
+
+GOOD: Json = {"participants": {"assistant": "http://127.0.0.1:9"}, "config": {"scenario_id": "tiny"}}
+NO_REQUEST = f"The message has no request: send {SHAPE} as a data part or as JSON text."
+HUGE_SEED = json.dumps(GOOD).replace('"tiny"', '"tiny", "seed": 9223372036854775808')
+
+CASES = [
+    Case("no part", NO_REQUEST, parts=[]),
+    Case("empty text", NO_REQUEST, parts=[Part(text=" ")]),
+    Case(
+        "broken JSON",
+        f"The message's text is not JSON (Expecting value: line 1 column 18 (char 17)): send {SHAPE}.",
+        parts=[Part(text='{"participants": ')],
+    ),
+    Case("JSON array as text", f'The request is ["tiny"]: send an object, {SHAPE}.', parts=[Part(text='["tiny"]')]),
+    Case("JSON array as data", f'The request is ["tiny"]: send an object, {SHAPE}.', parts=[data_part(["tiny"])]),
+    Case("no participants", "Bad request: participants is missing: add it.", request={"config": GOOD["config"]}),
+    Case(
+        "empty participants",
+        "Bad request: participants is empty: name the agent to assess, such as "
+        '{"personal_assistant": "http://localhost:8001"}.',
+        request={**GOOD, "participants": {}},
+    ),
+    Case(
+        "a URL that isn't one",
+        'Bad request: participants: participants.assistant is "localhost": give the agent\'s address, such as '
+        "http://localhost:8001.",
+        request={**GOOD, "participants": {"assistant": "localhost"}},
+    ),
+    Case(
+        "an address that is no text",
+        "Bad request: participants.assistant is 5: input should be a valid string.",
+        request={**GOOD, "participants": {"assistant": 5}},
+    ),
+    Case(
+        "several unknown roles",
+        "Bad request: participants has several roles (buyer, seller): name the one to assess personal_assistant or "
+        "assistant.",
+        request={**GOOD, "participants": {"seller": "http://a", "buyer": "http://b"}},
+    ),
+    Case("no config", "Bad request: config is missing: add it.", request={"participants": GOOD["participants"]}),
+    Case("no scenario_id", "Bad request: config.scenario_id is missing: add it.", request={**GOOD, "config": {}}),
+    Case(
+        "unknown scenario",
+        'scenario "nowhere" not found; known scenarios: evaluator_raises, evaluators_not_python, KNOWN, tiny',
+        config={"scenario_id": "nowhere"},
+    ),
+    Case(
+        "a path as scenario",
+        'scenario "../tiny" not found; known scenarios: evaluator_raises, evaluators_not_python, KNOWN, tiny',
+        config={"scenario_id": "../tiny"},
+    ),
+    Case(
+        "max_turns 0",
+        "Bad request: config.max_turns is 0: input should be greater than or equal to 1.",
+        config={"max_turns": 0},
+    ),
+    Case(
+        "wrong types",
+        "Bad request: config.seed is 1.5: input should be a valid integer, got a number with a fractional part; "
+        'config.max_turns is "many": input should be a valid integer, unable to parse string as an integer; '
+        'config.offline is "perhaps": input should be a valid boolean, unable to interpret input.',
+        config={"max_turns": "many", "offline": "perhaps", "seed": 1.5},
+    ),
+    Case(
+        "seed out of range",
+        "Bad request: config.seed is 9223372036854775808: input should be less than 9223372036854775808.",
+        parts=[Part(text=HUGE_SEED)],
+    ),
+    Case(
+        "a model is needed and no key is set",
+        "Scenario tiny needs the model gpt-4o for its judge, but OPENAI_API_KEY is not set: set it for the worker, or "
+        "choose to play without a model with config.offline: true.",
+        config={"offline": False},
+    ),
+    Case(
+        "evaluators that are no Python",
+        "evaluators_not_python/evaluators.py line 1 is not Python: expected ':'",
+        config={"scenario_id": "evaluators_not_python"},
+    ),
+    Case(
+        "an initial_state that is no JSON",
+        "state_not_json/initial_state.json is not JSON: line 1, column 17: Expecting value",
+        config={"scenario_id": "state_not_json"},
+    ),
+    Case(
+        "an initial_state of the wrong shape",
+        'state_misshapen/initial_state.json: environment.modality_states.email.emails is ["not", "keyed"]: it must be '
+        "an object from id to entry",
+        config={"scenario_id": "state_misshapen"},
+    ),
+    Case(
+        "an initial_state that the simulator refuses",
+        re.compile(
+            "The initial_state of scenario state_refused can't be loaded: POST /scenario/import/full was answered with "
+            r"422: body\.scenario\.environment\.modality_states\.email\.emails\.m1\.thread_id: Field required; .*"
+        ),
+        "failed",
+        {"scenario_id": "state_refused"},
+        status="failed",
+    ),
+    Case(
+        "an evaluator that raises",
+        "personal_assistant earned 6 of 8 points on evaluator_raises (40% of the scenario's points were judged) in 1 "
+        "turns.",
+        "completed",
+        {"scenario_id": "evaluator_raises", "max_turns": 1},
+        well_behaved,
+        status="completed",
+    ),
+    failing(
+        "nobody listens",
+        nobody,
+        "Nobody answers at the participant's address URL (Network communication error fetching agent card from "
+        "URL/.well-known/agent-card.json: All connection attempts failed).",
+    ),
+    failing(
+        "an HTTP server without agent card",
+        web_server,
+        "The participant's address URL has no A2A agent card (HTTP 404 at /.well-known/agent-card.json).",
+    ),
+    failing(
+        "garbage as answer",
+        answering(lambda _said: PlainTextResponse("<html>oops")),
+        "The participant at URL doesn't speak A2A as expected: JSON Decode Error: Expecting value: line 1 column 1 "
+        "(char 0)",
+    ),
+    failing(
+        "HTTP 500 as answer",
+        answering(lambda _said: PlainTextResponse("oops", 500)),
+        "The participant at URL doesn't speak A2A as expected: HTTP Error: 500",
+    ),
+    failing(
+        "prose as answer",
+        answer(participants.text("I am done!")),
+        'The participant\'s answer to turn_start has no message_type (it said "I am done!"): it must answer with '
+        "turn_complete or early_completion.",
+    ),
+    failing(
+        "nothing as answer",
+        answer(),
+        "The participant's answer to turn_start has no message_type: it must answer with turn_complete or "
+        "early_completion.",
+    ),
+    failing(
+        "wrong message_type",
+        answer(participants.data({"message_type": "turn_finished"})),
+        "The participant's answer to turn_start is wrong: message_type is 'turn_finished': expected one of "
+        "turn_complete, early_completion.",
+    ),
+    failing(
+        "a field that is wrong",
+        answer(participants.data({**DONE, "time_step": "an hour"})),
+        "The participant's turn_complete message is wrong: turn_complete.time_step is \"an hour\": 'an hour' is not a "
+        "duration: write an ISO 8601 duration such as PT30M, PT1H or P1D.",
+    ),
+    failing(
+        "a field that is missing",
+        answer(participants.data({"message_type": "turn_complete"})),
+        "The participant's turn_complete message is wrong: turn_complete.actions is missing: add it.",
+    ),
+    failing(
+        "a task that fails",
+        answering(lambda _said: participants.task("failed", participants.text("out of quota"))),
+        "The participant's task failed: out of quota",
+    ),
+    failing(
+        "a task that fails at every try",
+        answering(lambda _said: participants.task("failed")),
+        "The participant's task failed.",
+        turn_tries=3,
+    ),
+    failing(
+        "a task that asks back",
+        answering(lambda _said: participants.task("input-required", participants.text("Which Ben?"))),
+        'The participant\'s answer to turn_start has no message_type (it said "Which Ben?"): it must answer with '
+        "turn_complete or early_completion.",
+    ),
+    failing(
+        "a task that nobody may look at",
+        answering(lambda _said: participants.task("working")),
+        "The participant at URL doesn't speak A2A as expected: there is no method tasks/get",
+    ),
+    failing(
+        "never an answer", answering(sleeping), "The participant did not finish turn 1 within 1 s.", status="timeout"
+    ),
+    failing(
+        "keep-alives for ever",
+        answering(sleeping, streams=True),
+        "The participant did not finish turn 1 within 1 s.",
+        status="timeout",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+async def test_bad_request(stack: Stack, case: Case) -> None:
+    async with case.participant() as url, sdk_client(stack.gateway_url, streaming=False) as caller:
+        ended = await send(caller, message(*parts_of(case, url)))
+        asked_again = await caller.get_task(GetTaskRequest(id=ended.id))
+    sentence = sentence_of(ended)
+
+    assert state_name(ended.status.state) == case.state, sentence
+    assert_says(sentence.replace(url, "URL"), case.sentence)
+    assert "Traceback" not in sentence
+    assert 'File "' not in sentence
+    assert (asked_again.status.state, sentence_of(asked_again)) == (ended.status.state, sentence)
+    if case.status is None:
+        assert not ended.artifacts
+    else:
+        assert_results(ended, case, sentence)
+    await assert_workflow(stack, ended.id, case.state, sentence)
+    assert await simulations_left(stack) == []
+
+
+async def test_an_evaluator_that_raises_costs_its_own_criterion_alone(stack: Stack) -> None:
+    results = await play(stack, "evaluator_raises", idle, max_turns=1)
+    raised, told, manners = results.criteria_results
+    assert (raised.unscored_points, raised.judged_by) == (10, "nobody")
+    assert raised.unscored_reason == "evaluator asked raised KeyError: 'no such mail'"
+    assert (told.score, told.max_score, told.judged_by) == (6, 6, "evaluator:told")
+    assert (manners.max_score, manners.unscored_points) == (2, 2)
+    assert results.coverage == 0.4
+
+
+def parts_of(case: Case, url: str) -> list[Part]:
+    """The message's parts; a good request goes as JSON text, which keeps every number as it is."""
+    if case.parts is not None:
+        return case.parts
+    config = {"scenario_id": "tiny", "offline": True} | case.config
+    return [Part(text=json.dumps(case.request or {"participants": {"personal_assistant": url}, "config": config}))]
+
+
+def sentence_of(task: Task) -> str:
+    return "".join(part.text for part in task.status.message.parts)
+
+
+def assert_says(sentence: str, expected: str | re.Pattern[str]) -> None:
+    if isinstance(expected, re.Pattern):
+        assert expected.fullmatch(sentence), sentence
+    elif ", KNOWN, " in expected:
+        first, last = expected.split("KNOWN")
+        assert sentence.startswith(first), sentence
+        assert sentence.endswith(last), sentence
+    else:
+        assert sentence == expected
+
+
+def assert_results(task: Task, case: Case, sentence: str) -> None:
+    """The artifact says the same: the state as status, the sentence as failure, and no score that nobody gave."""
+    [artifact] = task.artifacts
+    [exact] = [part.raw for part in artifact.parts if part.HasField("raw")]
+    results = AssessmentResults.model_validate_json(exact)
+    assert results.status == case.status
+    if case.state == "failed":
+        assert results.failure == sentence
+        assert all(criterion.is_unscored for criterion in results.criteria_results)
+        assert {criterion.unscored_reason for criterion in results.criteria_results} == {sentence}
+        assert (results.scores.overall.max_score, results.coverage) == (0, 0)
+
+
+async def assert_workflow(stack: Stack, task_id: str, state: str, sentence: str) -> None:
+    """Temporal tells the same: Completed, or Failed with the sentence as its reason."""
+    client = await connect(stack.config)
+    handle = client.get_workflow_handle(task_id)
+    described = await handle.describe()
+    if state == "completed":
+        assert described.status == WorkflowExecutionStatus.COMPLETED
+        return
+    assert described.status == WorkflowExecutionStatus.FAILED
+    with pytest.raises(WorkflowFailureError) as failure:
+        await handle.result()
+    reason = failure.value.cause
+    assert isinstance(reason, ApplicationError)
+    assert (reason.type, reason.message) == ("Rejected" if state == "rejected" else "AssessmentFailed", sentence)
