@@ -27,7 +27,7 @@ def _group(change: Change, thread_id: str | None) -> Conversation:
 
 def create_group(change: Change, given: SMSInput) -> None:
     """A group is made; whoever makes it (the user, where nobody is named) is its admin."""
-    data = part_of(change, given, models.GroupData)
+    data = part_of(given, models.GroupData)
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
@@ -43,7 +43,7 @@ def create_group(change: Change, given: SMSInput) -> None:
 
 def update_group(change: Change, given: SMSInput) -> None:
     """A group gets another name or picture."""
-    data = part_of(change, given, models.GroupData)
+    data = part_of(given, models.GroupData)
     _group(change, data.thread_id)
     news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
     change.update(
@@ -53,7 +53,7 @@ def update_group(change: Change, given: SMSInput) -> None:
 
 def add_participant(change: Change, given: SMSInput) -> None:
     """Somebody joins a group, or joins it again."""
-    data = part_of(change, given, models.ParticipantData)
+    data = part_of(given, models.ParticipantData)
     group = _group(change, data.thread_id)
     number = normal(data.phone_number)
     place = _place(group, number)
@@ -68,14 +68,14 @@ def add_participant(change: Change, given: SMSInput) -> None:
 
 def remove_participant(change: Change, given: SMSInput) -> None:
     """Somebody is taken out of a group."""
-    data = part_of(change, given, models.ParticipantData)
+    data = part_of(given, models.ParticipantData)
     _group(change, data.thread_id)
     _leave(change, data.thread_id, data.phone_number, given.timestamp)
 
 
 def leave_group(change: Change, given: SMSInput) -> None:
     """The user leaves a group, or who is named as ``creator_number`` or first of ``participant_numbers``."""
-    data = part_of(change, given, models.GroupData)
+    data = part_of(given, models.GroupData)
     _group(change, data.thread_id)
     named = data.participant_numbers or data.participants
     number = named[0] if named else data.creator_number or change.state["user_phone_number"]
@@ -96,7 +96,7 @@ def _place(group: Conversation, number: str) -> int | None:
 
 def update_conversation(change: Change, given: SMSInput) -> None:
     """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
-    data = part_of(change, given, models.ConversationUpdateData)
+    data = part_of(given, models.ConversationUpdateData)
     conversation = _conversation(change, data.thread_id)
     if data.group_name is not None and conversation["conversation_type"] != "group":
         raise change.fail(f"conversation {data.thread_id!r} is no group: only a group has a name")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
 from ues_sim.times import Instant
@@ -95,35 +95,6 @@ class SMSState(StateModel):
     user_phone_number: str
 
 
-class SMSInput(InputModel):
-    """An event's ``data`` for SMS: the action, and that action's own object."""
-
-    modality_type: str = "sms"
-    action: Literal[
-        "send_message",
-        "receive_message",
-        "update_delivery_status",
-        "add_reaction",
-        "remove_reaction",
-        "edit_message",
-        "delete_message",
-        "create_group",
-        "update_group",
-        "add_participant",
-        "remove_participant",
-        "leave_group",
-        "update_conversation",
-    ]
-    message_data: dict[str, Any] | None = None
-    delivery_update_data: dict[str, Any] | None = None
-    reaction_data: dict[str, Any] | None = None
-    edit_data: dict[str, Any] | None = None
-    delete_data: dict[str, Any] | None = None
-    group_data: dict[str, Any] | None = None
-    participant_data: dict[str, Any] | None = None
-    conversation_update_data: dict[str, Any] | None = None
-
-
 class MessageData(Record):
     """``message_data``: a message to be sent or received."""
 
@@ -199,6 +170,68 @@ class ConversationUpdateData(Record):
     group_name: str | None = None
     draft_message: str | None = None
     mark_all_read: bool = False
+
+
+PARTS: dict[str, tuple[str, type[Record]]] = {
+    "send_message": ("message_data", MessageData),
+    "receive_message": ("message_data", MessageData),
+    "update_delivery_status": ("delivery_update_data", DeliveryUpdateData),
+    "add_reaction": ("reaction_data", ReactionData),
+    "remove_reaction": ("reaction_data", ReactionData),
+    "edit_message": ("edit_data", EditData),
+    "delete_message": ("delete_data", DeleteData),
+    "create_group": ("group_data", GroupData),
+    "update_group": ("group_data", GroupData),
+    "leave_group": ("group_data", GroupData),
+    "add_participant": ("participant_data", ParticipantData),
+    "remove_participant": ("participant_data", ParticipantData),
+    "update_conversation": ("conversation_update_data", ConversationUpdateData),
+}
+"""Which object of the input an action reads, and its shape."""
+
+
+class SMSInput(InputModel):
+    """An event's ``data`` for SMS: the action, and that action's own object."""
+
+    modality_type: str = "sms"
+    action: Literal[
+        "send_message",
+        "receive_message",
+        "update_delivery_status",
+        "add_reaction",
+        "remove_reaction",
+        "edit_message",
+        "delete_message",
+        "create_group",
+        "update_group",
+        "add_participant",
+        "remove_participant",
+        "leave_group",
+        "update_conversation",
+    ]
+    message_data: dict[str, Any] | None = None
+    delivery_update_data: dict[str, Any] | None = None
+    reaction_data: dict[str, Any] | None = None
+    edit_data: dict[str, Any] | None = None
+    delete_data: dict[str, Any] | None = None
+    group_data: dict[str, Any] | None = None
+    participant_data: dict[str, Any] | None = None
+    conversation_update_data: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _has_its_action_s_object(self) -> "SMSInput":
+        name, kind = PARTS[self.action]
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{self.action} needs {name}")
+        try:
+            kind.model_validate(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if self.action == "receive_message" and not value.get("from_number"):
+            raise ValueError("receive_message needs message_data.from_number")
+        return self
 
 
 class MessageAttachmentRequest(Request):

@@ -3,60 +3,34 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from ues_sim.modalities.sms import models
-from ues_sim.modalities.sms.models import SMSInput
+from ues_sim.modalities.sms.models import PARTS, SMSInput
 from ues_sim.modalities.sms.numbers import normal
 from ues_sim.modality import Change, State
 
 M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
 
-PARTS = {
-    "send_message": "message_data",
-    "receive_message": "message_data",
-    "update_delivery_status": "delivery_update_data",
-    "add_reaction": "reaction_data",
-    "remove_reaction": "reaction_data",
-    "edit_message": "edit_data",
-    "delete_message": "delete_data",
-    "create_group": "group_data",
-    "update_group": "group_data",
-    "leave_group": "group_data",
-    "add_participant": "participant_data",
-    "remove_participant": "participant_data",
-    "update_conversation": "conversation_update_data",
-}
-"""Which object of the input an action reads."""
 
-
-def part_of(change: Change, given: SMSInput, kind: type[M]) -> M:
-    """The action's own object, checked."""
-    name = PARTS[given.action]
-    value = getattr(given, name)
-    if value is None:
-        raise change.fail(f"{given.action} needs {name}")
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise change.fail(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+def part_of(given: SMSInput, kind: type[M]) -> M:
+    """The action's own object; the input's validator has seen that it is there and fits."""
+    name, _ = PARTS[given.action]
+    return kind.model_validate(getattr(given, name))
 
 
 def send_message(change: Change, given: SMSInput) -> None:
     """The user sends a message; it is delivered at once and counts as read."""
-    data = part_of(change, given, models.MessageData)
+    data = part_of(given, models.MessageData)
     sender = data.from_number or change.state["user_phone_number"]
     _deliver(change, given, data, sender, direction="outgoing")
 
 
 def receive_message(change: Change, given: SMSInput) -> None:
     """A message arrives, unread."""
-    data = part_of(change, given, models.MessageData)
-    if not data.from_number:
-        raise change.fail("receive_message needs message_data.from_number")
-    _deliver(change, given, data, data.from_number, direction="incoming")
+    data = part_of(given, models.MessageData)
+    _deliver(change, given, data, data.from_number or "", direction="incoming")
 
 
 def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
@@ -186,7 +160,7 @@ def _message(change: Change, message_id: str | None) -> Message:
 
 def update_delivery_status(change: Change, given: SMSInput) -> None:
     """Messages were delivered, failed, or were read; the user's read mark follows for messages that came in."""
-    data = part_of(change, given, models.DeliveryUpdateData)
+    data = part_of(given, models.DeliveryUpdateData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)
@@ -221,7 +195,7 @@ def _count_unread(change: Change, thread_id: str, by: int) -> None:
 
 def add_reaction(change: Change, given: SMSInput) -> None:
     """Somebody reacts to a message; a second reaction of the same person takes the first one's place."""
-    data = part_of(change, given, models.ReactionData)
+    data = part_of(given, models.ReactionData)
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
@@ -239,7 +213,7 @@ def add_reaction(change: Change, given: SMSInput) -> None:
 
 def remove_reaction(change: Change, given: SMSInput) -> None:
     """A reaction is taken back: by its id, or by message and person (and emoji)."""
-    data = part_of(change, given, models.ReactionData)
+    data = part_of(given, models.ReactionData)
     number = normal(data.phone_number) if data.phone_number else None
 
     def is_meant(reaction: dict[str, Any]) -> bool:
@@ -259,7 +233,7 @@ def remove_reaction(change: Change, given: SMSInput) -> None:
 
 def edit_message(change: Change, given: SMSInput) -> None:
     """A message's text is changed."""
-    data = part_of(change, given, models.EditData)
+    data = part_of(given, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body
     if body is None:
@@ -271,7 +245,7 @@ def edit_message(change: Change, given: SMSInput) -> None:
 
 def delete_message(change: Change, given: SMSInput) -> None:
     """Messages are marked deleted; they stay in the state, and count as unread no more."""
-    data = part_of(change, given, models.DeleteData)
+    data = part_of(given, models.DeleteData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)
