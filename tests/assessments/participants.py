@@ -23,7 +23,7 @@ Json = dict[str, Any]
 DONE: Json = {"message_type": "turn_complete", "actions": []}
 
 Answer = Callable[[Json], Any]
-"""The result of ``message/send``, given the protocol message that it carried. An exception class makes it HTTP 500."""
+"""The result of ``message/send``, given the protocol message that it carried; or a whole HTTP response."""
 
 
 def data(content: Any) -> Json:
@@ -39,14 +39,14 @@ def message(*parts: Json) -> Json:
     return {"kind": "message", "role": "agent", "messageId": str(uuid.uuid4()), "parts": list(parts)}
 
 
-def task(state: str, *parts: Json, artifacts: list[Json] | None = None) -> Json:
+def task(state: str, *parts: Json, artifacts: list[Json] | None = None, task_id: str | None = None) -> Json:
     """A task as the answer, in a state, with a status message."""
     status: Json = {"state": state}
     if parts:
         status["message"] = message(*parts)
     return {
         "kind": "task",
-        "id": str(uuid.uuid4()),
+        "id": task_id or str(uuid.uuid4()),
         "contextId": "its-own",
         "status": status,
         "artifacts": [{"artifactId": str(uuid.uuid4()), "parts": artifacts}] if artifacts else [],
@@ -67,9 +67,10 @@ class ByHand:
 
 
 @asynccontextmanager
-async def by_hand(answer: Answer, *, streams: bool = False) -> AsyncIterator[ByHand]:
+async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: bool = False) -> AsyncIterator[ByHand]:
     """Serve a participant that answers ``turn_start`` so, and every other message with a friendly text.
 
+    ``looked_at``: answers ``tasks/get``, given its params; without it, there is no such method.
     ``streams``: its card offers ``message/stream``, which says "working" ten times a second and never ends.
     """
     participant = ByHand()
@@ -80,6 +81,8 @@ async def by_hand(answer: Answer, *, streams: bool = False) -> AsyncIterator[ByH
     async def rpc(request: Request) -> Response:
         call = await request.json()
         participant.methods.append(call["method"])
+        if call["method"] == "tasks/get" and looked_at:
+            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "result": looked_at(call["params"])})
         if not call["method"].startswith("message/"):
             return JSONResponse(
                 {
