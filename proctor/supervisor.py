@@ -214,7 +214,7 @@ class Supervisor:
         try:
             await asyncio.wait_for(process.wait(), child.service.stop_seconds)
         except TimeoutError:
-            self._say(f"{child.service.name} did not end within {child.service.stop_seconds:.0f} s: killed")
+            self._say(f"{child.service.name} did not end within {child.service.stop_seconds:g} s: killed")
         self._forget(child)
         await process.wait()
 

@@ -1,0 +1,114 @@
+"""The command as a person runs it: a process of its own, with what it leaves behind."""
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+PROCTOR = (sys.executable, "-m", "proctor")
+MARK = "PROCTOR_TEST_MARK"
+
+
+@dataclass
+class Sandbox:
+    """A working folder and a temporary folder of their own, and a mark in the environment that children inherit."""
+
+    folder: Path
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def temporary(self) -> Path:
+        path = self.folder / "tmp"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTBEATS_", "UES_"))}
+        return {**kept, "TMPDIR": str(self.temporary), MARK: self.mark, **more}
+
+    def run(self, *arguments: str, timeout: float = 60, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run ``proctor ...`` to its end."""
+        return subprocess.run(
+            [*PROCTOR, *arguments],
+            cwd=self.folder,
+            env=self.environment(**environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    @contextmanager
+    def started(self, *arguments: str, **environment: str) -> "Iterator[Running]":
+        """Run ``proctor ...`` beside the test; killed at the end of the block if it is still there."""
+        output = self.folder / f"output-{uuid.uuid4().hex[:8]}.txt"
+        with output.open("w") as file:
+            process = subprocess.Popen(
+                [*PROCTOR, *arguments],
+                cwd=self.folder,
+                env=self.environment(**environment),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            yield Running(process, output)
+        finally:
+            process.kill()
+            process.wait()
+            wait_until(lambda: not self.processes(), 10)
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process that was started in this sandbox and still runs."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def process_running(self, *words: str) -> psutil.Process:
+        """The process whose command line has all these words."""
+        for process in self.processes():
+            if all(word in process.cmdline() for word in words):
+                return process
+        raise AssertionError(f"no process runs {' '.join(words)}: {[p.cmdline() for p in self.processes()]}")
+
+
+@dataclass
+class Running:
+    """A command that was started."""
+
+    process: "subprocess.Popen[bytes]"
+    file: Path
+
+    @property
+    def output(self) -> str:
+        return self.file.read_text()
+
+    def wait_for(self, text: str, seconds: float = 60, times: int = 1) -> None:
+        """Wait until the command has written a text so many times."""
+        wait_until(lambda: self.output.count(text) >= times or self.process.poll() is not None, seconds)
+        assert self.output.count(text) >= times, f"{text!r} never came:\n{self.output}"
+
+    def end(self, number: int, seconds: float = 30) -> int:
+        """Send a signal and wait for the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Look again and again until something is so, or the time is over."""
+    deadline = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.05)

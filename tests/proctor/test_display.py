@@ -1,0 +1,275 @@
+"""What a person sees of an assessment: on recorded updates of a real one, and on some that were made up."""
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from rich.console import Console
+
+from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress
+from proctor.display import AssessmentDisplay
+from proctor.phrases import clean, phrases, shorten
+from proctor.report import print_report
+from protocol.results import ActionReport, AssessmentResults, CriterionResult, ReportedAction, assessment_results
+from protocol.updates import (
+    ActionObservedUpdate,
+    EvaluationStartedUpdate,
+    TaskUpdate,
+    TurnCompletedUpdate,
+    TurnStartedUpdate,
+)
+
+RECORDED = Path(__file__).parent / "recorded"
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+URL = "http://127.0.0.1:8233/namespaces/default/workflows/46f2a1cb-5d53-5775-8f75-b3d22b7b9bbd"
+
+
+def recorded_updates() -> list[TaskUpdate]:
+    read = TypeAdapter[TaskUpdate](TaskUpdate).validate_json
+    return [read(line) for line in (RECORDED / "updates.jsonl").read_text().splitlines()]
+
+
+def recorded_results() -> AssessmentResults:
+    return AssessmentResults.model_validate_json((RECORDED / "results.json").read_text())
+
+
+def console(width: int = 120, *, is_terminal: bool = False) -> Console:
+    return Console(file=io.StringIO(), width=width, force_terminal=is_terminal, highlight=False, emoji=False)
+
+
+def written(to: Console) -> str:
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+def shown(updates: list[TaskUpdate], width: int = 120, *, quiet: bool = False) -> list[str]:
+    to = console(width)
+    with AssessmentDisplay(to, quiet) as display:
+        for update in updates:
+            display.show(Progress(update))
+    return written(to).splitlines()
+
+
+def observed(action: str, turn: int = 1, **parameters: Any) -> ActionObservedUpdate:
+    return ActionObservedUpdate(turn_number=turn, timestamp=NOON, action=action, parameters=parameters, success=True)
+
+
+def started(turn: int = 1) -> TurnStartedUpdate:
+    return TurnStartedUpdate(turn_number=turn, current_time=NOON, events_processed=0)
+
+
+def completed(turn: int = 1, actions: int = 0, *, early: bool = False) -> TurnCompletedUpdate:
+    return TurnCompletedUpdate(
+        turn_number=turn, actions_taken=actions, time_advanced="PT1H", early_completion_requested=early
+    )
+
+
+def test_a_recorded_assessment_is_told_phase_by_phase() -> None:
+    lines = shown(recorded_updates())
+    assert lines[0] == "agent      http://127.0.0.1:39253"
+    assert lines[1] == "scenario   A working day's email triage: 17 characters, 19 criteria, about 3 turns"
+    turns = [line for line in lines if line.startswith("turn ")]
+    assert [line[:21] for line in turns] == [
+        "turn 1/3   Tue 07:00 ",
+        "turn 2/3   Tue 08:00 ",
+        "turn 3/3   Tue 09:00 ",
+    ]
+    assert turns[0].startswith("turn 1/3   Tue 07:00  7 actions · email.label 3 → noise, 1 → action, 1 → personal,")
+    assert "judging    19 criteria" in lines
+    assert lines[-1].startswith("done       Assessment ended (scenario complete): ")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_line_is_wider_than_the_output_and_none_has_control_codes(width: int) -> None:
+    to = console(width)
+    with AssessmentDisplay(to) as display:
+        for update in recorded_updates():
+            display.show(Progress(update))
+    print_report(to, recorded_results())
+    text = written(to)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= width
+    assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_quiet_says_nothing_of_progress_and_all_of_problems() -> None:
+    assert shown(recorded_updates(), quiet=True) == []
+    to = console()
+    with AssessmentDisplay(to, quiet=True) as display:
+        display.show(ConnectionLost("it broke", 0.5))
+        display.show(ConnectionBack())
+    assert written(to).splitlines() == ["connection lost (it broke); trying again in 0.5 s", "connected again"]
+
+
+def test_a_terminal_gets_a_moving_line_that_is_gone_at_the_end() -> None:
+    to = console(80, is_terminal=True)
+    with AssessmentDisplay(to) as display:
+        for update in recorded_updates()[:5]:
+            display.show(Progress(update))
+        display._moving.refresh()
+        assert "turn 1, the agent's move" in written(to)
+        assert "0/3" in written(to)
+    assert written(to).rstrip().endswith("\x1b[2K")
+
+
+def test_the_link_to_the_workflow_stays_on_one_line() -> None:
+    to = console(60)
+    with AssessmentDisplay(to) as display:
+        display.show(Accepted("task", "context", URL))
+    assert written(to).splitlines() == [f"workflow   {URL}"]
+
+
+def test_a_turn_played_again_is_told_twice_and_not_summed() -> None:
+    lines = shown([started(), observed("email.read"), started(), observed("chat.send", content="hi"), completed(1, 1)])
+    assert lines == [
+        "turn 1     Tue 12:00  not finished",
+        "turn 1     Tue 12:00  1 action · chat.send “hi”",
+    ]
+
+
+def test_a_turn_without_actions_and_an_early_end_are_told() -> None:
+    lines = shown(
+        [started(), completed(), started(2), completed(2, early=True), EvaluationStartedUpdate(criteria_count=1)]
+    )
+    assert lines == [
+        "turn 1     Tue 12:00  nothing done",
+        "turn 2     Tue 12:00  nothing done · the agent says it is finished",
+        "judging    1 criterion",
+    ]
+
+
+def test_many_actions_are_cut_with_a_count_of_the_rest() -> None:
+    actions = [observed(f"email.action{n}", subject="x" * 30) for n in range(30)]
+    lines = shown([started(), *actions, completed(1, 30)], width=80)
+    assert len(lines) <= 4
+    assert "30 actions" in lines[0]
+    assert " · and 2" in " ".join(" ".join(lines).split())
+
+
+def test_milestones_alone_make_whole_lines() -> None:
+    lines = shown([completed(1, 4), completed(2, 0)])
+    assert lines == ["turn 1     4 actions", "turn 2     nothing done"]
+
+
+@pytest.mark.parametrize(
+    ("actions", "told"),
+    [
+        ([observed("email.label", message_ids=["1", "2", "3", "4"], labels=["urgent"])], ["email.label 4 → urgent"]),
+        (
+            [
+                observed("email.label", message_ids=["1", "2"], labels=["urgent"]),
+                observed("email.archive", message_ids=["3"]),
+                observed("email.label", message_ids=["3"], labels=["noise"]),
+                observed("email.label", message_ids=["4"], labels=["urgent"]),
+            ],
+            ["email.label 3 → urgent, 1 → noise", "email.archive"],
+        ),
+        (
+            [observed("email.send", to_addresses=["a@x.example", "b@x.example"], subject="Re: Lunch")],
+            ["email.send → a@x.example, b@x.example “Re: Lunch”"],
+        ),
+        ([observed("calendar.create", title="Call with Dana", start="…")], ["calendar.create “Call with Dana”"]),
+        ([observed("calendar.respond", event_id="e", response="declined")], ["calendar.respond → declined"]),
+        ([observed("chat.send", content="a"), observed("chat.send", content="b")], ["chat.send 2"]),
+        ([observed("weather.query")], ["weather.query"]),
+        ([], []),
+    ],
+)
+def test_actions_in_few_words(actions: list[ActionObservedUpdate], told: list[str]) -> None:
+    assert phrases(actions) == told
+
+
+def test_a_failed_action_says_why() -> None:
+    failed = observed("email.read", message_ids=["1"]).model_copy(
+        update={"success": False, "error_message": "no such message"}
+    )
+    assert phrases([failed]) == ["email.read failed (no such message)"]
+
+
+def test_what_the_participant_wrote_cant_steer_the_terminal() -> None:
+    hostile = "\x1b[2Jwiped\x07\r\n\u202eback\ud800 [red]markup[/red] \u200bend"
+    assert clean(hostile) == "[2Jwiped back [red]markup[/red] end"
+    lines = shown([started(), observed("chat.send", content=hostile), completed(1, 1)])
+    assert lines == ["turn 1     Tue 12:00  1 action · chat.send “[2Jwiped back [red]markup[/red] end”"]
+
+
+def test_long_texts_are_cut() -> None:
+    assert shorten("word " * 20, 10) == "word word…"
+    assert len(shorten("x" * 100)) == 40
+
+
+def report(results: AssessmentResults, width: int = 120) -> str:
+    to = console(width)
+    print_report(to, results, URL)
+    return written(to)
+
+
+def criterion(name: str, score: int, most: int, **more: Any) -> CriterionResult:
+    fields = {"criterion_id": name, "name": name, "dimension": "accuracy", "explanation": "as it should be", **more}
+    return CriterionResult(score=score, max_score=most, **fields)
+
+
+def results_of(*criteria: CriterionResult, **more: Any) -> AssessmentResults:
+    fields = {"assessment_id": "a", "scenario_id": "s", "participant": "p", "status": "completed", **more}
+    return assessment_results(
+        duration_seconds=1.0, turns_taken=1, criteria_results=list(criteria), action_log=[], **fields
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_recorded_result_shows_every_criterion_with_score_reason_and_judge(width: int) -> None:
+    results = recorded_results()
+    text = report(results, width)
+    flat = "".join(text.split())
+    for one in results.criteria_results:
+        assert "".join(clean(one.name).split()) in flat or width == 120, one.name
+        assert f"{one.score}/{one.max_score}" in text
+        assert one.judged_by in text
+    for name, whole in results.scores.dimensions.items():
+        assert any(
+            line.startswith(name.replace("_", " ")) and f"{whole.score}/{whole.max_score}" in line
+            for line in text.splitlines()
+        )
+    overall = results.scores.overall
+    assert any(
+        line.startswith("overall") and f"{overall.score}/{overall.max_score}" in line for line in text.splitlines()
+    )
+    assert f"workflow: {URL}" in text.splitlines()
+
+
+def test_what_nobody_judged_is_told_apart_from_zero() -> None:
+    unscored = criterion("Tone", 0, 0, explanation="", unscored_points=5, unscored_reason="no model is configured")
+    text = report(results_of(criterion("Sorting", 0, 10), unscored, offline=True))
+    lines = text.splitlines()
+    assert any("Sorting" in line and "0/10" in line for line in lines)
+    assert any("Tone" in line and "unscored" in line and "no model is configured" in line for line in lines)
+    assert "coverage: 67% of the scenario's points were judged, 5 not (offline: no model judges)" in lines
+
+
+def test_a_reason_that_the_explanation_gives_already_is_not_repeated() -> None:
+    partly = criterion("Tone", 1, 2, explanation="No model: 1 of 2.", unscored_points=2, unscored_reason="No model")
+    assert report(results_of(partly)).count("No model") == 1
+
+
+def test_an_assessment_of_which_nothing_was_judged_has_no_table() -> None:
+    failed = criterion("Tone", 0, 0, unscored_points=5, unscored_reason="the agent was gone")
+    lines = report(results_of(failed, status="failed", failure="the agent was gone")).splitlines()
+    assert "nothing was judged: 1 criterion, 5 points" in lines
+    assert "failure: the agent was gone" in lines
+    assert not any(line.startswith("criterion ") for line in lines)
+
+
+def test_turns_played_again_and_a_wrong_report_are_told() -> None:
+    reported = ReportedAction(turn=1, timestamp=NOON, action="email.send", parameters={}, success=True)
+    lines = report(
+        results_of(
+            criterion("Sorting", 1, 1),
+            turn_tries={"3": 2},
+            action_report=ActionReport(reported=[reported], never_happened=[reported]),
+        )
+    ).splitlines()
+    assert "played again: turn 3 2 times" in lines
+    assert "the agent's own report: 0 actions left out, 1 reported that never happened" in lines

