@@ -1,6 +1,6 @@
 """An agent that does what the evaluator's instructions (JSON) say, and tells what it remembers.
 
-``{"slow": {"1": seconds}, "fail": [turn], "fail_first_try": [turn], "nonsense": [turn], "early": turn}``
+``{"slow": {"turn.try": seconds}, "failing_tries": {"turn": tries}, "nonsense": [turn], "early": turn, "refuse": true}``
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class ProbeAgent(BasePurpleAgent):
         self.state["turns"].append(f"{turn}.{self.attempt}")
         try:
             await asyncio.sleep(plan.get("slow", {}).get(f"{turn}.{self.attempt}", 0))
-            if turn in plan.get("fail", []) or (self.attempt == 1 and turn in plan.get("fail_first_try", [])):
+            if self.attempt <= plan.get("failing_tries", {}).get(str(turn), 0):
                 raise RuntimeError("lost my keys")
             if turn in plan.get("nonsense", []):
                 return "nonsense"  # type: ignore[return-value]

@@ -98,12 +98,13 @@ async def test_a_long_turn_shows_signs_of_life(evaluator: Evaluator) -> None:
 
 
 async def test_a_new_try_starts_clean(evaluator: Evaluator) -> None:
-    await begun(evaluator, fail_first_try=[2])
+    await begun(evaluator, failing_tries={"2": 2})
     await evaluator.say(turn(1))
     failed = await evaluator.say(turn(2))
     assert failed.state == "failed"
     assert failed.sentence == "turn 2, try 1 failed: RuntimeError: lost my keys"
-    assert (await evaluator.say(turn(2, attempt=2))).notes["turns"] == ["1.1", "2.2"]
+    assert (await evaluator.say(turn(2, attempt=2))).state == "failed"
+    assert (await evaluator.say(turn(2, attempt=3))).notes["turns"] == ["1.1", "2.3"]
 
 
 async def test_going_back_to_an_earlier_turn_brings_its_state_back(evaluator: Evaluator) -> None:
