@@ -39,7 +39,6 @@ from ground_truth import (
     REVIEW_END,
     REVIEW_ID,
     REVIEW_START,
-    UNTOUCHABLE,
     USER_EMAIL,
     WALKTHROUGH,
     Meeting,
@@ -270,7 +269,7 @@ def _greta_told(ctx: AgentBeatsEvalContext) -> Verdict:
 
 async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """No message offers more than two times."""
-    at_most = int(params.get("at_most", 2))
+    at_most = int(params["at_most"])
     sent, received = messages_sent(ctx), messages_received(ctx)
     written_to = [meeting for meeting in MEETINGS if not meeting.by_invitation]
     verdicts: dict[str, Verdict] = {}
@@ -297,8 +296,8 @@ def _theirs(meeting: Meeting, slot: Slot, said: list[str]) -> bool:
 
 async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """Everybody hears early, and no question waits for more than an hour."""
-    first_by = datetime.fromisoformat(str(params.get("first_contact_by", "2026-06-10T09:30:00+01:00")))
-    patience = timedelta(minutes=float(str(params.get("answer_within_minutes", 75))))
+    first_by = datetime.fromisoformat(params["first_contact_by"])
+    patience = timedelta(minutes=params["answer_within_minutes"])
     sent, received = messages_sent(ctx), messages_received(ctx)
     early: dict[str, bool] = {}
     waits, answered = [], 0
@@ -334,7 +333,7 @@ async def few_messages(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult
         settled = _settled(ctx, meeting, after, before)[0] >= 3
         verdicts[meeting.person] = _thrift(count, meeting.most_messages, settled)
     to_greta = sum(message.reached(GRETA_EMAIL) for message in sent)
-    verdicts["Greta Holm"] = _thrift(to_greta, int(params.get("greta", 2)), _greta_told(ctx)[0] > 0)
+    verdicts["Greta Holm"] = _thrift(to_greta, int(params["greta"]), _greta_told(ctx)[0] > 0)
     return _result(5, verdicts)
 
 
@@ -368,16 +367,24 @@ async def hands_off(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
 def _changed_events(ctx: AgentBeatsEvalContext) -> list[str]:
     after, before = calendar_after(ctx), calendar_before(ctx)
     harm = []
-    for event_id in UNTOUCHABLE:
+    for event_id in set(before) - {meeting.event_id for meeting in MEETINGS}:
         was, now = before[event_id], after.get(event_id)
-        times = (REVIEW_START.start, REVIEW_END.start) if event_id == REVIEW_ID else (was.start, was.end)
         if now is None:
             harm.append(f"{was.title} was removed")
-        elif (now.title, now.start, now.end) != (was.title, *times):
+        elif _content(now) != (_content(was) | (_REVIEW_AFTER if event_id == REVIEW_ID else {})):
             harm.append(f"{was.title} was changed")
         elif _answers(now, event_id) != _answers(was, event_id):
             harm.append(f"the people or answers of {was.title} were changed")
-    return harm
+    return sorted(harm)
+
+
+_REVIEW_AFTER = {"start": REVIEW_START.start, "end": REVIEW_END.start}
+
+
+def _content(entry: Entry) -> dict[str, Any]:
+    """What others see of an entry."""
+    prose = {name: entry.fields.get(name) or "" for name in ("title", "description", "location", "status")}
+    return {**prose, "start": entry.start, "end": entry.end}
 
 
 def _answers(entry: Entry, event_id: str) -> dict[str, str]:

@@ -124,20 +124,6 @@ HOURS = {
 # Daniel's offer that must not be taken: she leaves for the dentist at 15:00.
 DENTIST_OFFER = Slot(FRIDAY, 15, 30)
 
-# Events that only their owners change; the panel may get the user's answer, and nothing else.
-UNTOUCHABLE = (
-    "evt-thu-standup",
-    "evt-thu-hold",
-    "evt-thu-panel",
-    "evt-fri-north-thames",
-    "evt-fri-dentist",
-    "evt-mon-leadership",
-    "evt-mon-lunch",
-    "evt-mon-budget",
-    "evt-tue-reading",
-    "evt-tue-margaret",
-)
-
 # What would give the reason or the place away. None of these words stands in anything that the people of the day
 # write, so no honest answer has to repeat them.
 SECRET = (

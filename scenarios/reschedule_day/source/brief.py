@@ -54,13 +54,14 @@ def _criterion(
         "description": description,
         "dimension": dimension,
         "max_score": max_score,
-        **(judge or {"evaluator_id": criterion_id}),
+        **({"evaluator_id": criterion_id} if "evaluation_prompt" not in judge else {}),
+        **judge,
     }
 
 
 _GREETING = (
-    r"\n[ \t]{0,8}(?:(?:Dear|Hi|Hello|Hey|Good\s+(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)|Thank\s+you|Thanks|Many\s+thanks)"
-    r"\b[^\n]{0,12}\s\w+|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
+    r"\n[ \t]{0,8}(?:(?:Dear|Hi|Hello|Hey|Good\s+(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)"
+    r"|Thank\s+you|Thanks|Many\s+thanks)\b[^\n]{0,12}\s\w+|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
 )
 _KIND = r"\b(?:sorry|apolog|regret|forgive|thank|grateful|appreciat|cheers|kind of you|please|inconvenien)"
 
@@ -91,7 +92,7 @@ COURTESY_RUBRIC = [
     {
         "id": "brief",
         "points": 1,
-        "statement": "Messages are brief: no email or text is longer than 150 words.",
+        "statement": "Messages are brief: no email is longer than 150 words.",
         "check": {"kind": "length", "target": "email", "min": 5, "max": 150},
     },
     {
@@ -174,6 +175,7 @@ CRITERIA = [
         "At most two times are suggested in a message",
         "4 points when Daniel, Sabine and Ray were written to; 2 less for each message that offers more than two"
         " times.",
+        params={"at_most": 2},
     ),
     _criterion(
         "prompt_work",
@@ -182,6 +184,7 @@ CRITERIA = [
         "No hour is lost",
         "3 points: all five people hear of it by 09:30. 2 points: questions and counter-proposals of Daniel, Sabine"
         " and Ray are answered within 75 minutes.",
+        params={"first_contact_by": "2026-06-10T09:30:00+01:00", "answer_within_minutes": 75},
     ),
     _criterion(
         "few_messages",
@@ -190,6 +193,7 @@ CRITERIA = [
         "No more messages than it takes",
         "1 point a person: the matter is settled with at most as many messages as a careful assistant needs "
         "(Daniel 4, Sabine 3, Ray 5, Aisha 3 invitations, Greta 2).",
+        params={"greta": 2},
     ),
     _criterion(
         "confidence_kept",
