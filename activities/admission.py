@@ -2,10 +2,11 @@
 
 import hashlib
 
+from pydantic_core import to_json
 from temporalio import activity
 
 from activities import failures
-from activities.deployment import Deployment, FixedScenario
+from activities.deployment import Deployment
 from activities.models import missing_setting
 from activities.plan import AdmitInput, CriterionBrief, Plan
 from activities.scenario_packages import (
@@ -17,6 +18,7 @@ from activities.scenario_packages import (
 from protocol.config import GreenAgentConfig
 from protocol.durations import parse_iso8601_duration
 from protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
+from protocol.scenario import ScenarioConfig
 
 
 class AdmissionActivities:
@@ -36,13 +38,13 @@ class AdmissionActivities:
         settings = self._deployment.config
         if not request.config.offline:
             _require_models(package, settings)
-        fixed = FixedScenario(config=package.config, initial_state=package.initial_state)
         role, url = request.participant
         scenario, config = package.config, request.config
         return Plan(
             assessment_id=given.task_id,
             simulation_id=given.task_id,
-            scenario=await self._deployment.store.put(fixed.model_dump_json().encode()),
+            scenario=await self._deployment.store.put(_without_state(scenario).model_dump_json().encode()),
+            initial_state=await self._deployment.store.put(to_json(package.initial_state)),
             scenario_id=scenario.scenario_id,
             scenario_name=scenario.name,
             participant=role,
@@ -76,6 +78,11 @@ class AdmissionActivities:
                 *(f"config.{name} is not a setting of this evaluator" for name in unknown_settings(given.request)),
             ],
         )
+
+
+def _without_state(scenario: ScenarioConfig) -> ScenarioConfig:
+    """The scenario without what may be a whole mailbox, which has a blob of its own."""
+    return scenario.model_copy(update={"initial_state": {}})
 
 
 def _seed(request: AssessmentRequest, task_id: str) -> int:

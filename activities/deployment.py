@@ -1,10 +1,7 @@
 """What every activity of one worker shares: settings, storage, connections."""
 
-from functools import lru_cache
-
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, Field
 
 from activities.keys import admin_key, host_key, participant_key, reader_key
 from activities.models import LLMFactory
@@ -14,14 +11,7 @@ from protocol.scenario import ScenarioConfig
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost
 from storage.blobs import BlobRef, BlobStore
 
-
-class FixedScenario(BaseModel):
-    """A scenario as it was when its assessment was admitted; later edits of its files don't touch it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    config: ScenarioConfig
-    initial_state: dict[str, object] = Field(default_factory=dict)
+_SCENARIOS_KEPT = 32
 
 
 class Deployment:
@@ -35,7 +25,7 @@ class Deployment:
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         )
-        self._read_scenario = lru_cache(maxsize=32)(self._parse_scenario)
+        self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -68,9 +58,13 @@ class Deployment:
         """The key that the participant gets."""
         return participant_key(self.secret, simulation_id)
 
-    async def scenario(self, ref: BlobRef) -> FixedScenario:
-        """The scenario that an assessment was admitted with."""
-        return self._read_scenario(await self.store.get(ref))
+    async def scenario(self, ref: BlobRef) -> ScenarioConfig:
+        """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""
+        if ref not in self._scenarios:
+            while len(self._scenarios) >= _SCENARIOS_KEPT:
+                self._scenarios.pop(next(iter(self._scenarios)))
+            self._scenarios[ref] = ScenarioConfig.model_validate_json(await self.store.get(ref))
+        return self._scenarios[ref]
 
     def character_model(self, seed: int) -> BaseChatModel:
         """The model that speaks for characters."""
@@ -89,7 +83,3 @@ class Deployment:
     def _client(self, simulation_id: str, key: str) -> AsyncUESClient:
         url = f"{self.config.ues_url.rstrip('/')}/simulations/{simulation_id}"
         return AsyncUESClient(url, key, http=self._http)
-
-    @staticmethod
-    def _parse_scenario(content: bytes) -> FixedScenario:
-        return FixedScenario.model_validate_json(content)

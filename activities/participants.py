@@ -159,7 +159,7 @@ class ParticipantActivities:
         return AssessmentStartMessage(
             ues_url=self._deployment.simulation_url(plan.simulation_id),
             api_key=self._deployment.participant_key(plan.simulation_id),
-            assessment_instructions=scenario.config.user_prompt,
+            assessment_instructions=scenario.user_prompt,
             current_time=current_time,
             initial_state_summary=summary,
         )

@@ -35,11 +35,15 @@ class AdmitInput(Model):
 
 
 class Plan(Model):
-    """An admitted assessment: everything that was decided before it starts. Timeouts are in seconds."""
+    """An admitted assessment: everything that was decided before it starts. Timeouts are in seconds.
+
+    ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from.
+    """
 
     assessment_id: str
     simulation_id: str
     scenario: BlobRef
+    initial_state: BlobRef
     scenario_id: str
     scenario_name: str
     participant: str

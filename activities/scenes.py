@@ -1,9 +1,9 @@
 """The stage: a simulation is set up from its scenario, closed when the turns are over, and taken down in the end."""
 
-import json
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json, to_json
 from temporalio import activity
 
 from activities import failures, simulations
@@ -20,6 +20,7 @@ from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, Initia
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ConflictError, NotFoundError, ValidationError_
 
 _SUMMARISED = ("email", "sms", "calendar", "chat")
+_WITH_STATE = (*_SUMMARISED, "contacts", "location", "weather")
 
 
 class SceneActivities:
@@ -31,10 +32,10 @@ class SceneActivities:
     @activity.defn
     async def set_up(self, plan: Plan) -> Scene:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
-        scenario = await self._deployment.scenario(plan.scenario)
+        initial_state = from_json(await self._deployment.store.get(plan.initial_state))
         admin = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
         try:
-            await admin.scenario.import_full(at_time(scenario.initial_state, plan.start_time))
+            await admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
             raise failures.final(
                 failures.SCENARIO_BROKEN,
@@ -57,7 +58,7 @@ class SceneActivities:
         states = await snapshot(admin)
         return Scene(
             checkpoint=await simulations.take_checkpoint(self._deployment, admin),
-            initial_state=await self._deployment.store.put(json.dumps(states).encode()),
+            initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
             summary=await summarise(admin, plan.start_time, states),
         )
@@ -74,7 +75,7 @@ class SceneActivities:
         record = JudgeRecord(
             action_log=given.action_log,
             turn_notes=given.turn_notes,
-            initial_state=json.loads(await self._deployment.store.get(given.initial_state)),
+            initial_state=from_json(await self._deployment.store.get(given.initial_state)),
             final_state=await snapshot(admin),
         )
         return Evidence(
@@ -103,10 +104,9 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
 
 
 async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
-    """Every modality's state by name."""
-    names = (await client.environment.list_modalities()).modalities
-    known = [name for name in names if hasattr(client, name)]
-    return {name: await getattr(client, name).get_state() for name in known}
+    """Every modality's state by name, as its own endpoint shows it."""
+    there = (await client.environment.list_modalities()).modalities
+    return {name: await getattr(client, name).get_state() for name in there if name in _WITH_STATE}
 
 
 async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any] | None = None) -> InitialStateSummary:

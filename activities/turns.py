@@ -41,7 +41,7 @@ class TurnActivities:
         settled = given.turn_start + TURN_SETTLES
         await _move_clock(admin, settled)
         events = await _events_of_turn(admin, given)
-        scenario = (await self._deployment.scenario(plan.scenario)).config
+        scenario = await self._deployment.scenario(plan.scenario)
         messages = await outgoing_messages(admin, events)
         return TurnApplied(
             checkpoint=await take_checkpoint(self._deployment, admin),
@@ -57,7 +57,7 @@ class TurnActivities:
     @activity.defn
     async def respond(self, given: RespondInput) -> CharacterReply | None:
         """Let one character decide whether, what and when it answers one message."""
-        scenario = (await self._deployment.scenario(given.scenario)).config
+        scenario = await self._deployment.scenario(given.scenario)
         model = None if given.offline else self._deployment.character_model(given.seed)
         try:
             return await characters.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
@@ -69,7 +69,7 @@ class TurnActivities:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
         admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        scenario = (await self._deployment.scenario(plan.scenario)).config
+        scenario = await self._deployment.scenario(plan.scenario)
         now = (await admin.time.get_state()).current_time
         for answer in given.answers:
             modality, data = characters.reply_event(answer.reply, answer.message, scenario)

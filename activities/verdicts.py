@@ -1,7 +1,5 @@
 """Every criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
-from functools import lru_cache
-
 from temporalio import activity
 
 from activities import failures
@@ -19,22 +17,21 @@ class VerdictActivities:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._read_record = lru_cache(maxsize=16)(JudgeRecord.model_validate_json)
 
     @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
         """Judge one criterion; one that nobody can judge comes back unscored, with the reason."""
         plan, settings = given.plan, self._deployment.config
-        scenario = (await self._deployment.scenario(plan.scenario)).config
+        scenario = await self._deployment.scenario(plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
-        record = self._read_record(await self._deployment.store.get(given.evidence.record))
+        record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
         await stand_at(self._deployment, plan.simulation_id, given.evidence.checkpoint)
         context = AgentBeatsEvalContext(
             client=self._deployment.reader(plan.simulation_id),
             scenario_config=scenario.model_dump(mode="json"),
             action_log=list(record.action_log),
-            initial_state=record.model_dump()["initial_state"],
-            final_state=record.model_dump()["final_state"],
+            initial_state=record.initial_state,
+            final_state=record.final_state,
             user_prompt=scenario.user_prompt,
             llm=None if plan.offline else self._deployment.judge_model(plan.seed),
             turn_notes=dict(record.turn_notes),
