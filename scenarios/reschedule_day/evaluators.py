@@ -193,18 +193,19 @@ def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None
 
 def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
     """Whether a message settles on a slot; None if it names no time and agrees to none."""
-    if tells_time(message, slot):
+    if tells_time(message, slot) or _says_berlin_time(meeting, message, slot):
         return True
     if slots_named(message.text):
         return False
     offers = [m for m in to_person(messages_received(ctx), meeting) if m.at < message.at]
     if offers and agrees(message.body):
-        return names_slot(offers[-1].text, slot) or _offered_in_berlin(meeting, offers[-1], slot)
+        return names_slot(offers[-1].body, slot) or _says_berlin_time(meeting, offers[-1], slot)
     return None
 
 
-def _offered_in_berlin(meeting: Meeting, offer: Message, slot: Slot) -> bool:
-    return meeting is WALKTHROUGH and names_slot(offer.text, slot.later(60))
+def _says_berlin_time(meeting: Meeting, message: Message, slot: Slot) -> bool:
+    """Between Sabine and the assistant, a time that isn't said to be London's may be Berlin's, as in her mails."""
+    return meeting is WALKTHROUGH and "london" not in message.body.lower() and names_slot(message.body, slot.later(60))
 
 
 async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:

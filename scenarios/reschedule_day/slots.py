@@ -146,7 +146,12 @@ _TURNED_DOWN = rf"(?!(?:(?!{_ELSEWHERE})[^\n.?!;–—(|]){{0,45}}?{_NO})"
 _QUOTE = r"\n[ \t]{0,8}>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
 _READ_AT_MOST = 6000  # characters; nobody writes a longer message in good faith, and the patterns stay quick
 _OWN_WORDS = rf"\A(?:(?!{_QUOTE}).){{0,{_READ_AT_MOST}}}?"
-_ZONE = r"\s*[(,]?\s*(?:in\s+)?(?:Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end)"
+# The zone may stand after the end of the span: "12:30-13:15 Berlin time".
+_HALF_DAY = r"(?:\s*[ap]\.?m\b\.?)?"
+_ZONE = (
+    rf"{_HALF_DAY}(?:\s*(?:[-–—]|to|until)\s*\d{{1,2}}[:.]\d\d{_HALF_DAY})?\s*[(,]?\s*(?:in\s+)?"
+    r"(?:Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end)"
+)
 
 
 @cache
@@ -175,8 +180,8 @@ def slot_pattern(slot: Slot, *, in_berlin: bool = False) -> str:
     """
     if in_berlin:
         local = slot.start.astimezone(BERLIN)
-        return _OWN_WORDS + _moment(slot.day, rf"{_clock(local.hour, local.minute)}(?:\s*[ap]\.?m\b\.?)?{_ZONE}")
-    return _OWN_WORDS + _moment(slot.day, rf"{_clock(slot.hour, slot.minute)}(?!(?:\s*[ap]\.?m\b\.?)?{_ZONE})")
+        return _OWN_WORDS + _moment(slot.day, rf"{_clock(local.hour, local.minute)}{_ZONE}")
+    return _OWN_WORDS + _moment(slot.day, rf"{_clock(slot.hour, slot.minute)}(?!{_ZONE})")
 
 
 def bare_time_pattern(hour: int, minute: int) -> str:
