@@ -1,0 +1,26 @@
+"""Location: where the user is, and was."""
+
+from ues_sim.modalities.location import models, operations, views
+from ues_sim.modality import Action, Modality, Query
+
+MODALITY = Modality(
+    name="location",
+    summary="Where the user is, and was.",
+    state=models.LocationState,
+    input=models.LocationInput,
+    discriminator=None,
+    operations={"update": operations.update},
+    state_response=(models.LocationStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    query=Query(request=models.LocationQueryRequest, response=models.LocationQueryResponse, run=views.query),
+    actions=(
+        Action(
+            path="update",
+            request=models.UpdateLocationRequest,
+            summary="Move the user.",
+        ),
+    ),
+)

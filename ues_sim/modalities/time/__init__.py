@@ -1,0 +1,23 @@
+"""Time: the user's preferences on how time is told. The simulator's clock is no part of it.
+
+The contract gives it no routes: it is changed by events and read through ``/environment``.
+"""
+
+from ues_sim.modalities.time import models, operations, views
+from ues_sim.modality import Modality, Query
+
+MODALITY = Modality(
+    name="time",
+    summary="How the user wants time to be told.",
+    state=models.TimeState,
+    input=models.TimeInput,
+    discriminator=None,
+    operations={"update": operations.update},
+    state_response=(models.TimeStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    query=Query(request=models.TimeQueryRequest, response=models.TimeQueryResponse, run=views.query),
+    routed=False,
+)

@@ -1,0 +1,83 @@
+"""The shapes of the user's time preferences: state, input and query."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Response, StateModel
+from ues_sim.times import Instant
+
+HourFormat = Literal["12h", "24h"]
+WeekStart = Literal["sunday", "monday"]
+
+SETTINGS = ("timezone", "format_preference", "date_format", "locale", "week_start")
+
+
+class TimeSettingsHistoryEntry(Record):
+    """Settings that held from ``timestamp`` on, until the next entry or the current ones."""
+
+    timestamp: Instant
+    timezone: str
+    format_preference: HourFormat
+    date_format: str | None = None
+    locale: str | None = None
+    week_start: WeekStart | None = None
+
+
+class TimeState(StateModel):
+    """Time preferences under ``modality_states``. ``timezone`` is an IANA name such as Europe/Berlin."""
+
+    modality_type: str = "time"
+    timezone: str = "UTC"
+    format_preference: HourFormat = "12h"
+    date_format: str | None = None
+    locale: str | None = None
+    week_start: WeekStart | None = None
+    settings_history: list[TimeSettingsHistoryEntry] = Field(default_factory=list)
+    max_history_size: Int = 50
+
+
+class TimeInput(InputModel):
+    """An event's ``data`` for time preferences. A setting that isn't given stays as it is."""
+
+    modality_type: str = "time"
+    timezone: str
+    format_preference: HourFormat
+    date_format: str | None = None
+    locale: str | None = None
+    week_start: WeekStart | None = None
+
+
+class TimeQueryRequest(QueryRequest):
+    """What ``POST /environment/modalities/time/query`` takes: which settings held when."""
+
+    since: Instant | None = None
+    until: Instant | None = None
+    timezone: str | None = None
+    include_current: bool = True
+
+
+class TimeStateResponse(Response):
+    """The settings, as ``/environment`` shows them; compact, without the history."""
+
+    modality_type: str = "time"
+    current_time: Instant
+    last_updated: Instant
+    update_count: int
+    timezone: str
+    format_preference: str
+    date_format: str | None
+    locale: str | None
+    week_start: str | None
+    local_time: str = Field(description="The current time in the user's time zone.")
+    settings_history: list[TimeSettingsHistoryEntry]
+
+
+class TimeQueryResponse(Response):
+    """Settings in the order asked for, by when they began to hold."""
+
+    modality_type: str = "time"
+    settings: list[TimeSettingsHistoryEntry]
+    total_count: int
+    returned_count: int
+    query: JsonObject

@@ -1,0 +1,68 @@
+"""How the user's time preferences are shown and searched."""
+
+from collections.abc import Iterator
+from datetime import UTC
+
+from ues_sim.modalities.time.models import SETTINGS, TimeQueryRequest
+from ues_sim.modalities.time.operations import current, zone
+from ues_sim.modality import State, StateParams, View, page
+from ues_sim.schema import JsonObject
+from ues_sim.times import from_text
+
+
+def show(view: View, params: StateParams) -> JsonObject:
+    """The state as ``/environment`` shows it."""
+    state = view.state
+    return {
+        "modality_type": "time",
+        "current_time": view.now,
+        "last_updated": state["last_updated"],
+        "update_count": state["update_count"],
+        **{name: state[name] for name in SETTINGS},
+        "local_time": local_time(view),
+        "settings_history": [] if params.compact else state["settings_history"],
+    }
+
+
+def local_time(view: View) -> str:
+    """The current time in the user's time zone; in UTC when a scenario file names a zone that doesn't exist."""
+    now = from_text(view.now)
+    try:
+        return now.astimezone(zone(view.state["timezone"]) or UTC).isoformat()
+    except OverflowError:
+        # At the very ends of the calendar the local time lies in the year 0 or 10000.
+        return now.isoformat()
+
+
+def query(view: View, request: TimeQueryRequest) -> JsonObject:
+    """The settings that held when, each with the instant from which it held."""
+    entries = list(view.state["settings_history"])
+    if request.include_current:
+        entries.append(current(view.state))
+    found = [
+        entry
+        for entry in entries
+        if (request.since is None or entry["timestamp"] >= request.since)
+        and (request.until is None or entry["timestamp"] <= request.until)
+        and (request.timezone is None or entry["timezone"] == request.timezone)
+    ]
+    if request.sort_order != "asc":
+        found.reverse()
+    return page(found, request, "settings", "time")
+
+
+def digest(view: View) -> JsonObject:
+    """The preferences in a few words."""
+    state = view.state
+    return {"local_time": local_time(view), "timezone": state["timezone"][:60], "format": state["format_preference"]}
+
+
+def describe(state: State) -> str:
+    """One line for the environment's summary."""
+    return f"{state['timezone'][:60]}, {state['format_preference']} clock"
+
+
+def check(state: State) -> Iterator[str]:
+    """What is inconsistent."""
+    if zone(state["timezone"]) is None:
+        yield f"time: there is no time zone {state['timezone'][:80]!r}"

@@ -1,0 +1,26 @@
+"""Weather: reports like OpenWeather's, by place."""
+
+from ues_sim.modalities.weather import models, operations, views
+from ues_sim.modality import Action, Modality, Query
+
+MODALITY = Modality(
+    name="weather",
+    summary="The weather at some places.",
+    state=models.WeatherState,
+    input=models.WeatherInput,
+    discriminator=None,
+    operations={"update": operations.update},
+    state_response=(models.WeatherStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    query=Query(request=models.WeatherQueryRequest, response=models.WeatherQueryResponse, run=views.query),
+    actions=(
+        Action(
+            path="update",
+            request=models.UpdateWeatherRequest,
+            summary="Set the weather at a place.",
+        ),
+    ),
+)
