@@ -1,0 +1,108 @@
+"""Calendar: the user's appointments, series of them, invitations and their answers, in one or more calendars."""
+
+from typing import Any
+
+from ues_sim.modalities.calendar import calendars, models, operations, requests, views
+from ues_sim.modality import Action, Modality, Query, Read, State
+from ues_sim.schema import JsonObject
+
+
+def _input_of_create(request: Any, _state: State) -> JsonObject:
+    """The input of a creation: without ``calendar_id`` where the caller names none, so that the default applies."""
+    unnamed = {"calendar_id"} - request.model_fields_set
+    fields: JsonObject = request.model_dump(exclude_none=True, exclude=unnamed)
+    return fields
+
+
+MODALITY = Modality(
+    name="calendar",
+    summary="The user's calendars: appointments, recurring ones, invitations and answers to them.",
+    state=models.CalendarState,
+    input=models.CalendarInput,
+    operations={
+        "create": operations.create,
+        "update": operations.update,
+        "delete": operations.delete,
+        "respond": operations.respond,
+        "create_calendar": calendars.create_calendar,
+        "update_calendar": calendars.update_calendar,
+        "delete_calendar": calendars.delete_calendar,
+        "set_default_calendar": calendars.set_default_calendar,
+    },
+    initial=calendars.initial,
+    complete=calendars.complete,
+    state_response=(requests.CalendarStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    query=Query(request=requests.CalendarQueryRequest, response=requests.CalendarQueryResponse, run=views.query),
+    reads=(
+        Read(
+            path="calendars",
+            response=requests.CalendarListResponse,
+            run=views.list_calendars,
+            summary="List the calendars.",
+            permission="calendar:calendars:list",
+        ),
+    ),
+    actions=(
+        Action(
+            path="create",
+            operation="create",
+            request=requests.CreateCalendarEventRequest,
+            build=_input_of_create,
+            summary="Enter an appointment, or a series of them.",
+            participant=True,
+        ),
+        Action(
+            path="update",
+            operation="update",
+            request=requests.UpdateCalendarEventRequest,
+            summary="Change an appointment: some occurrences of a series or all.",
+            participant=True,
+        ),
+        Action(
+            path="delete",
+            operation="delete",
+            request=requests.DeleteCalendarEventRequest,
+            summary="Delete an appointment: some occurrences of a series or all.",
+            participant=True,
+        ),
+        Action(
+            path="respond",
+            operation="respond",
+            request=requests.RespondToCalendarEventRequest,
+            summary="Answer an invitation, for an attendee.",
+            participant=True,
+        ),
+        Action(
+            path="calendars/create",
+            operation="create_calendar",
+            request=requests.CreateCalendarRequest,
+            summary="Make a calendar.",
+            permission="calendar:calendars:create",
+        ),
+        Action(
+            path="calendars/update",
+            operation="update_calendar",
+            request=requests.UpdateCalendarRequest,
+            summary="Change a calendar's name, color, visibility or reminders.",
+            permission="calendar:calendars:update",
+        ),
+        Action(
+            path="calendars/delete",
+            operation="delete_calendar",
+            request=requests.CalendarIdRequest,
+            summary="Delete a calendar with all that is in it.",
+            permission="calendar:calendars:delete",
+        ),
+        Action(
+            path="calendars/set-default",
+            operation="set_default_calendar",
+            request=requests.CalendarIdRequest,
+            summary="Choose the calendar that new appointments go into.",
+            permission="calendar:calendars:default",
+        ),
+    ),
+)

@@ -1,0 +1,82 @@
+"""What an event can do to whole calendars, and what an import derives."""
+
+from ues_sim.modalities.calendar.models import Calendar, CalendarInput
+from ues_sim.modality import Change, State
+from ues_sim.schema import JsonObject
+
+SETTINGS = ("name", "color", "visible", "default_reminders")
+"""What a caller says about a calendar."""
+
+
+def initial(now: str) -> JsonObject:
+    """The fields of a new state: one empty calendar, the primary one."""
+    return {"last_updated": now, "calendars": {"primary": {"name": "Primary", "created_at": now, "updated_at": now}}}
+
+
+def create_calendar(change: Change, given: CalendarInput) -> None:
+    """Make a calendar."""
+    calendar_id = given.calendar_id if "calendar_id" in given.model_fields_set else change.draw_id()
+    if calendar_id in change.state["calendars"]:
+        raise change.fail(f"calendar_id {calendar_id!r} is taken")
+    calendar = Calendar.model_validate({**_settings(given), "calendar_id": calendar_id}).model_dump()
+    change.put(("calendars", calendar_id), {**calendar, "created_at": change.now, "updated_at": change.now})
+
+
+def update_calendar(change: Change, given: CalendarInput) -> None:
+    """Change the settings that are given."""
+    path = ("calendars", _known(change, given))
+    change.update(path, **_settings(given), updated_at=change.now)
+
+
+def delete_calendar(change: Change, given: CalendarInput) -> None:
+    """Delete a calendar with all that is in it. The default calendar can't be deleted."""
+    calendar_id = _known(change, given)
+    if calendar_id == change.state["default_calendar_id"]:
+        raise change.fail(f"{calendar_id!r} is the default calendar; make another one the default first")
+    events = change.state["events"]
+    for event_id in [event_id for event_id, event in events.items() if event["calendar_id"] == calendar_id]:
+        change.remove(("events", event_id))
+    change.remove(("calendars", calendar_id))
+
+
+def set_default_calendar(change: Change, given: CalendarInput) -> None:
+    """Choose the calendar that new appointments go into."""
+    change.put(("default_calendar_id",), _known(change, given))
+
+
+def _known(change: Change, given: CalendarInput) -> str:
+    calendars = change.state["calendars"]
+    if given.calendar_id not in calendars:
+        raise change.fail(f"there is no calendar {given.calendar_id!r}; there are {', '.join(map(repr, calendars))}")
+    return given.calendar_id
+
+
+def _settings(given: CalendarInput) -> JsonObject:
+    dumped = given.model_dump()
+    return {name: dumped[name] for name in SETTINGS if name in given.model_fields_set}
+
+
+def complete(state: State) -> None:
+    """Fill in what a scenario file may leave out: ids, times of creation, attachments' ids, the calendars that are
+    named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts.
+    """
+    calendars, events, now = state["calendars"], state["events"], state["last_updated"]
+    wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))
+    for calendar_id in wanted:
+        if calendar_id not in calendars:
+            name = "Primary" if calendar_id == "primary" else calendar_id
+            calendars[calendar_id] = Calendar(name=name).model_dump()
+    lists: dict[str, dict[str, None]] = {calendar_id: {} for calendar_id in calendars}
+    for event_id, event in events.items():
+        event["event_id"] = event_id
+        event["created_at"] = event["created_at"] or event["updated_at"] or now
+        event["updated_at"] = event["updated_at"] or event["created_at"]
+        for place, attachment in enumerate(event["attachments"]):
+            attachment["attachment_id"] = attachment["attachment_id"] or f"{event_id}-attachment-{place + 1}"
+        lists[event["calendar_id"]][event_id] = None
+    for calendar_id, calendar in calendars.items():
+        calendar["calendar_id"] = calendar_id
+        calendar["created_at"] = calendar["created_at"] or calendar["updated_at"] or now
+        calendar["updated_at"] = calendar["updated_at"] or calendar["created_at"]
+        own = lists[calendar_id]
+        calendar["event_ids"] = list(dict.fromkeys([*(i for i in calendar["event_ids"] if i in own), *own]))

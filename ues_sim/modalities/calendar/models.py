@@ -1,0 +1,216 @@
+"""The calendar's shapes: what a scenario file holds, and an event's data. ``requests.py`` has those of the routes.
+
+A file may leave out, or set to null, whatever has a default (contract: "may be missing or null in a file").
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetPydanticSchema, model_validator
+from pydantic_core import core_schema
+
+from ues_sim.schema import InputModel, Int, Record, StateModel
+from ues_sim.times import Instant
+
+EventStatus = Literal["confirmed", "tentative", "cancelled"]
+Scope = Literal["this", "this_and_future", "all"]
+Visibility = Literal["public", "private", "default"]
+Transparency = Literal["opaque", "transparent"]
+Rsvp = Literal["accepted", "declined", "tentative", "needs-action"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+DEFAULT_COLOR = "#4285f4"
+
+Day = Annotated[
+    str,
+    GetPydanticSchema(
+        lambda _source, _handler: core_schema.no_info_after_validator_function(
+            lambda day: day.isoformat(), core_schema.date_schema(), serialization=core_schema.simple_ser_schema("str")
+        )
+    ),
+]
+"""An ISO 8601 date in a request; held as text."""
+
+
+def _without_nulls(data: Any) -> Any:
+    return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+class CalendarRecord(Record):
+    """A part of a state or of an input, in which null is the same as missing."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_missing(cls, data: Any) -> Any:
+        return _without_nulls(data)
+
+
+class Attendee(CalendarRecord):
+    """Somebody invited; ``response`` is the answer so far and ``comment`` what came with it."""
+
+    email: str
+    display_name: str | None = None
+    optional: bool = False
+    response: Rsvp = "needs-action"
+    comment: str | None = None
+
+
+class Reminder(CalendarRecord):
+    """When and how the user is to be reminded."""
+
+    minutes_before: Annotated[Int, Field(ge=0)]
+    type: Literal["notification", "email", "both"] = "notification"
+
+
+class Attachment(CalendarRecord):
+    """A file of an event. ``size`` in bytes. Its id is made where none is given."""
+
+    filename: str
+    size: Annotated[Int, Field(ge=0)]
+    mime_type: str
+    url: str | None = None
+    data: str | None = None
+    attachment_id: str = ""
+
+
+class RecurrenceRule(CalendarRecord):
+    """How an event recurs, counted from its start, in its time zone. See ``series.py`` for what each field means."""
+
+    frequency: Literal["daily", "weekly", "monthly", "yearly"]
+    interval: Annotated[Int, Field(ge=1)] = 1
+    days_of_week: list[Weekday] | None = None
+    day_of_month: Annotated[Int, Field(ge=1, le=31)] | None = None
+    month_of_year: Annotated[Int, Field(ge=1, le=12)] | None = None
+    end_type: Literal["never", "until", "count"] = "never"
+    end_date: Day | None = None
+    count: Annotated[Int, Field(ge=1)] | None = None
+
+
+class Calendar(CalendarRecord):
+    """One of the user's calendars. ``default_reminders`` are those of a new event that names none."""
+
+    calendar_id: str = ""
+    name: str
+    color: str = DEFAULT_COLOR
+    visible: bool = True
+    created_at: Instant = ""
+    updated_at: Instant = ""
+    event_ids: list[str] = Field(default_factory=list, json_schema_extra={"uniqueItems": True})
+    default_reminders: list[Reminder] = Field(default_factory=list)
+
+
+class CalendarEvent(CalendarRecord):
+    """An appointment, a series of them (``recurrence``), or one occurrence of a series that differs from the others
+    (``parent_event_id`` is the series, ``recurrence_id`` when the occurrence began originally).
+    """
+
+    event_id: str = ""
+    calendar_id: str
+    title: str
+    start: Instant
+    end: Instant
+    all_day: bool = False
+    timezone: str = "UTC"
+    description: str | None = None
+    location: str | None = None
+    status: str = "confirmed"
+    organizer: str | None = None
+    attendees: list[Attendee] = Field(default_factory=list)
+    recurrence: RecurrenceRule | None = None
+    recurrence_exceptions: list[str] = Field(default_factory=list, json_schema_extra={"uniqueItems": True})
+    recurrence_id: str | None = None
+    parent_event_id: str | None = None
+    reminders: list[Reminder] = Field(default_factory=list)
+    color: str | None = None
+    visibility: str = "default"
+    transparency: str = "opaque"
+    attachments: list[Attachment] = Field(default_factory=list)
+    conference_link: str | None = None
+    created_at: Instant = ""
+    updated_at: Instant = ""
+    deleted_at: Instant | None = None
+
+
+class CalendarState(StateModel):
+    """The calendar under ``modality_states``."""
+
+    modality_type: str = "calendar"
+    calendars: dict[str, Calendar] = Field(default_factory=dict)
+    events: dict[str, CalendarEvent] = Field(default_factory=dict)
+    default_calendar_id: str = "primary"
+    user_timezone: str = "UTC"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_missing(cls, data: Any) -> Any:
+        return _without_nulls(data)
+
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "create": ("title", "start", "end"),
+    "update": ("event_id",),
+    "delete": ("event_id",),
+    "respond": ("event_id", "attendee_email", "response"),
+    "create_calendar": ("name",),
+    "update_calendar": ("calendar_id",),
+    "delete_calendar": ("calendar_id",),
+    "set_default_calendar": ("calendar_id",),
+}
+"""Which fields each operation can't do without."""
+
+
+class CalendarInput(InputModel):
+    """An event's ``data`` for the calendar. A field that is null counts as not given."""
+
+    modality_type: str = "calendar"
+    operation: Literal[
+        "create",
+        "update",
+        "delete",
+        "respond",
+        "create_calendar",
+        "update_calendar",
+        "delete_calendar",
+        "set_default_calendar",
+    ]
+    event_id: str | None = None
+    calendar_id: str = "primary"
+    recurrence_scope: Scope = "this"
+    title: str | None = None
+    description: str | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    all_day: bool = False
+    timezone: str = "UTC"
+    location: str | None = None
+    status: EventStatus = "confirmed"
+    organizer: str | None = None
+    attendees: list[Attendee] | None = None
+    recurrence: RecurrenceRule | None = None
+    recurrence_exceptions: list[str] | None = None
+    recurrence_id: str | None = None
+    reminders: list[Reminder] | None = None
+    color: str | None = None
+    visibility: Visibility = "default"
+    transparency: Transparency = "opaque"
+    attachments: list[Attachment] | None = None
+    conference_link: str | None = None
+    attendee_email: str | None = None
+    response: Rsvp | None = None
+    response_comment: str | None = None
+    name: str | None = None
+    visible: bool | None = None
+    default_reminders: list[Reminder] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_missing(cls, data: Any) -> Any:
+        return _without_nulls(data)
+
+    @model_validator(mode="after")
+    def _fields_of_the_operation(self) -> "CalendarInput":
+        missing = [name for name in _NEEDED[self.operation] if name not in self.model_fields_set]
+        if missing:
+            raise ValueError(f"{self.operation} needs {', '.join(missing)}")
+        if self.start is not None and self.end is not None and self.end < self.start:
+            raise ValueError("end lies before start")
+        return self

@@ -1,0 +1,145 @@
+"""How the calendar is shown and searched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ues_sim.modalities.calendar.requests import CalendarQueryRequest
+from ues_sim.modalities.calendar.zones import zone
+from ues_sim.modality import State, StateParams, View, page, sort_key
+from ues_sim.problems import Impossible
+from ues_sim.schema import JsonObject, Request
+
+LEFT_OUT_OF_COMPACT = frozenset({"description", "attachments", "created_at", "updated_at", "deleted_at"})
+
+SORT_FIELDS = {
+    "start": "start",
+    "start_time": "start",
+    "date": "start",
+    "end": "end",
+    "end_time": "end",
+    "title": "title",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+    "status": "status",
+    "calendar_id": "calendar_id",
+    "location": "location",
+}
+
+Event = dict[str, Any]
+
+
+def _standing(state: State) -> dict[str, Event]:
+    """The events that haven't been deleted, by id."""
+    return {event_id: event for event_id, event in state["events"].items() if event["deleted_at"] is None}
+
+
+def show(view: View, params: StateParams) -> JsonObject:
+    """The answer of ``GET /calendar/state``."""
+    state = view.state
+    calendars, events = state["calendars"], _standing(state)
+    if params.compact:
+        calendars = {key: _without(calendar, {"event_ids", "created_at"}) for key, calendar in calendars.items()}
+        events = {key: _without(event, LEFT_OUT_OF_COMPACT) for key, event in events.items()}
+    return {
+        "modality_type": "calendar",
+        "last_updated": state["last_updated"],
+        "update_count": state["update_count"],
+        "default_calendar_id": state["default_calendar_id"],
+        "user_timezone": state["user_timezone"],
+        "calendars": calendars,
+        "events": events,
+        "calendar_count": len(calendars),
+        "event_count": len(events),
+    }
+
+
+def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject:
+    return {name: value for name, value in record.items() if name not in names}
+
+
+def list_calendars(view: View, _params: Request) -> JsonObject:
+    """The answer of ``GET /calendar/calendars``."""
+    state = view.state
+    events = _standing(state)
+    calendars = [
+        {
+            "calendar_id": calendar["calendar_id"],
+            "name": calendar["name"],
+            "color": calendar["color"],
+            "visible": calendar["visible"],
+            "event_count": sum(event_id in events for event_id in calendar["event_ids"]),
+            "created_at": calendar["created_at"],
+            "updated_at": calendar["updated_at"],
+        }
+        for calendar in state["calendars"].values()
+    ]
+    return {"calendars": calendars, "count": len(calendars), "default_calendar_id": state["default_calendar_id"]}
+
+
+def query(view: View, request: CalendarQueryRequest) -> JsonObject:
+    """The answer of ``POST /calendar/query``."""
+    key = sort_key(request.sort_by, SORT_FIELDS, "start")
+    if request.sort_order not in ("asc", "desc"):
+        raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
+    found = [event for event in _standing(view.state).values() if _matches(event, request) and _within(event, request)]
+    found.sort(key=lambda event: (event[key] or "", event["start"]), reverse=request.sort_order == "desc")
+    answer = page(found, request, "events", "calendar")
+    return {**answer, "count": answer["returned_count"]}
+
+
+def _matches(event: Event, request: CalendarQueryRequest) -> bool:
+    """Whether an event, or all that recurs of it, is what the filters ask for; but for the window of time."""
+    is_recurring = event["recurrence"] is not None or event["parent_event_id"] is not None
+    return (
+        (request.calendar_ids is None or event["calendar_id"] in request.calendar_ids)
+        and (request.status is None or event["status"] == request.status)
+        and (request.has_attendees is None or bool(event["attendees"]) == request.has_attendees)
+        and (request.recurring is None or is_recurring == request.recurring)
+        and (request.search is None or _contains(event, request.search.lower()))
+    )
+
+
+def _contains(event: Event, text: str) -> bool:
+    return any(text in (event[name] or "").lower() for name in ("title", "description", "location"))
+
+
+def _within(event: Event, request: CalendarQueryRequest) -> bool:
+    """Whether an event lies in the window of time, if only in part. One of no length does at its start."""
+    begun, over = request.start, request.end
+    return (begun is None or event["end"] > begun or event["start"] >= begun) and (
+        over is None or event["start"] < over
+    )
+
+
+def digest(view: View) -> JsonObject:
+    """The calendar in a few lines: what comes next."""
+    events = _standing(view.state)
+    coming = sorted((event for event in events.values() if event["end"] > view.now), key=lambda event: event["start"])
+    return {
+        "events": len(events),
+        "calendars": len(view.state["calendars"]),
+        "next": [f"{event['start'][:16]} {event['title'][:50]}" for event in coming[:3]],
+    }
+
+
+def describe(state: State) -> str:
+    """One line for the environment's summary."""
+    return f"{len(_standing(state))} events in {len(state['calendars'])} calendars"
+
+
+def check(state: State) -> Iterator[str]:
+    """What is inconsistent."""
+    calendars, events = state["calendars"], state["events"]
+    if state["default_calendar_id"] not in calendars:
+        yield f"calendar: the default calendar {state['default_calendar_id']!r} doesn't exist"
+    for calendar_id, calendar in calendars.items():
+        for event_id in calendar["event_ids"]:
+            if event_id not in events or events[event_id]["calendar_id"] != calendar_id:
+                yield f"calendar: {calendar_id!r} lists {event_id}, which isn't in it"
+    for event_id, event in events.items():
+        if event_id not in calendars.get(event["calendar_id"], {"event_ids": ()})["event_ids"]:
+            yield f"calendar: {event_id} is missing from the list of its calendar {event['calendar_id']!r}"
+        if event["end"] < event["start"]:
+            yield f"calendar: {event_id} ends before it starts"
+        if zone(event["timezone"]) is None:
+            yield f"calendar: {event_id} has the unknown time zone {event['timezone']!r}"
