@@ -177,14 +177,16 @@ class Assessed:
         self.results = AssessmentResults.model_validate_json(ended.results) if ended.results else None
 
 
+def request_json(agent_url: str, scenario_id: str, **config: Any) -> str:
+    """A request for an assessment; offline and with seed 7 unless told otherwise."""
+    chosen = {"scenario_id": scenario_id, "offline": True, "seed": 7, **config}
+    return json.dumps({"participants": {"personal_assistant": agent_url}, "config": chosen})
+
+
 async def assess(stack: Stack, agent_url: str, scenario_id: str, **config: Any) -> Assessed:
     """Ask the gateway for an assessment and follow it to its end; offline and with seed 7 unless told otherwise."""
-    request = {
-        "participants": {"personal_assistant": agent_url},
-        "config": {"scenario_id": scenario_id, "offline": True, "seed": 7, **config},
-    }
     updates: list[TaskUpdate] = []
-    async with AssessmentCall(stack.gateway_url, json.dumps(request)) as call:
+    async with AssessmentCall(stack.gateway_url, request_json(agent_url, scenario_id, **config)) as call:
         async for event in call.events():
             if isinstance(event, Progress):
                 updates.append(event.update)

@@ -15,9 +15,21 @@ async def told(ctx, params):
 _SYNTAX = "async def asked(ctx, params)\n    return None\n"
 
 
+_WAITS = """
+import asyncio
+
+async def asked(ctx, params):
+    await asyncio.sleep(20)
+
+async def told(ctx, params):
+    await asyncio.sleep(20)
+"""
+
+
 def write_bad_packages(directory: Path) -> None:
     """Write them all; each one's id says what is wrong with it."""
     write_package(directory, "evaluator_raises", files={"evaluators.py": _RAISING})
+    write_package(directory, "evaluator_waits", files={"evaluators.py": _WAITS})
     write_package(directory, "evaluators_not_python", files={"evaluators.py": _SYNTAX})
     write_package(directory, "state_not_json", files={"initial_state.json": '{"environment": '})
     write_package(directory, "state_misshapen", files={"initial_state.json": edited("initial_state.json", _misshape)})

@@ -1,0 +1,109 @@
+"""An assessment that is cancelled ends soon, whatever it is at, and leaves nothing behind."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import ClassVar
+
+import pytest
+from a2a.types import CancelTaskRequest, GetTaskRequest, Part
+from temporalio.client import WorkflowExecutionStatus
+
+from protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from purple_sdk import BasePurpleAgent, create_app
+from storage.temporal import connect
+from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
+from tests.assessments.observers import running, simulations_left
+from tests.stack import Stack, agent_config, listening, request_json
+
+SOON = 5.0
+
+
+class Dawdler(BasePurpleAgent):
+    """Never ends what it is told to dawdle at; ``seen`` is what happened to it."""
+
+    dawdles_at: ClassVar[str]
+    seen: ClassVar[list[str]]
+
+    async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
+        await self._do("start")
+
+    async def execute_turn(self) -> TurnCompleteMessage:
+        await self._do("turn")
+        return self.complete_turn()
+
+    async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
+        self.seen.append(f"told {message.reason}")
+
+    async def _do(self, what: str) -> None:
+        self.seen.append(what)
+        if self.dawdles_at == what:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.seen.append(f"{what} canceled")
+                raise
+
+
+@asynccontextmanager
+async def dawdling(at: str) -> AsyncIterator[tuple[str, list[str]]]:
+    """Serve one; gives its address and what it will have seen."""
+    seen: list[str] = []
+    agent = type("Agent", (Dawdler,), {"dawdles_at": at, "seen": seen})
+    async with listening(lambda url: create_app(agent, agent_config(url), name="dawdler")) as url:
+        yield url, seen
+
+
+CASES = {
+    "set-up": ("start", "tiny", "scenario_loaded", ["start", "start canceled"]),
+    "mid-turn": ("turn", "tiny", "turn_started", ["start", "turn", "turn canceled", "told error"]),
+    "judging": ("nothing", "evaluator_waits", "evaluation_started", ["start", "turn", "told error"]),
+}
+
+
+@pytest.mark.parametrize(("at", "scenario", "update", "expected"), CASES.values(), ids=CASES)
+async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expected: list[str]) -> None:
+    async with (
+        dawdling(at) as (url, seen),
+        running(stack, url, scenario, max_turns=1) as assessment,
+        sdk_client(stack.gateway_url) as caller,
+    ):
+        await assessment.until(update)
+        while at not in (*seen, "nothing"):  # noqa: ASYNC110 - it says so on no event
+            await asyncio.sleep(0.02)
+        asked_at = time.monotonic()
+        task = await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        ended = await assessment.end()
+        took = time.monotonic() - asked_at
+        assert state_name(task.status.state) == "canceled"
+        assert (ended.state, ended.sentence, ended.results) == ("canceled", "The assessment was cancelled.", None)
+        assert took < SOON
+        again = await caller.get_task(GetTaskRequest(id=assessment.task_id))
+        assert state_name(again.status.state) == "canceled"
+        assert await simulations_left(stack) == []
+        assert seen == expected
+    described = await (await connect(stack.config)).get_workflow_handle(assessment.task_id).describe()
+    assert described.status == WorkflowExecutionStatus.CANCELED
+
+
+async def test_canceled_while_it_waits_for_another_of_its_context(stack: Stack) -> None:
+    async with dawdling("turn") as (url, seen), sdk_client(stack.gateway_url, streaming=False) as caller:
+
+        async def ask() -> str:
+            request = message(Part(text=request_json(url, "tiny", max_turns=1)), context="a desk with a queue")
+            return (await send(caller, at_once(request))).id
+
+        first, second, third = await ask(), await ask(), await ask()
+        while "turn" not in seen:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.02)
+        waiting = await caller.cancel_task(CancelTaskRequest(id=second))
+        assert state_name(waiting.status.state) == "canceled"
+        assert seen == ["start", "turn"]
+        await caller.cancel_task(CancelTaskRequest(id=first))
+        while seen.count("turn") < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        assert state_name((await caller.get_task(GetTaskRequest(id=third))).status.state) == "working"
+        await caller.cancel_task(CancelTaskRequest(id=third))
+        assert seen == ["start", "turn", "turn canceled", "told error"] * 2
+    assert await simulations_left(stack) == []

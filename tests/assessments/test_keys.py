@@ -1,0 +1,127 @@
+"""What the participant's key opens: all that a user may do while the assessment runs, nothing else, nothing later."""
+
+from collections.abc import Collection
+from typing import Any
+
+import httpx
+from a2a.types import CancelTaskRequest
+
+from activities.keys import USER_PERMISSIONS
+from tests.a2a_gateway.callers import sdk_client
+from tests.assessments import participants
+from tests.assessments.observers import running
+from tests.assessments.participants import DONE, Json, by_hand
+from tests.stack import Stack, assess
+
+Statuses = dict[str, int]
+"""An operation (method and path) to the status that it was answered with."""
+
+MUST_BE_REFUSED = {
+    "POST /email/receive",
+    "POST /simulator/time/advance",
+    "POST /simulator/time/set",
+    "POST /simulator/time/skip-to-next",
+    "POST /simulation/stop",
+    "POST /simulation/clear",
+    "POST /events",
+    "POST /events/immediate",
+    "GET /events",
+    "POST /keys",
+    "GET /scenario/export/full",
+    "POST /scenario/import/full",
+}
+"""What stands in the contract, so that a table of routes that forgets one is found out."""
+
+
+async def knock(start: Json, operations: Collection[tuple[str, str]]) -> Statuses:
+    """Call operations with the participant's key and an empty body."""
+    async with httpx.AsyncClient(headers={"X-API-Key": start["api_key"]}, timeout=10) as http:
+        return {
+            f"{method} {path}": (
+                await http.request(method, start["ues_url"] + path.replace("{", "").replace("}", ""), json={})
+            ).status_code
+            for method, path in operations
+        }
+
+
+async def read_operations(ues_url: str) -> dict[tuple[str, str], str]:
+    """Every operation that needs a permission, and which one, as the simulator itself describes them."""
+    async with httpx.AsyncClient() as http:
+        paths: dict[str, dict[str, Any]] = (await http.get(f"{ues_url}/openapi.json")).json()["paths"]
+    return {
+        (method.upper(), path): operation["x-permission"]
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if "x-permission" in operation
+    }
+
+
+async def test_the_key_opens_what_a_user_may_do_and_nothing_else(stack: Stack) -> None:
+    operations: dict[tuple[str, str], str] = {}
+    found: Statuses = {}
+
+    async def try_every_door(_said: Json) -> Json:
+        start = participant.messages[0]
+        operations.update(await read_operations(start["ues_url"]))
+        found.update(await knock(start, operations))
+        return participants.message(participants.data(DONE))
+
+    async with by_hand(try_every_door) as participant:
+        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
+        assert assessed.state == "completed", assessed.sentence
+
+    opened = {f"{method} {path}" for (method, path), needed in operations.items() if needed in USER_PERMISSIONS}
+    closed = found.keys() - opened
+    assert closed >= MUST_BE_REFUSED
+    assert {door: status for door, status in found.items() if door in closed and status != 403} == {}
+    assert {door: status for door, status in found.items() if door in opened and status in (401, 403)} == {}
+    assert not [status for status in found.values() if status >= 500]
+    resources = {needed.partition(":")[0] for needed in operations.values()}
+    promised = {needed for needed in USER_PERMISSIONS if needed.partition(":")[0] in resources}
+    assert promised <= set(operations.values())
+    assert {"email", "chat"} <= resources
+
+
+async def test_the_key_of_a_simulation_is_none_for_its_host(stack: Stack) -> None:
+    found: Statuses = {}
+
+    async def try_the_host(_said: Json) -> Json:
+        start = participant.messages[0]
+        host = {**start, "ues_url": stack.ues_url}
+        own = start["ues_url"].removeprefix(stack.ues_url)
+        found.update(await knock(host, [("GET", "/simulations"), ("POST", "/simulations"), ("DELETE", own)]))
+        return participants.message(participants.data(DONE))
+
+    async with by_hand(try_the_host) as participant:
+        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
+        assert assessed.state == "completed", assessed.sentence
+    assert set(found.values()) == {401}
+    assert len(found) == 3
+
+
+async def test_the_key_is_dead_when_the_judging_begins(stack: Stack) -> None:
+    async with (
+        by_hand(lambda _said: participants.message(participants.data(DONE))) as participant,
+        running(stack, participant.url, "evaluator_waits", max_turns=1) as assessment,
+        sdk_client(stack.gateway_url) as caller,
+    ):
+        await assessment.until("evaluation_started")
+        start = participant.messages[0]
+        found = await knock(start, await read_operations(start["ues_url"]))
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+    assert set(found.values()) == {401}
+    assert len(found) > 50
+
+
+async def test_the_key_is_dead_after_the_assessment(stack: Stack) -> None:
+    operations: dict[tuple[str, str], str] = {}
+
+    async def look_around(_said: Json) -> Json:
+        operations.update(await read_operations(participant.messages[0]["ues_url"]))
+        return participants.message(participants.data(DONE))
+
+    async with by_hand(look_around) as participant:
+        await assess(stack, participant.url, "tiny", max_turns=1)
+        found = await knock(participant.messages[0], operations)
+    assert set(found.values()) == {401}
+    assert len(found) > 50

@@ -1,0 +1,116 @@
+"""Many assessments: side by side, one after another in a context, and the same one again."""
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from a2a.types import GetTaskRequest, ListTasksRequest
+
+from protocol.results import AssessmentResults
+from purple_sdk.ues import AsyncUESClient
+from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
+from tests.assessments.normalising import normalised
+from tests.assessments.scripts import BEN, ask_ben, diligent
+from tests.stack import Script, Stack, assess, play, serving
+
+
+def asking(in_turn: int) -> Script:
+    """Asks Ben in the turn of that number, and passes his answer on with the time at which it came."""
+
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+        if turn == in_turn:
+            await ask_ben(ues)
+        mails = (await ues.email.query())["emails"]
+        for mail in mails:
+            if mail["from_address"] == BEN and not mail["is_read"]:
+                await ues.email.read(message_ids=[mail["message_id"]])
+                await ues.chat.send(role="assistant", content=f"{mail['received_at']}: {mail['body_text']}")
+
+    return script
+
+
+async def test_four_at_once_score_as_one_after_the_other(stack: Stack) -> None:
+    scripts = [asking(1), asking(3), asking(9), diligent]
+
+    async def one(script: Script) -> AssessmentResults:
+        return await play(stack, "tiny", script, max_turns=5)
+
+    at_once_results = await asyncio.gather(*map(one, scripts))
+    in_turn_results = [await one(script) for script in scripts]
+    assert [results.scores.overall.score for results in in_turn_results] == [18, 18, 0, 18]
+    assert [normalised(results) for results in at_once_results] == [normalised(results) for results in in_turn_results]
+
+
+async def test_requests_of_one_context_run_one_after_another(stack: Stack) -> None:
+    playing: list[str] = []
+    spans: list[tuple[str, str]] = []
+    first_plays, first_may_end = asyncio.Event(), asyncio.Event()
+
+    def recording(name: str, until: asyncio.Event | None = None) -> Script:
+        async def script(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+            playing.append(name)
+            first_plays.set()
+            if until is not None:
+                await until.wait()
+            spans.append((name, "+".join(playing)))
+            playing.remove(name)
+
+        return script
+
+    def request(url: str) -> dict[str, Any]:
+        config = {"scenario_id": "tiny", "offline": True, "seed": 7, "max_turns": 2}
+        return {"participants": {"personal_assistant": url}, "config": config}
+
+    async with (
+        serving(recording("first", first_may_end)) as first_url,
+        serving(recording("second")) as second_url,
+        serving(recording("elsewhere")) as other_url,
+        sdk_client(stack.gateway_url, streaming=False) as caller,
+    ):
+
+        async def state(task_id: str) -> str:
+            return state_name((await caller.get_task(GetTaskRequest(id=task_id))).status.state)
+
+        first = await send(caller, at_once(message(data_part(request(first_url)), context="one desk")))
+        await first_plays.wait()
+        second = await send(caller, at_once(message(data_part(request(second_url)), context="one desk")))
+        elsewhere = await send(caller, message(data_part(request(other_url)), context="another desk"))
+        assert state_name(elsewhere.status.state) == "completed"
+        assert [await state(first.id), await state(second.id)] == ["working", "submitted"]
+        listed = await caller.list_tasks(ListTasksRequest(context_id="one desk"))
+        assert {task.id: state_name(task.status.state) for task in listed.tasks} == {
+            first.id: "working",
+            second.id: "submitted",
+        }
+        first_may_end.set()
+        while await state(second.id) != "completed":
+            assert not (await state(first.id) == "working" and await state(second.id) == "working")
+            await asyncio.sleep(0.05)
+        assert await state(first.id) == "completed"
+    assert [name for name, _ in spans if name != "elsewhere"] == ["first", "first", "second", "second"]
+    assert all("first" not in together for name, together in spans if name == "second")
+
+
+async def test_the_same_seed_gives_the_same_result(stack: Stack) -> None:
+    results = [await play(stack, "tiny", asking(1), seed=seed, max_turns=3) for seed in (11, 11, 12)]
+    same, again, other = map(normalised, results)
+    assert results[0].assessment_id != results[1].assessment_id
+    assert same == again
+    assert arrival(other) != arrival(same)
+
+
+def arrival(results: dict[str, Any]) -> str:
+    """When Ben's answer came, as the participant passed it on: the delay was drawn by the seed."""
+    [told] = [entry for entry in results["action_log"] if entry["action"] == "chat.send"]
+    return str(told["parameters"]["content"])
+
+
+async def test_without_a_seed_one_is_drawn_and_told(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        drawn = [(await assess(stack, url, "tiny", seed=None)).results for _ in range(2)]
+        seeds = [results.seed for results in drawn if results is not None and results.seed is not None]
+        assert len(set(seeds)) == 2
+        again = (await assess(stack, url, "tiny", seed=seeds[0])).results
+    assert again is not None
+    assert drawn[0] is not None
+    assert normalised(again) == normalised(drawn[0])
