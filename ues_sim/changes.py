@@ -5,7 +5,7 @@ that takes it back: only the entries touched, never a copy of the state. Taking 
 makes it again, so undo and redo are the same function. Patches are JSON-ready, so a checkpoint carries them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ues_sim.problems import OperationFailed
@@ -69,15 +69,19 @@ class Change:
     A value given to ``put`` or ``append`` belongs to the state from then on; don't keep or alter it afterwards.
     """
 
-    __slots__ = ("_inverse", "draw_id", "now", "state")
+    __slots__ = ("_inverse", "draw_id", "neighbours", "now", "state")
 
-    def __init__(self, state: State, now: str, draw_id: Callable[[], str]) -> None:
+    def __init__(
+        self, state: State, now: str, draw_id: Callable[[], str], neighbours: Mapping[str, State] | None = None
+    ) -> None:
         self.state = state
         """The modality's state, to be read only."""
         self.now = now
         """The simulator's time at which the event runs, as canonical text."""
         self.draw_id = draw_id
         """Draws the next id of this simulation."""
+        self.neighbours = neighbours or {}
+        """The states of the modalities that this one has declared as neighbours, to be read only."""
         self._inverse: Patch = []
 
     def put(self, path: Path, value: Any) -> None:

@@ -30,6 +30,8 @@ class View:
     now: str
     memo: dict[Any, Any]
     """For what is costly to derive from the state, such as a sorted list: it is emptied when the state changes."""
+    neighbours: Mapping[str, State]
+    """The states of the modalities that this one has declared as neighbours; nothing derived from them is kept."""
 
     def derived(self, name: Hashable, build: Callable[[], T]) -> T:
         """What ``build`` returns, built once for each version of the state. Not to be altered."""
@@ -133,6 +135,8 @@ class Modality:
     actions: tuple[Action, ...] = ()
     query: Query | None = None
     reads: tuple[Read, ...] = ()
+    neighbours: tuple[str, ...] = ()
+    """Modalities whose states this one's operations and views may read, such as the address book."""
     routed: bool = True
     """Whether it has routes of its own. Without them it is reached through ``/environment`` and ``/events``."""
 

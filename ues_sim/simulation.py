@@ -82,7 +82,10 @@ class Simulation:
 
     def view(self, name: str) -> View:
         """A modality's state and the current time, for reading."""
-        return View(self.states[name], self.clock.text, self._memos[name])
+        return View(self.states[name], self.clock.text, self._memos[name], self._neighbours(MODALITIES[name]))
+
+    def _neighbours(self, modality: Modality) -> dict[str, State]:
+        return {name: self.states[name] for name in modality.neighbours if name in self.states}
 
     def replace_states(self, states: dict[str, State]) -> None:
         """Set the modalities' states anew; those that aren't given start empty."""
@@ -200,7 +203,7 @@ class Simulation:
         modality = MODALITIES[event["modality"]]
         now = event["scheduled_time"]
         state = self.states[modality.name]
-        change = Change(state, now, self.ids.draw)
+        change = Change(state, now, self.ids.draw, self._neighbours(modality))
         self._memos[modality.name].clear()
         try:
             modality.run(change, modality.input_adapter.validate_python(event["data"]))

@@ -13,6 +13,7 @@ MODALITY = Modality(
     summary="The user's mailbox: messages, threads, folders, labels and drafts.",
     state=models.EmailState,
     input=models.EmailInput,
+    neighbours=("contacts",),
     operations={
         "receive": operations.receive,
         "send": operations.send,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest
 from ues_sim.modality import Change, State
+from ues_sim.people import is_blocked
 from ues_sim.schema import JsonObject
 
 FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
@@ -30,10 +31,14 @@ def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
 
 
 def receive(change: Change, given: EmailInput) -> None:
-    """A message arrives in the inbox, unread, or in the folder that the input names."""
+    """A message arrives, unread: in the folder that the input names, else in the inbox, or as spam if from a blocked
+    contact.
+    """
     if given.from_address is None:
         raise change.fail("receive needs from_address")
-    email = _compose(change, given, sender=given.from_address, folder=given.folder or "inbox", is_read=False)
+    blocked = is_blocked(change.neighbours.get("contacts", {}), "email", given.from_address)
+    folder = given.folder or ("spam" if blocked else "inbox")
+    email = _compose(change, given, sender=given.from_address, folder=folder, is_read=False)
     email["to_addresses"] = given.to_addresses or [change.state["user_email_address"]]
     _deliver(change, email)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
 from ues_sim.modality import State, View, page, sort_key
+from ues_sim.people import name_of
 from ues_sim.schema import JsonObject
 
 PREVIEW = 100
@@ -163,14 +164,15 @@ def query(view: View, request: EmailQueryRequest) -> JsonObject:
 
 def digest(view: View) -> JsonObject:
     """The mailbox in a few lines."""
-    emails = view.state["emails"]
+    emails, book = view.state["emails"], view.neighbours.get("contacts", {})
     inbox = [emails[message_id] for message_id in view.state["folders"].get("inbox", ()) if message_id in emails]
     return {
         "inbox": len(inbox),
         "unread": _unread(emails.values()),
         "total": len(emails),
         "latest": [
-            f"{'' if email['is_read'] else '(unread) '}{email['from_address'][:40]}: {email['subject'][:50]}"
+            ("" if email["is_read"] else "(unread) ")
+            + f"{name_of(book, 'email', email['from_address'])[:40]}: {email['subject'][:50]}"
             for email in reversed(inbox[-3:])
         ],
     }

@@ -22,6 +22,7 @@ MODALITY = Modality(
     state=models.SMSState,
     input=models.SMSInput,
     discriminator="action",
+    neighbours=("contacts",),
     operations={
         "send_message": operations.send_message,
         "receive_message": operations.receive_message,

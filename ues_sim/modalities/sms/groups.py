@@ -4,9 +4,9 @@ from typing import Any
 
 from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import SMSInput
-from ues_sim.modalities.sms.numbers import normal
 from ues_sim.modalities.sms.operations import new_conversation, part_of, set_read
 from ues_sim.modality import Change
+from ues_sim.people import normal_phone
 
 Conversation = dict[str, Any]
 
@@ -31,8 +31,8 @@ def create_group(change: Change, given: SMSInput) -> None:
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
-    creator = normal(data.creator_number or change.state["user_phone_number"])
-    people = [creator, *(normal(number) for number in [*data.participant_numbers, *data.participants])]
+    creator = normal_phone(data.creator_number or change.state["user_phone_number"])
+    people = [creator, *(normal_phone(number) for number in [*data.participant_numbers, *data.participants])]
     conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
     conversation["conversation_type"] = "group"
     conversation["group_name"] = data.group_name
@@ -55,7 +55,7 @@ def add_participant(change: Change, given: SMSInput) -> None:
     """Somebody joins a group, or joins it again."""
     data = part_of(given, models.ParticipantData)
     group = _group(change, data.thread_id)
-    number = normal(data.phone_number)
+    number = normal_phone(data.phone_number)
     place = _place(group, number)
     if place is not None and group["participants"][place]["left_at"] is None:
         raise change.fail(f"{number} is in the group already")
@@ -83,9 +83,9 @@ def leave_group(change: Change, given: SMSInput) -> None:
 
 
 def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
-    place = _place(change.state["conversations"][thread_id], normal(number))
+    place = _place(change.state["conversations"][thread_id], normal_phone(number))
     if place is None or change.state["conversations"][thread_id]["participants"][place]["left_at"] is not None:
-        raise change.fail(f"{normal(number)} is not in the group")
+        raise change.fail(f"{normal_phone(number)} is not in the group")
     change.update(("conversations", thread_id, "participants", place), left_at=at)
 
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 
 from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import PARTS, SMSInput
-from ues_sim.modalities.sms.numbers import normal
 from ues_sim.modality import Change, State
+from ues_sim.people import is_blocked, normal_phone
 
 M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
@@ -35,9 +35,9 @@ def receive_message(change: Change, given: SMSInput) -> None:
 
 def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
     state = change.state
-    recipients = [normal(number) for number in data.to_numbers]
+    recipients = [normal_phone(number) for number in data.to_numbers]
     if not recipients and direction == "incoming":
-        recipients = [normal(state["user_phone_number"])]
+        recipients = [normal_phone(state["user_phone_number"])]
     if not recipients and data.thread_id in state["conversations"]:
         recipients = _others(state["conversations"][data.thread_id], state)
     if not recipients:
@@ -47,7 +47,7 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
     message_id = data.message_id or change.draw_id()
     if message_id in state["messages"]:
         raise change.fail(f"message_id {message_id!r} is taken")
-    sender = normal(sender)
+    sender = normal_phone(sender)
     incoming = direction == "incoming"
     sent_at = data.sent_at or given.timestamp
     thread_id = _thread_of(change, data, sender, recipients, sent_at)
@@ -74,7 +74,7 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
             "edited_at": None,
             "is_deleted": False,
             "replied_to_message_id": data.replied_to_message_id,
-            "is_spam": False,
+            "is_spam": incoming and is_blocked(change.neighbours.get("contacts", {}), "phone", sender),
         },
     )
     conversation = state["conversations"][thread_id]
@@ -109,8 +109,8 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
     if data.thread_id is None:
         wanted = set(people)
         for thread_id, conversation in conversations.items():
-            if set(_present(conversation)) | {normal(change.state["user_phone_number"])} == wanted | {
-                normal(change.state["user_phone_number"])
+            if set(_present(conversation)) | {normal_phone(change.state["user_phone_number"])} == wanted | {
+                normal_phone(change.state["user_phone_number"])
             }:
                 return str(thread_id)
     thread_id = data.thread_id or change.draw_id()
@@ -147,7 +147,7 @@ def _present(conversation: dict[str, Any]) -> list[str]:
 
 
 def _others(conversation: dict[str, Any], state: State) -> list[str]:
-    own = normal(state["user_phone_number"])
+    own = normal_phone(state["user_phone_number"])
     return [number for number in _present(conversation) if number != own]
 
 
@@ -199,7 +199,7 @@ def add_reaction(change: Change, given: SMSInput) -> None:
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
-    number = normal(data.phone_number)
+    number = normal_phone(data.phone_number)
     kept = [reaction for reaction in message["reactions"] if reaction["phone_number"] != number]
     reaction = {
         "reaction_id": data.reaction_id or change.draw_id(),
@@ -214,7 +214,7 @@ def add_reaction(change: Change, given: SMSInput) -> None:
 def remove_reaction(change: Change, given: SMSInput) -> None:
     """A reaction is taken back: by its id, or by message and person (and emoji)."""
     data = part_of(given, models.ReactionData)
-    number = normal(data.phone_number) if data.phone_number else None
+    number = normal_phone(data.phone_number) if data.phone_number else None
 
     def is_meant(reaction: dict[str, Any]) -> bool:
         if data.reaction_id is not None:

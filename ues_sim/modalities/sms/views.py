@@ -5,9 +5,9 @@ from operator import itemgetter
 from typing import Any
 
 from ues_sim.modalities.sms.models import SMSQueryRequest
-from ues_sim.modalities.sms.numbers import normal
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key
+from ues_sim.people import name_of, normal_phone
 from ues_sim.schema import JsonObject
 
 PREVIEW = 100
@@ -72,8 +72,8 @@ def _matches(message: dict[str, Any], request: SMSQueryRequest) -> bool:
         if wanted is not None and message[name] != wanted:
             return False
     return (
-        (request.from_number is None or message["from_number"] == normal(request.from_number))
-        and (request.to_number is None or normal(request.to_number) in message["to_numbers"])
+        (request.from_number is None or message["from_number"] == normal_phone(request.from_number))
+        and (request.to_number is None or normal_phone(request.to_number) in message["to_numbers"])
         and (request.body_contains is None or request.body_contains.lower() in message["body"].lower())
         and (request.has_attachments is None or bool(message["attachments"]) == request.has_attachments)
         and (request.sent_after is None or message["sent_at"] >= request.sent_after)
@@ -83,11 +83,14 @@ def _matches(message: dict[str, Any], request: SMSQueryRequest) -> bool:
 
 def digest(view: View) -> JsonObject:
     """The messages in a few lines."""
+    book = view.neighbours.get("contacts", {})
     latest = sorted(view.state["messages"].values(), key=itemgetter("sent_at"), reverse=True)[:3]
     return {
         "messages": len(view.state["messages"]),
         "unread": _unread(view.state),
-        "latest": [f"{message['from_number']}: {message['body'][:60]}" for message in latest],
+        "latest": [
+            f"{name_of(book, 'phone', message['from_number'])[:40]}: {message['body'][:60]}" for message in latest
+        ],
     }
 
 
@@ -105,11 +108,11 @@ def check(state: State) -> Iterator[str]:
 
 def complete(state: State) -> None:
     """After an import: numbers in their normal form, conversations that were left out, ids and counts."""
-    state["user_phone_number"] = normal(state["user_phone_number"])
+    state["user_phone_number"] = normal_phone(state["user_phone_number"])
     for key, message in state["messages"].items():
         message["message_id"] = key
-        message["from_number"] = normal(message["from_number"])
-        message["to_numbers"] = [normal(number) for number in message["to_numbers"]]
+        message["from_number"] = normal_phone(message["from_number"])
+        message["to_numbers"] = [normal_phone(number) for number in message["to_numbers"]]
         for place, attachment in enumerate(message["attachments"]):
             attachment["attachment_id"] = attachment["attachment_id"] or f"{key}-attachment-{place + 1}"
         for place, reaction in enumerate(message["reactions"]):
@@ -118,7 +121,7 @@ def complete(state: State) -> None:
         conversation["thread_id"] = thread_id
         conversation["message_count"] = conversation["unread_count"] = 0
         for participant in conversation["participants"]:
-            participant["phone_number"] = normal(participant["phone_number"])
+            participant["phone_number"] = normal_phone(participant["phone_number"])
     for message in state["messages"].values():
         conversation = state["conversations"].setdefault(message["thread_id"], _conversation_of(message))
         conversation["message_count"] += 1

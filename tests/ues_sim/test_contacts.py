@@ -1,0 +1,176 @@
+"""The address book, and what other modalities ask of it."""
+
+import pytest
+
+from tests.ues_sim.helpers import START, Sim
+
+PHONE = {"identifier_type": "phone", "value": "+1 (555) 222-0001", "label": "mobile"}
+MAIL = {"identifier_type": "email", "value": "Ann@Example.com", "label": None}
+
+
+def contacts(sim: Sim):
+    return list(sim.state("contacts")["contacts"].values())
+
+
+def make(sim: Sim, **fields) -> str:
+    sim.do("/contacts/create", **fields)
+    return contacts(sim)[-1]["contact_id"]
+
+
+def test_a_contact_is_kept_in_normal_form(sim):
+    key = make(sim, first_name="Ann", last_name="Ash", identifiers=[PHONE, MAIL, PHONE], groups=["team", "team"])
+    assert contacts(sim) == [
+        {
+            "contact_id": key,
+            "first_name": "Ann",
+            "last_name": "Ash",
+            "display_name": "Ann Ash",
+            "nickname": None,
+            "identifiers": [{**PHONE, "value": "+15552220001"}, {**MAIL, "value": "ann@example.com"}],
+            "company": None,
+            "job_title": None,
+            "addresses": [],
+            "birthday": None,
+            "notes": None,
+            "photo_url": None,
+            "is_favorite": False,
+            "is_blocked": False,
+            "groups": ["team"],
+            "created_at": START,
+            "updated_at": START,
+        }
+    ]
+
+
+def test_update_replaces_a_list_or_changes_it(sim):
+    key = make(sim, first_name="Ann", identifiers=[PHONE], groups=["a", "b"])
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.do("/contacts/update", contact_id=key, last_name="Ash", add_identifiers=[MAIL], remove_groups=["a"])
+    (ann,) = contacts(sim)
+    assert (ann["display_name"], ann["groups"], len(ann["identifiers"])) == ("Ann Ash", ["b"], 2)
+    assert ann["updated_at"] > ann["created_at"]
+    written_otherwise = {"identifier_type": "phone", "value": "+1 555 222 0001"}
+    sim.do("/contacts/update", contact_id=key, remove_identifiers=[written_otherwise], groups=["c"], display_name="A.")
+    (ann,) = contacts(sim)
+    assert (ann["display_name"], ann["groups"], [i["value"] for i in ann["identifiers"]]) == (
+        "A.",
+        ["c"],
+        ["ann@example.com"],
+    )
+    sim.do("/contacts/update", contact_id=key, last_name="Oak")
+    assert contacts(sim)[0]["display_name"] == "A."
+
+
+def test_merging_moves_over_what_the_primary_lacks(sim):
+    first = make(sim, first_name="Ann", identifiers=[PHONE], notes="mine", groups=["a"])
+    second = make(sim, first_name="Anna", last_name="Ash", identifiers=[MAIL, PHONE], notes="theirs", groups=["b"])
+    sim.do("/contacts/favorite", contact_id=second)
+    sim.do("/contacts/merge", primary_contact_id=first, secondary_contact_id=second)
+    (ann,) = contacts(sim)
+    assert (ann["contact_id"], ann["display_name"], ann["notes"], ann["is_favorite"]) == (
+        first,
+        "Ann Ash",
+        "mine",
+        True,
+    )
+    assert [i["value"] for i in ann["identifiers"]] == ["+15552220001", "ann@example.com"]
+    assert ann["groups"] == ["a", "b"]
+
+
+def test_flags_and_groups(sim):
+    key = make(sim, nickname="Bo")
+    sim.do("/contacts/favorite", contact_id=key)
+    sim.do("/contacts/block", contact_id=key)
+    sim.do("/contacts/group/add", contact_id=key, group="g")
+    state = sim.state("contacts")
+    assert (state["favorite_count"], state["blocked_count"], state["groups"]) == (1, 1, ["g"])
+    sim.do("/contacts/unfavorite", contact_id=key)
+    sim.do("/contacts/unblock", contact_id=key)
+    sim.do("/contacts/group/remove", contact_id=key, group="g")
+    state = sim.state("contacts")
+    assert (state["favorite_count"], state["blocked_count"], state["groups"]) == (0, 0, [])
+    sim.do("/contacts/delete", contact_id=key)
+    assert contacts(sim) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("update", {"contact_id": "nobody"}),
+        ("delete", {"contact_id": "nobody"}),
+        ("block", {"contact_id": "nobody"}),
+        ("group/add", {"contact_id": "nobody", "group": "g"}),
+        ("merge", {"primary_contact_id": "nobody", "secondary_contact_id": "nobody"}),
+    ],
+)
+def test_an_unknown_contact_fails_the_event(sim, path, body):
+    answer = sim.ok("POST", f"/contacts/{path}", body)
+    assert (answer["status"], "nobody" in answer["message"]) == ("failed", True)
+
+
+def test_a_contact_is_not_merged_with_itself(sim):
+    key = make(sim, nickname="Bo")
+    answer = sim.ok("POST", "/contacts/merge", {"primary_contact_id": key, "secondary_contact_id": key})
+    assert (answer["status"], len(contacts(sim))) == ("failed", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("create", {}),
+        ("create", {"first_name": "A", "identifiers": [{"identifier_type": "phone"}]}),
+        ("create", {"first_name": 5}),
+        ("update", {"first_name": "A"}),
+        ("group/add", {"contact_id": "x", "group": ""}),
+        ("merge", {"primary_contact_id": "x"}),
+    ],
+)
+def test_bad_input_is_refused(sim, path, body):
+    assert sim.post(f"/contacts/{path}", json=body).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("filters", "names"),
+    [
+        ({}, ["Ann", "Bo", "Cy"]),
+        ({"limit": 1, "offset": 1}, ["Bo"]),
+        ({"sort_order": "desc"}, ["Cy", "Bo", "Ann"]),
+        ({"search_text": "EXAMPLE"}, ["Ann"]),
+        ({"search_text": "acme"}, ["Bo"]),
+        ({"group": "g"}, ["Cy"]),
+        ({"is_favorite": True}, ["Bo"]),
+        ({"is_blocked": True}, ["Cy"]),
+        ({"has_phone": True}, ["Bo"]),
+        ({"has_email": False}, ["Bo", "Cy"]),
+        ({"identifier_type": "phone"}, ["Bo"]),
+        ({"identifier_value": "+1-555-222-0001"}, ["Bo"]),
+        ({"identifier_type": "email", "identifier_value": "ANN@example.com"}, ["Ann"]),
+    ],
+)
+def test_queries(sim, filters, names):
+    make(sim, display_name="Cy", groups=["g"], is_blocked=True)
+    make(sim, display_name="Ann", identifiers=[MAIL])
+    make(sim, display_name="Bo", identifiers=[PHONE], company="Acme", is_favorite=True)
+    answer = sim.ok("POST", "/contacts/query", filters)
+    assert [contact["display_name"] for contact in answer["contacts"]] == names
+    assert (answer["returned_count"], answer["query"]["offset"]) == (len(names), filters.get("offset", 0))
+
+
+def test_what_a_blocked_sender_sends_is_spam(sim):
+    key = make(sim, nickname="Bo", identifiers=[PHONE, MAIL])
+    sim.do("/contacts/block", contact_id=key)
+    mail = {"to_addresses": ["user@example.com"], "subject": "s", "body_text": "b"}
+    sim.do("/email/receive", from_address="ann@EXAMPLE.com", **mail)
+    sim.do("/sms/receive", from_number="+1 555 222 0001", to_numbers=["+15550000000"], body="x")
+    sim.do("/contacts/unblock", contact_id=key)
+    sim.do("/email/receive", from_address="ann@example.com", **mail)
+    sim.do("/sms/receive", from_number="+15552220001", to_numbers=["+15550000000"], body="y")
+    assert [mail["folder"] for mail in sim.state("email")["emails"].values()] == ["spam", "inbox"]
+    assert [text["is_spam"] for text in sim.state("sms")["messages"].values()] == [True, False]
+
+
+def test_a_page_about_the_environment_calls_people_by_their_names(sim):
+    make(sim, first_name="Ann", last_name="Ash", identifiers=[PHONE, MAIL])
+    sim.do("/sms/receive", from_number="+15552220001", to_numbers=["+15550000000"], body="Hello")
+    page = sim.get("/environment/state", params={"compact": "true", "format": "text"}).text
+    assert "Ann Ash: Hello" in page

@@ -1,0 +1,65 @@
+"""Contacts: the user's address book."""
+
+from typing import Any
+
+from ues_sim.modalities.contacts import models, operations, views
+from ues_sim.modality import Action, Modality, Query, State
+from ues_sim.schema import JsonObject, Request
+
+
+def _action(path: str, operation: str, request: type[Request], summary: str, **more: Any) -> Action:
+    return Action(path=path, operation=operation, request=request, summary=summary, **more)
+
+
+def _merge(request: models.MergeContactsRequest, _state: State) -> JsonObject:
+    return {"contact_id": request.primary_contact_id, "secondary_contact_id": request.secondary_contact_id}
+
+
+_ONE = models.ContactRequest
+_GROUP = models.ContactGroupRequest
+
+MODALITY = Modality(
+    name="contacts",
+    summary="The user's address book.",
+    state=models.ContactsState,
+    input=models.ContactsInput,
+    operations={
+        "create": operations.create,
+        "update": operations.update,
+        "delete": operations.delete,
+        "block": operations.block,
+        "unblock": operations.unblock,
+        "favorite": operations.favorite,
+        "unfavorite": operations.unfavorite,
+        "add_to_group": operations.add_to_group,
+        "remove_from_group": operations.remove_from_group,
+        "merge": operations.merge,
+    },
+    state_response=(models.ContactsStateResponse,),
+    show=views.show,
+    digest=views.digest,
+    describe=views.describe,
+    check=views.check,
+    complete=operations.complete,
+    query=Query(request=models.ContactsQueryRequest, response=models.ContactsQueryResponse, run=views.query),
+    actions=(
+        _action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
+        _action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),
+        _action("delete", "delete", _ONE, "Delete a contact."),
+        _action("block", "block", _ONE, "Block a contact: what it sends is spam."),
+        _action("unblock", "unblock", _ONE, "Unblock a contact."),
+        _action("favorite", "favorite", _ONE, "Make a contact a favourite."),
+        _action("unfavorite", "unfavorite", _ONE, "Make a contact no favourite."),
+        _action("group/add", "add_to_group", _GROUP, "Put a contact into a group.", permission="contacts:group"),
+        _action(
+            "group/remove", "remove_from_group", _GROUP, "Take a contact out of a group.", permission="contacts:group"
+        ),
+        _action(
+            "merge",
+            "merge",
+            models.MergeContactsRequest,
+            "Merge two contacts: the primary one takes over what it lacks.",
+            build=_merge,
+        ),
+    ),
+)

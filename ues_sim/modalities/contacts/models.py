@@ -1,0 +1,186 @@
+"""The address book's shapes: state, input, requests and answers."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.times import Instant
+
+
+class Identifier(Record):
+    """A way to reach a contact: ``identifier_type`` is ``phone``, ``email`` or something of the user's own."""
+
+    identifier_type: Annotated[str, Field(min_length=1)]
+    value: Annotated[str, Field(min_length=1)]
+    label: str | None = None
+
+
+class Address(Record):
+    """A postal address."""
+
+    street: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+    label: str | None = None
+
+
+class Contact(Record):
+    """Somebody in the address book."""
+
+    contact_id: str = ""
+    first_name: str | None = None
+    last_name: str | None = None
+    display_name: str | None = None
+    nickname: str | None = None
+    identifiers: list[Identifier] = Field(default_factory=list)
+    company: str | None = None
+    job_title: str | None = None
+    addresses: list[Address] = Field(default_factory=list)
+    birthday: str | None = None
+    notes: str | None = None
+    photo_url: str | None = None
+    is_favorite: bool = False
+    is_blocked: bool = False
+    groups: list[str] = Field(default_factory=list)
+    created_at: Instant | None = None
+    updated_at: Instant | None = None
+
+
+class ContactsState(StateModel):
+    """The address book under ``modality_states``."""
+
+    modality_type: str = "contacts"
+    contacts: dict[str, Contact] = Field(default_factory=dict)
+
+
+class _Details(Request):
+    """What a contact consists of; a field that is left out is empty on creation and stays as it is on update."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    display_name: str | None = None
+    nickname: str | None = None
+    identifiers: list[Identifier] | None = None
+    company: str | None = None
+    job_title: str | None = None
+    addresses: list[Address] | None = None
+    birthday: str | None = None
+    notes: str | None = None
+    photo_url: str | None = None
+    is_favorite: bool | None = None
+    is_blocked: bool | None = None
+    groups: list[str] | None = None
+
+
+class CreateContactRequest(_Details):
+    """What ``POST /contacts/create`` takes: a name, a company or an address at the least."""
+
+    @model_validator(mode="after")
+    def _is_somebody(self) -> "CreateContactRequest":
+        names = (self.first_name, self.last_name, self.display_name, self.nickname, self.company)
+        if not any(names) and not self.identifiers:
+            raise ValueError("a contact needs a name, a company or an identifier")
+        return self
+
+
+class UpdateContactRequest(_Details):
+    """What ``POST /contacts/update`` takes: a list replaces the contact's, ``add_`` and ``remove_`` change it."""
+
+    contact_id: str
+    add_identifiers: list[Identifier] | None = None
+    remove_identifiers: list[Identifier] | None = None
+    add_addresses: list[Address] | None = None
+    remove_addresses: list[Address] | None = None
+    add_groups: list[str] | None = None
+    remove_groups: list[str] | None = None
+
+
+class ContactRequest(Request):
+    """What the actions on one contact as a whole take."""
+
+    contact_id: str
+
+
+class ContactGroupRequest(Request):
+    """What ``POST /contacts/group/add`` and ``/contacts/group/remove`` take."""
+
+    contact_id: str
+    group: Annotated[str, Field(min_length=1)]
+
+
+class MergeContactsRequest(Request):
+    """What ``POST /contacts/merge`` takes: the primary contact stays, the secondary one is deleted."""
+
+    primary_contact_id: str
+    secondary_contact_id: str
+
+
+class ContactsInput(InputModel, UpdateContactRequest):
+    """An event's ``data`` for the address book."""
+
+    modality_type: str = "contacts"
+    operation: Literal[
+        "create",
+        "update",
+        "delete",
+        "block",
+        "unblock",
+        "favorite",
+        "unfavorite",
+        "add_to_group",
+        "remove_from_group",
+        "merge",
+    ]
+    contact_id: str | None = None  # type: ignore[assignment]
+    group: str | None = None
+    secondary_contact_id: str | None = None
+
+    @model_validator(mode="after")
+    def _has_what_its_operation_needs(self) -> "ContactsInput":
+        if self.operation != "create" and not self.contact_id:
+            raise ValueError(f"{self.operation} needs contact_id")
+        if self.operation in ("add_to_group", "remove_from_group") and not self.group:
+            raise ValueError(f"{self.operation} needs group")
+        if self.operation == "merge" and not self.secondary_contact_id:
+            raise ValueError("merge needs secondary_contact_id")
+        return self
+
+
+class ContactsQueryRequest(QueryRequest):
+    """What ``POST /contacts/query`` takes; ``search_text`` looks in names, company, notes and identifiers."""
+
+    search_text: str | None = None
+    group: str | None = None
+    is_favorite: bool | None = None
+    is_blocked: bool | None = None
+    has_phone: bool | None = None
+    has_email: bool | None = None
+    identifier_type: str | None = None
+    identifier_value: str | None = None
+    sort_by: Literal["display_name", "first_name", "last_name", "company", "created_at", "updated_at"] | None = None
+    sort_order: Literal["asc", "desc"] | None = "asc"
+
+
+class ContactsStateResponse(Response):
+    """What ``GET /contacts/state`` answers. Compact, a contact is its name and identifiers."""
+
+    modality_type: str = "contacts"
+    current_time: Instant
+    contacts: dict[str, Contact]
+    groups: list[str]
+    total_contact_count: Int
+    favorite_count: Int
+    blocked_count: Int
+
+
+class ContactsQueryResponse(Response):
+    """What ``POST /contacts/query`` answers."""
+
+    modality_type: str = "contacts"
+    contacts: list[Contact]
+    total_count: int
+    returned_count: int
+    query: JsonObject

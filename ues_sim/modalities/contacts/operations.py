@@ -1,0 +1,168 @@
+"""What an event can do to the address book."""
+
+from typing import Any
+
+from ues_sim.modalities.contacts.models import ContactsInput
+from ues_sim.modality import Change, State
+from ues_sim.people import normal_address
+
+Contact = dict[str, Any]
+
+TEXTS = (
+    "first_name",
+    "last_name",
+    "display_name",
+    "nickname",
+    "company",
+    "job_title",
+    "birthday",
+    "notes",
+    "photo_url",
+)
+LISTS = ("identifiers", "addresses", "groups")
+
+
+def create(change: Change, given: ContactsInput) -> None:
+    """A contact is made; without a display name it gets one from its names, its company or its first identifier."""
+    contact_id = given.contact_id or change.draw_id()
+    if contact_id in change.state["contacts"]:
+        raise change.fail(f"contact_id {contact_id!r} is taken")
+    contact: Contact = {"contact_id": contact_id}
+    contact |= {name: getattr(given, name) for name in TEXTS}
+    contact |= {name: _items(name, getattr(given, name)) for name in LISTS}
+    contact |= {"is_favorite": bool(given.is_favorite), "is_blocked": bool(given.is_blocked)}
+    contact |= {"created_at": given.timestamp, "updated_at": given.timestamp}
+    contact["display_name"] = given.display_name or made_up_name(contact)
+    change.put(("contacts", contact_id), contact)
+
+
+def _items(name: str, given: list[Any] | None) -> list[Any]:
+    """A list as it is kept: identifiers in their normal form, nothing twice."""
+    items: list[Any] = [item if isinstance(item, str) else item.model_dump() for item in given or ()]
+    if name == "identifiers":
+        items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
+    return _distinct(items)
+
+
+def _distinct(items: list[Any]) -> list[Any]:
+    kept: list[Any] = []
+    for item in items:
+        if item not in kept:
+            kept.append(item)
+    return kept
+
+
+def made_up_name(contact: Contact) -> str | None:
+    """What to call a contact that has no display name."""
+    names = " ".join(name for name in (contact["first_name"], contact["last_name"]) if name)
+    identifiers = contact["identifiers"]
+    return names or contact["nickname"] or contact["company"] or (identifiers[0]["value"] if identifiers else None)
+
+
+def update(change: Change, given: ContactsInput) -> None:
+    """Fields that are given change. A display name that was made up follows the names that it was made of."""
+    contact = _contact(change, given.contact_id)
+    news: Contact = {name: getattr(given, name) for name in (*TEXTS, "is_favorite", "is_blocked")}
+    news = {name: value for name, value in news.items() if value is not None}
+    for name in LISTS:
+        replaced = getattr(given, name)
+        items = contact[name] if replaced is None else _items(name, replaced)
+        gone = _items(name, getattr(given, f"remove_{name}"))
+        items = [item for item in items if not any(_same(name, item, other) for other in gone)]
+        news[name] = _distinct([*items, *_items(name, getattr(given, f"add_{name}"))])
+    if "display_name" not in news and contact["display_name"] == made_up_name(contact):
+        news["display_name"] = made_up_name({**contact, **news})
+    change.update(("contacts", contact["contact_id"]), **news, updated_at=given.timestamp)
+
+
+def _same(name: str, kept: Any, named: Any) -> bool:
+    """Whether an item is the one to be removed: an identifier by type and value, an address by the fields given."""
+    if name == "groups":
+        return bool(kept == named)
+    if name == "identifiers":
+        return bool((kept["identifier_type"], kept["value"]) == (named["identifier_type"], named["value"]))
+    return all(kept[field] == value for field, value in named.items() if value is not None)
+
+
+def _contact(change: Change, contact_id: str | None) -> Contact:
+    found: Contact | None = change.state["contacts"].get(contact_id or "")
+    if found is None:
+        raise change.fail(f"there is no contact {contact_id!r}")
+    return found
+
+
+def delete(change: Change, given: ContactsInput) -> None:
+    """A contact is removed."""
+    change.remove(("contacts", _contact(change, given.contact_id)["contact_id"]))
+
+
+def _flag(change: Change, given: ContactsInput, **flag: bool) -> None:
+    contact = _contact(change, given.contact_id)
+    change.update(("contacts", contact["contact_id"]), **flag, updated_at=given.timestamp)
+
+
+def block(change: Change, given: ContactsInput) -> None:
+    """What a contact sends is spam from now on."""
+    _flag(change, given, is_blocked=True)
+
+
+def unblock(change: Change, given: ContactsInput) -> None:
+    """What a contact sends is no spam from now on."""
+    _flag(change, given, is_blocked=False)
+
+
+def favorite(change: Change, given: ContactsInput) -> None:
+    """A contact becomes a favourite."""
+    _flag(change, given, is_favorite=True)
+
+
+def unfavorite(change: Change, given: ContactsInput) -> None:
+    """A contact is a favourite no more."""
+    _flag(change, given, is_favorite=False)
+
+
+def add_to_group(change: Change, given: ContactsInput) -> None:
+    """A contact joins a group; joining twice is joining once."""
+    contact = _contact(change, given.contact_id)
+    groups = _distinct([*contact["groups"], given.group])
+    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=given.timestamp)
+
+
+def remove_from_group(change: Change, given: ContactsInput) -> None:
+    """A contact leaves a group."""
+    contact = _contact(change, given.contact_id)
+    if given.group not in contact["groups"]:
+        raise change.fail(f"contact {given.contact_id!r} is not in the group {given.group!r}")
+    groups = [group for group in contact["groups"] if group != given.group]
+    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=given.timestamp)
+
+
+def merge(change: Change, given: ContactsInput) -> None:
+    """The primary contact keeps what it has, takes over what it lacks, and the secondary one is deleted."""
+    primary, secondary = _contact(change, given.contact_id), _contact(change, given.secondary_contact_id)
+    if primary is secondary:
+        raise change.fail("a contact can't be merged with itself")
+    was_made_up = primary["display_name"] == made_up_name(primary)
+    news: Contact = {name: primary[name] or secondary[name] for name in TEXTS}
+    known = [(item["identifier_type"], item["value"]) for item in primary["identifiers"]]
+    more = [item for item in secondary["identifiers"] if (item["identifier_type"], item["value"]) not in known]
+    news["identifiers"] = [*primary["identifiers"], *more]
+    for name in ("addresses", "groups"):
+        news[name] = _distinct([*primary[name], *secondary[name]])
+    for name in ("is_favorite", "is_blocked"):
+        news[name] = primary[name] or secondary[name]
+    if was_made_up:
+        news["display_name"] = made_up_name({**primary, **news})
+    change.update(("contacts", primary["contact_id"]), **news, updated_at=given.timestamp)
+    change.remove(("contacts", secondary["contact_id"]))
+
+
+def complete(state: State) -> None:
+    """After an import: ids, identifiers in their normal form, display names and times that a file left out."""
+    for key, contact in state["contacts"].items():
+        contact["contact_id"] = key
+        for identifier in contact["identifiers"]:
+            identifier["value"] = normal_address(identifier["identifier_type"], identifier["value"])
+        contact["display_name"] = contact["display_name"] or made_up_name(contact)
+        contact["created_at"] = contact["created_at"] or state["last_updated"]
+        contact["updated_at"] = contact["updated_at"] or contact["created_at"]

@@ -1,0 +1,93 @@
+"""How the address book is shown and searched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ues_sim.modalities.contacts.models import ContactsQueryRequest
+from ues_sim.modality import State, StateParams, View, page
+from ues_sim.people import normal_address
+from ues_sim.schema import JsonObject
+
+COMPACT_FIELDS = ("contact_id", "display_name", "identifiers", "is_favorite", "is_blocked", "groups")
+SEARCHED = ("first_name", "last_name", "display_name", "nickname", "company", "job_title", "notes")
+
+Contact = dict[str, Any]
+
+
+def show(view: View, params: StateParams) -> JsonObject:
+    """The answer of ``GET /contacts/state``."""
+    contacts = view.state["contacts"]
+    shown = contacts
+    if params.compact:
+        shown = {key: {name: contact[name] for name in COMPACT_FIELDS} for key, contact in contacts.items()}
+    return {
+        "modality_type": "contacts",
+        "current_time": view.now,
+        "contacts": shown,
+        "groups": _groups(view.state),
+        "total_contact_count": len(contacts),
+        "favorite_count": sum(contact["is_favorite"] for contact in contacts.values()),
+        "blocked_count": sum(contact["is_blocked"] for contact in contacts.values()),
+    }
+
+
+def _groups(state: State) -> list[str]:
+    return sorted({group for contact in state["contacts"].values() for group in contact["groups"]})
+
+
+def query(view: View, request: ContactsQueryRequest) -> JsonObject:
+    """The answer of ``POST /contacts/query``."""
+    field = request.sort_by or "display_name"
+    found = [contact for contact in view.state["contacts"].values() if _matches(contact, request)]
+    found.sort(key=lambda contact: (contact[field] or "").lower(), reverse=request.sort_order == "desc")
+    return page(found, request, "contacts", "contacts")
+
+
+def _matches(contact: Contact, request: ContactsQueryRequest) -> bool:
+    kinds = {identifier["identifier_type"] for identifier in contact["identifiers"]}
+    return (
+        (request.search_text is None or _mentions(contact, request.search_text.lower()))
+        and (request.group is None or request.group in contact["groups"])
+        and (request.is_favorite is None or contact["is_favorite"] == request.is_favorite)
+        and (request.is_blocked is None or contact["is_blocked"] == request.is_blocked)
+        and (request.has_phone is None or ("phone" in kinds) == request.has_phone)
+        and (request.has_email is None or ("email" in kinds) == request.has_email)
+        and _is_reached(contact, request.identifier_type, request.identifier_value)
+    )
+
+
+def _mentions(contact: Contact, text: str) -> bool:
+    values = [contact[name] for name in SEARCHED] + [identifier["value"] for identifier in contact["identifiers"]]
+    return any(text in value.lower() for value in values if value)
+
+
+def _is_reached(contact: Contact, kind: str | None, value: str | None) -> bool:
+    if kind is None and value is None:
+        return True
+    return any(
+        kind in (None, identifier["identifier_type"])
+        and (value is None or identifier["value"] == normal_address(identifier["identifier_type"], value))
+        for identifier in contact["identifiers"]
+    )
+
+
+def digest(view: View) -> JsonObject:
+    """The address book in a few lines."""
+    contacts = view.state["contacts"].values()
+    favourites = [str(contact["display_name"])[:40] for contact in contacts if contact["is_favorite"]]
+    return {"contacts": len(contacts), "favorites": favourites[:5]}
+
+
+def describe(state: State) -> str:
+    """One line for the environment's summary."""
+    return f"{len(state['contacts'])} contacts"
+
+
+def check(state: State) -> Iterator[str]:
+    """What is inconsistent: two contacts with the same address."""
+    owners: dict[tuple[str, str], str] = {}
+    for key, contact in state["contacts"].items():
+        for identifier in contact["identifiers"]:
+            address = (identifier["identifier_type"], identifier["value"])
+            if owners.setdefault(address, key) != key:
+                yield f"contacts: {key} and {owners[address]} share {address[1]}"

@@ -1,0 +1,53 @@
+"""How people are told apart and found again: addresses in one form, and what the address book says of them.
+
+Every modality that shows or receives something from somebody may read the address book (``Modality.neighbours``).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_GROUPING = re.compile(r"[\s().\-/\u00a0]")
+
+AddressBook = Mapping[str, Any]
+"""The state of the contacts modality; empty where there is none."""
+
+
+def normal_phone(number: str) -> str:
+    """A phone number in an E.164-like form: no spaces, dots, dashes, slashes or brackets; ``00`` in front is ``+``.
+
+    What isn't a number (a short code, a sender's name such as ``BANK``) stays as it is.
+    """
+    bare = _GROUPING.sub("", number)
+    if not re.fullmatch(r"\+?\d{3,}", bare):
+        return number.strip()
+    return f"+{bare[2:]}" if bare.startswith("00") else bare
+
+
+def normal_address(kind: str, value: str) -> str:
+    """An address to keep and to compare: a phone number in its normal form, an email address in lower case."""
+    if kind == "phone":
+        return normal_phone(value)
+    return value.strip().lower() if kind == "email" else value.strip()
+
+
+def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
+    """The contact with this email address or phone number, None where the address book has none."""
+    wanted = normal_address(kind, value)
+    for contact in book.get("contacts", {}).values():
+        if any(i["identifier_type"] == kind and i["value"] == wanted for i in contact["identifiers"]):
+            found: dict[str, Any] = contact
+            return found
+    return None
+
+
+def is_blocked(book: AddressBook, kind: str, value: str) -> bool:
+    """Whether the user has blocked the sender with this address."""
+    contact = contact_of(book, kind, value)
+    return contact is not None and bool(contact["is_blocked"])
+
+
+def name_of(book: AddressBook, kind: str, value: str) -> str:
+    """What the user calls the person with this address; the address itself where the address book has none."""
+    contact = contact_of(book, kind, value)
+    return contact["display_name"] or value if contact is not None else value
