@@ -54,8 +54,9 @@ class ParticipantActivities:
         admin = await stand_at(self._deployment, plan.simulation_id, scene.checkpoint)
         message = await self._greeting(plan, scene.current_time, scene.summary)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            answer = await _in_time(
-                plan, "the start message", participant.send(message, message_id(plan.assessment_id, _run(), "start"))
+            start_id = message_id(plan.assessment_id, _run(), "start")
+            answer = await self._heard(
+                participant, plan, "the start message", participant.send(message, start_id, _note_task)
             )
         answer.require_success()
         if (await admin.simulation.current()).checkpoint == scene.checkpoint.sha256:
@@ -69,15 +70,7 @@ class ParticipantActivities:
         mark = f"{_run()} turn {given.turn} try {given.attempt}"
         admin = await self._begin(given, mark)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            try:
-                answer = await _in_time(plan, f"turn {given.turn}", self._play(participant, given, admin))
-            except ApplicationError as problem:
-                if problem.type == failures.TURN_TIMEOUT:
-                    await self._abandon(participant)
-                raise
-            except asyncio.CancelledError:
-                await asyncio.shield(self._abandon(participant))
-                raise
+            answer = await self._heard(participant, plan, f"turn {given.turn}", self._play(participant, given, admin))
         said = answer.to_turn()
         try:
             if (await admin.simulation.current()).mark != mark:
@@ -147,8 +140,22 @@ class ParticipantActivities:
             answer = await participant.send(message, message_id(*step, "after start"), _note_task)
         return answer
 
+    async def _heard(
+        self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]
+    ) -> Answer:
+        """Wait for an answer; a participant that nobody waits for any more is told to stop."""
+        try:
+            return await _in_time(plan, what, work)
+        except ApplicationError as problem:
+            if problem.type == failures.TURN_TIMEOUT:
+                await self._abandon(participant)
+            raise
+        except asyncio.CancelledError:
+            await asyncio.shield(self._abandon(participant))
+            raise
+
     async def _abandon(self, participant: ParticipantClient) -> None:
-        """Tell the participant that nobody waits for its turn any more."""
+        """Have the participant's task of this step canceled."""
         if tasks := heartbeats.notes():
             await participant.cancel(tasks[-1])
 
