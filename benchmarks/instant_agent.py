@@ -1,0 +1,16 @@
+"""A participant that answers every turn at once and does nothing: ``python -m benchmarks.instant_agent --port N``."""
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import TurnCompleteMessage
+from purple_sdk import BasePurpleAgent, serve
+
+
+class InstantAgent(BasePurpleAgent):
+    """Has nothing to do."""
+
+    async def execute_turn(self) -> TurnCompleteMessage:
+        return self.complete_turn()
+
+
+if __name__ == "__main__":
+    serve(InstantAgent, PurpleAgentConfig.from_cli_args())

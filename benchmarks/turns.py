@@ -1,0 +1,120 @@
+"""What the evaluator itself costs: ``python -m benchmarks.turns`` prints one JSON line.
+
+``turn_overhead_ms_p50`` and ``turn_overhead_ms_p95``: wall time of a whole assessment (12 turns, offline, from the
+request to the last event of its stream) with a participant that answers at once, divided by its turns; milliseconds,
+over ``--repetitions`` assessments one after another. ``sixteen_at_once_s``: seconds until 16 of them, all asked for at
+once, have ended. ``worker_rss_mb``: the worker's resident memory after all that, in MB (10**6 bytes).
+
+Everything is real and on this machine: Temporal's dev server, simulator, worker, gateway and the participant each in a
+process of their own, and the scenario ``email_triage_basic``.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+
+from proctor.caller import AssessmentCall, Ended
+from proctor.local import LOOPBACK, LocalStack, Ports
+from proctor.ports import free_ports
+from proctor.supervisor import Service, Supervisor
+from protocol.config import GreenAgentConfig
+from protocol.results import AssessmentResults
+
+SCENARIO = "email_triage_basic"
+TURNS = 12
+AT_ONCE = 16
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+async def assess(gateway_url: str, agent_url: str, seed: int) -> float:
+    """Run one assessment; seconds from the request to its end."""
+    request = {
+        "participants": {"personal_assistant": agent_url},
+        "config": {"scenario_id": SCENARIO, "seed": seed, "offline": True, "max_turns": TURNS},
+    }
+    began = time.perf_counter()
+    async with AssessmentCall(gateway_url, json.dumps(request)) as call:
+        async for event in call.events():
+            if isinstance(event, Ended):
+                took = time.perf_counter() - began
+                turns = AssessmentResults.model_validate_json(event.results).turns_taken if event.results else 0
+                if (event.state, turns) != ("completed", TURNS):
+                    raise SystemExit(f"the assessment is {event.state} after {turns} turns: {event.sentence}")
+                return took
+    raise SystemExit("the stream ended without an end")
+
+
+def instant_agent(port: int) -> Service:
+    """The participant as a service of the supervisor's."""
+
+    async def answers(_pid: int) -> bool:
+        try:
+            async with httpx.AsyncClient(trust_env=False) as http:
+                return (await http.get(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")).is_success
+        except httpx.TransportError:
+            return False
+
+    command = [sys.executable, "-m", "benchmarks.instant_agent", "--host", LOOPBACK, "--port", str(port)]
+    return Service("instant_agent", command, answers)
+
+
+async def measure(repetitions: int, scenarios_dir: str) -> dict[str, float]:
+    """Start everything, measure, end everything."""
+    gateway, ues, temporal, ui, agent = free_ports(5)
+    with tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder:
+        local = LocalStack(
+            config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=scenarios_dir),
+            ports=Ports(gateway, ues, temporal, ui),
+            state=Path(folder),
+            is_durable=False,
+        )
+        supervisor = Supervisor([*local.services(), instant_agent(agent)], local.logs, say=say)
+        async with supervisor:
+            await supervisor.start()
+            agent_url = f"http://{LOOPBACK}:{agent}"
+            say(f"warm-up: {await assess(local.gateway_url, agent_url, 0):.2f} s")
+            alone = []
+            for repetition in range(repetitions):
+                took = await assess(local.gateway_url, agent_url, repetition + 1)
+                alone.append(took / TURNS * 1000)
+                say(f"alone {repetition + 1} of {repetitions}: {took:.2f} s, {alone[-1]:.0f} ms a turn")
+            began = time.perf_counter()
+            await asyncio.gather(*(assess(local.gateway_url, agent_url, 100 + i) for i in range(AT_ONCE)))
+            together = time.perf_counter() - began
+            say(f"{AT_ONCE} at once: {together:.1f} s")
+            worker = supervisor.pid("worker")
+            if worker is None:
+                raise SystemExit("the worker is gone")
+            memory = psutil.Process(worker).memory_info().rss
+    quantiles = statistics.quantiles(alone, n=20, method="inclusive")
+    return {
+        "turn_overhead_ms_p50": round(statistics.median(alone), 1),
+        "turn_overhead_ms_p95": round(quantiles[-1], 1),
+        "sixteen_at_once_s": round(together, 1),
+        "worker_rss_mb": round(memory / 1e6, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure what the evaluator itself costs.")
+    parser.add_argument("--repetitions", type=int, default=10, help="assessments one after another (at least 2)")
+    parser.add_argument("--scenarios-dir", default=str(Path(__file__).parent.parent / "scenarios"))
+    arguments = parser.parse_args()
+    if arguments.repetitions < 2:
+        parser.error(f"--repetitions is {arguments.repetitions}: give at least 2")
+    print(json.dumps(asyncio.run(measure(arguments.repetitions, arguments.scenarios_dir))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
