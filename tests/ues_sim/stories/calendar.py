@@ -29,3 +29,22 @@ def tell(sim: Sim) -> None:
     sim.do("/calendar/calendars/set-default", calendar_id="primary")
     sim.do("/calendar/calendars/delete", calendar_id=work)
     sim.do("/calendar/delete", event_id=lunch)
+    plan_series(sim)
+
+
+def plan_series(sim: Sim) -> None:
+    """Enter a daily meeting; change and delete some of its occurrences, and how it goes on."""
+    daily = create(sim, "Stand-up", recurrence={"frequency": "daily", "end_type": "count", "count": 20})
+    on = {"event_id": daily, "recurrence_scope": "this"}
+    sim.do("/calendar/update", **on, recurrence_id="2025-01-08", title="Long stand-up")
+    sim.do("/calendar/delete", **on, recurrence_id="2025-01-09")
+    sim.do("/calendar/update", **on, recurrence_id="2025-01-16", location="Outside")
+    following = {"event_id": daily, "recurrence_scope": "this_and_future"}
+    sim.do("/calendar/update", **following, recurrence_id="2025-01-15", start=day(9, 11), end=day(9, 12))
+    sim.do("/calendar/delete", **following, recurrence_id="2025-01-13")
+    sim.do("/calendar/update", event_id=daily, recurrence_scope="all", start=day(1, 10), end=day(1, 11))
+
+
+def day(number: int, hour: int) -> str:
+    """An instant some days after the 6th of January."""
+    return f"2025-01-{6 + number:02}T{hour:02}:00:00+00:00"

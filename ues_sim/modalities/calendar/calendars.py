@@ -1,6 +1,6 @@
 """What an event can do to whole calendars, and what an import derives."""
 
-from ues_sim.modalities.calendar.models import Calendar, CalendarInput
+from ues_sim.modalities.calendar.models import Calendar, CalendarInput, missing_end_of
 from ues_sim.modality import Change, State
 from ues_sim.schema import JsonObject
 
@@ -58,7 +58,8 @@ def _settings(given: CalendarInput) -> JsonObject:
 
 def complete(state: State) -> None:
     """Fill in what a scenario file may leave out: ids, times of creation, attachments' ids, the calendars that are
-    named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts.
+    named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts. A series that ends
+    nobody knows when never does.
     """
     calendars, events, now = state["calendars"], state["events"], state["last_updated"]
     wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))
@@ -73,6 +74,8 @@ def complete(state: State) -> None:
         event["updated_at"] = event["updated_at"] or event["created_at"]
         for place, attachment in enumerate(event["attachments"]):
             attachment["attachment_id"] = attachment["attachment_id"] or f"{event_id}-attachment-{place + 1}"
+        if event["recurrence"] and missing_end_of(event["recurrence"]):
+            event["recurrence"]["end_type"] = "never"
         lists[event["calendar_id"]][event_id] = None
     for calendar_id, calendar in calendars.items():
         calendar["calendar_id"] = calendar_id

@@ -158,6 +158,12 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 """Which fields each operation can't do without."""
 
 
+def missing_end_of(rule: dict[str, Any]) -> str | None:
+    """The field that a recurrence rule's ``end_type`` asks for, if it isn't there."""
+    needed = {"until": "end_date", "count": "count"}.get(rule["end_type"])
+    return needed if needed is not None and rule[needed] is None else None
+
+
 class CalendarInput(InputModel):
     """An event's ``data`` for the calendar. A field that is null counts as not given."""
 
@@ -213,4 +219,6 @@ class CalendarInput(InputModel):
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise ValueError("end lies before start")
+        if self.recurrence is not None and (missing_end := missing_end_of(self.recurrence.model_dump())):
+            raise ValueError(f"recurrence with end_type {self.recurrence.end_type!r} needs {missing_end}")
         return self

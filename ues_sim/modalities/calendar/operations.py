@@ -4,16 +4,13 @@ An update changes the fields that it names and nothing else: attendees' answers 
 What is deleted is gone from the state; entries with ``deleted_at``, which only files bring, count as gone.
 """
 
-from typing import Any
-
+from ues_sim.modalities.calendar import recurring
+from ues_sim.modalities.calendar.entries import Event, add, revise
 from ues_sim.modalities.calendar.models import CalendarEvent, CalendarInput
+from ues_sim.modalities.calendar.series import day_or_instant
 from ues_sim.modalities.calendar.zones import zone
 from ues_sim.modality import Change
 from ues_sim.schema import JsonObject
-from ues_sim.times import from_text, to_text
-
-Event = dict[str, Any]
-"""An appointment in the state's shape."""
 
 FIELDS = (
     "title",
@@ -52,21 +49,37 @@ def create(change: Change, given: CalendarInput) -> None:
 
 
 def update(change: Change, given: CalendarInput) -> None:
-    """Change the fields that are given."""
-    event = _event(change, given)
-    revise(change, event, _fields(change, given))
+    """Change the fields that are given: of an appointment, of a series, or of the part of it that is meant."""
+    fields = _fields(change, given)
+    event, recurrence_id = recurring.meant(change, _event(change, given), given)
+    if recurrence_id is None or given.recurrence_scope == "all":
+        recurring.revise_all(change, event, fields, recurrence_id)
+    elif given.recurrence_scope == "this_and_future":
+        recurring.revise_from(change, event, recurrence_id, fields)
+    elif "recurrence" in fields:
+        raise change.fail("one occurrence can't recur; change recurrence with scope this_and_future or all")
+    else:
+        revise(change, recurring.single(change, event, recurrence_id), fields)
 
 
 def delete(change: Change, given: CalendarInput) -> None:
-    """Take an appointment out of the calendar."""
-    remove(change, _event(change, given))
+    """Take an appointment out of the calendar, a series, or the part of it that is meant."""
+    event, recurrence_id = recurring.meant(change, _event(change, given), given)
+    if recurrence_id is None or given.recurrence_scope == "all":
+        recurring.remove_all(change, event)
+    elif given.recurrence_scope == "this_and_future":
+        recurring.remove_from(change, event, recurrence_id)
+    else:
+        recurring.remove_one(change, event, recurrence_id)
 
 
 def respond(change: Change, given: CalendarInput) -> None:
-    """Note an attendee's answer: the user's own to an invitation, or another's to the user. A comment of an earlier
-    answer goes.
+    """Note an attendee's answer: the user's own to an invitation, or another's to the user. It replaces an earlier
+    answer together with its comment.
     """
-    event = _event(change, given)
+    event, recurrence_id = recurring.meant(change, _event(change, given), given)
+    if recurrence_id is not None and given.recurrence_scope == "this":
+        event = recurring.single(change, event, recurrence_id)
     address = _plain(given.attendee_email or "")
     place = next((n for n, attendee in enumerate(event["attendees"]) if _plain(attendee["email"]) == address), None)
     if place is None:
@@ -89,37 +102,6 @@ def calendar_for(change: Change, given: CalendarInput) -> str:
     if named not in calendars:
         raise change.fail(f"there is no calendar {named!r}; there are {', '.join(map(repr, calendars))}")
     return named
-
-
-def add(change: Change, event: Event) -> None:
-    """Put a new appointment into the state and on its calendar's list."""
-    change.put(("events", event["event_id"]), event)
-    change.append(("calendars", event["calendar_id"], "event_ids"), event["event_id"])
-
-
-def remove(change: Change, event: Event) -> None:
-    """Take an appointment out of the state and off its calendar's list."""
-    change.remove(("events", event["event_id"]))
-    change.discard(("calendars", event["calendar_id"], "event_ids"), event["event_id"])
-
-
-def revise(change: Change, event: Event, fields: JsonObject) -> None:
-    """Change an appointment's fields. A new start with no new end moves it: it keeps its length."""
-    if "start" in fields and "end" not in fields:
-        fields = {**fields, "end": later(change, fields["start"], event)}
-    start: str = fields.get("start", event["start"])
-    end: str = fields.get("end", event["end"])
-    if end < start:
-        raise change.fail(f"end {end} lies before start {start}")
-    change.update(("events", event["event_id"]), **fields, updated_at=change.now)
-
-
-def later(change: Change, start: str, event: Event) -> str:
-    """When an appointment as long as ``event`` ends that begins at ``start``."""
-    try:
-        return to_text(from_text(start) + (from_text(event["end"]) - from_text(event["start"])))
-    except OverflowError:
-        raise change.fail(f"an event that starts at {start} would end after the year 9999") from None
 
 
 def _event(change: Change, given: CalendarInput) -> Event:
@@ -145,6 +127,9 @@ def _fields(change: Change, given: CalendarInput) -> JsonObject:
     for attachment in fields.get("attachments", ()):
         attachment["attachment_id"] = attachment["attachment_id"] or change.draw_id()
     if "recurrence_exceptions" in fields:
+        wrong = [text for text in fields["recurrence_exceptions"] if day_or_instant(text) is None]
+        if wrong:
+            raise change.fail(f"recurrence_exceptions: {', '.join(map(repr, wrong))} is neither date nor date-time")
         fields["recurrence_exceptions"] = list(dict.fromkeys(fields["recurrence_exceptions"]))
     return fields
 

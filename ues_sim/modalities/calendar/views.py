@@ -1,13 +1,22 @@
 """How the calendar is shown and searched."""
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import timedelta
+from heapq import merge, nsmallest
+from itertools import islice
+from operator import itemgetter
 
+from ues_sim.modalities.calendar.entries import Event
 from ues_sim.modalities.calendar.requests import CalendarQueryRequest
+from ues_sim.modalities.calendar.series import Series, overlaps, steps
 from ues_sim.modalities.calendar.zones import zone
 from ues_sim.modality import State, StateParams, View, page, sort_key
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject, Request
+from ues_sim.times import from_text, to_text
+
+MOST_OCCURRENCES = 1000
+"""How many occurrences an expanded query lists at most, the earliest of all."""
 
 LEFT_OUT_OF_COMPACT = frozenset({"description", "attachments", "created_at", "updated_at", "deleted_at"})
 
@@ -24,8 +33,6 @@ SORT_FIELDS = {
     "calendar_id": "calendar_id",
     "location": "location",
 }
-
-Event = dict[str, Any]
 
 
 def _standing(state: State) -> dict[str, Event]:
@@ -81,7 +88,7 @@ def query(view: View, request: CalendarQueryRequest) -> JsonObject:
     key = sort_key(request.sort_by, SORT_FIELDS, "start")
     if request.sort_order not in ("asc", "desc"):
         raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
-    found = [event for event in _standing(view.state).values() if _matches(event, request) and _within(event, request)]
+    found = _found(view, request)
     found.sort(key=lambda event: (event[key] or "", event["start"]), reverse=request.sort_order == "desc")
     answer = page(found, request, "events", "calendar")
     return {**answer, "count": answer["returned_count"]}
@@ -103,22 +110,72 @@ def _contains(event: Event, text: str) -> bool:
     return any(text in (event[name] or "").lower() for name in ("title", "description", "location"))
 
 
-def _within(event: Event, request: CalendarQueryRequest) -> bool:
-    """Whether an event lies in the window of time, if only in part. One of no length does at its start."""
-    begun, over = request.start, request.end
-    return (begun is None or event["end"] > begun or event["start"] >= begun) and (
-        over is None or event["start"] < over
-    )
+def _found(view: View, request: CalendarQueryRequest) -> list[Event]:
+    """What matches, in no order: single events, and series or, expanded, their occurrences."""
+    events = [event for event in _standing(view.state).values() if _matches(event, request)]
+    found = [
+        event
+        for event in events
+        if event["recurrence"] is None and overlaps(event["start"], event["end"], request.start, request.end)
+    ]
+    recurring = [event for event in events if event["recurrence"] is not None]
+    budget, replaced = steps(), view.derived("replaced", lambda: _replaced(view.state))
+    if request.expand_recurring:
+        listed = [_occurrences(event, request, view.now, replaced, budget) for event in recurring]
+        return [*found, *islice(merge(*listed, key=itemgetter("start")), MOST_OCCURRENCES)]
+    for event in recurring:
+        series = Series(event, replaced.get(event["event_id"], ()))
+        unbounded = request.start is None and request.end is None
+        if unbounded or next(series.between(request.start, request.end, budget), None) is not None:
+            found.append(event)
+    return found
+
+
+def _replaced(state: State) -> dict[str, list[str]]:
+    """For each series, which of its occurrences stand as events of their own."""
+    replaced: dict[str, list[str]] = {}
+    for event in _standing(state).values():
+        if event["parent_event_id"] and event["recurrence_id"]:
+            replaced.setdefault(event["parent_event_id"], []).append(event["recurrence_id"])
+    return replaced
+
+
+def _occurrences(
+    event: Event, request: CalendarQueryRequest, now: str, replaced: dict[str, list[str]], budget: Iterator[int]
+) -> Iterator[Event]:
+    """A series' occurrences in the request's window of time: the event itself, but for its times and what says which
+    occurrence it is. An endless series goes on for a year after the window's start, or after now if that is later.
+    """
+    over = request.end
+    if over is None and event["recurrence"]["end_type"] == "never":
+        over = _a_year_after(max(now, request.start or now))
+    series = Series(event, replaced.get(event["event_id"], ()))
+    for occurrence in series.between(request.start, over, budget):
+        yield {
+            **event,
+            "start": occurrence.start,
+            "end": occurrence.end,
+            "recurrence_id": occurrence.start,
+            "parent_event_id": event["event_id"],
+        }
+
+
+def _a_year_after(moment: str) -> str | None:
+    try:
+        return to_text(from_text(moment) + timedelta(days=366))
+    except OverflowError:
+        return None
 
 
 def digest(view: View) -> JsonObject:
     """The calendar in a few lines: what comes next."""
     events = _standing(view.state)
-    coming = sorted((event for event in events.values() if event["end"] > view.now), key=lambda event: event["start"])
+    request = CalendarQueryRequest(start=view.now, expand_recurring=True)
+    coming = nsmallest(3, _found(view, request), key=itemgetter("start"))
     return {
         "events": len(events),
         "calendars": len(view.state["calendars"]),
-        "next": [f"{event['start'][:16]} {event['title'][:50]}" for event in coming[:3]],
+        "next": [f"{event['start'][:16]} {event['title'][:50]}" for event in coming],
     }
 
 
