@@ -39,7 +39,13 @@ with workflow.unsafe.imports_passed_through():
     from protocol import updates
     from protocol.durations import format_iso8601_duration, parse_iso8601_duration
     from protocol.messages import CompletionReason
-    from protocol.results import AssessmentResults, CriterionResult, ReportedAction, assessment_results
+    from protocol.results import (
+        ActionLogEntryWithTurn,
+        AssessmentResults,
+        CriterionResult,
+        ReportedAction,
+        assessment_results,
+    )
     from workflows import limits, names
     from workflows.context_queue import GRANT_SIGNAL, LEAVE_SIGNAL, queue_id
     from workflows.inputs import AssessmentInput
@@ -433,7 +439,7 @@ class Assessment:
                 self._verdicts.get(c.criterion_id) or _unscored(c, failure or "not judged") for c in plan.criteria
             ],
             action_log=action_log,
-            action_report=compare(progress.reported if progress else [], action_log),
+            action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
             seed=plan.seed,
             offline=plan.offline,
             completion_reason=reason,
@@ -460,6 +466,13 @@ class Assessment:
         is_wanted = self._plan is None or self._plan.verbose_updates
         if is_wanted or update.message_type in updates.MILESTONES:
             self._updates.publish(update.model_dump(mode="json"))
+
+
+def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
+    """What the participant had a chance to report: ``early_completion`` has no room for its turn's actions."""
+    if progress is None or not progress.early_completion:
+        return action_log
+    return [entry for entry in action_log if entry.turn != progress.turn]
 
 
 def _reason(results: AssessmentResults) -> CompletionReason:
