@@ -114,9 +114,9 @@ async def _follow(call: AssessmentCall, display: AssessmentDisplay) -> tuple[str
         async for event in events:
             if isinstance(event, Accepted):
                 workflow_url = event.workflow_url
+            display.show(event)
             if isinstance(event, Ended):
                 return workflow_url, event
-            display.show(event)
     raise CommandError("the gateway's stream ended without an outcome")
 
 
@@ -143,12 +143,9 @@ def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_u
         raise CommandError("the assessment is completed, but the gateway gave no result")
     if ended.state == "completed":
         return ExitCode.DONE
-    sentence = clean(ended.sentence) or "no reason given"
     if ended.state == "canceled":
-        raise CommandError(
-            f"the assessment is cancelled ({sentence})" if ended.sentence else "the assessment is cancelled"
-        )
-    raise CommandError(f"the assessment failed: {sentence}")
+        raise CommandError("the assessment is cancelled")
+    raise CommandError(f"the assessment failed: {clean(ended.sentence) or 'no reason given'}")
 
 
 def _conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:

@@ -31,7 +31,7 @@ CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0
 """How long a lost gateway is looked for before the caller gives up."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 4.0
 _SILENCE_SECONDS = 60.0
 """A stream silent for so long is taken as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
 
@@ -146,7 +146,8 @@ class AssessmentCall:
                 problem = "the gateway closed the connection"
             except UnsupportedOperationError:
                 if ended := await self._look():
-                    yield ended
+                    yield ConnectionBack()
+                    yield await self._with_results(ended)
                     return
                 problem = "the gateway does not let us listen to this task"
             except (A2AError, httpx.HTTPError) as error:

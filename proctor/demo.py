@@ -7,11 +7,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from activities.scenario_packages import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.local import LOOPBACK, LocalStack, Ports
 from proctor.ports import free_ports
+from proctor.scenario_commands import load_scenario
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, on_signals, start_unless
@@ -29,10 +31,12 @@ def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
         keep: whether everything stays up after the assessment, until Ctrl-C.
 
     Raises:
-        CommandError: something didn't start, or the assessment failed.
+        UsageError: there is no such scenario.
+        CommandError: it is broken, something didn't start, or the assessment failed.
     """
     local_storage = GreenAgentConfig.model_fields["storage_url"].default
     config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, storage_url=local_storage))
+    load_scenario(ScenarioManager(config.scenarios_dir), scenario_id)
     return asyncio.run(_demo(config, scenario_id, seed, keep))
 
 

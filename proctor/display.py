@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost
+from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Ended
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
@@ -86,11 +86,13 @@ class AssessmentDisplay:
                     self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
                 self._move("waiting for its turn", None)
             case ConnectionLost(problem=problem, retry_in=pause):
-                self.say(f"connection lost ({shorten(problem, 90)}); trying again in {pause:g} s")
+                self.say(f"connection lost ({shorten(problem, 70)}); trying again in {pause:g} s")
             case ConnectionBack():
                 self.say("connected again")
             case ProgressEvent(update=update):
                 self._show_update(update)
+            case Ended(state="completed") if self._turn and self._turn.action_count is None:
+                self._turn = None  # it did finish: what tells of it went by while the connection was lost
 
     def say(self, sentence: str) -> None:
         """Show a sentence about the call itself, also when quiet."""

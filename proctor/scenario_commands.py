@@ -50,7 +50,7 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
         UsageError: there is no such scenario.
         CommandError: it is broken.
     """
-    package = _load(_manager(scenarios_dir), scenario_id)
+    package = load_scenario(_manager(scenarios_dir), scenario_id)
     config = package.config
     console = make_console()
     console.print(Text(f"{config.scenario_id}: {clean(config.name)}", style="bold"))
@@ -89,7 +89,7 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
     if is_path and not folder.is_dir():
         raise UsageError(f"{path_or_id} is no folder: name a scenario's folder or its id")
     try:
-        package = load_package(folder.resolve()) if is_path else _load(_manager(scenarios_dir), path_or_id)
+        package = load_package(folder.resolve()) if is_path else load_scenario(_manager(scenarios_dir), path_or_id)
     except ScenarioError as problem:
         raise CommandError(clean(str(problem))) from None
     console = make_console()
@@ -134,7 +134,13 @@ def _judge(criterion: EvaluationCriterion) -> str:
     return f"model; offline {checked} of {criterion.max_score} points"
 
 
-def _load(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
+def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
+    """Load a scenario, with its problems as errors of a command.
+
+    Raises:
+        UsageError: there is no such scenario.
+        CommandError: it is broken.
+    """
     try:
         return manager.load(scenario_id)
     except ScenarioNotFoundError as problem:

@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import time
 
 from proctor.errors import CommandError, UnreachableError
 from proctor.settings import read_settings, with_scenarios
 from protocol.config import GreenAgentConfig, PurpleAgentConfig
+
+_SDK_SECONDS = 0.5
 
 
 def run_worker(
@@ -27,6 +30,8 @@ def run_worker(
     try:
         asyncio.run(work(config))
     except TemporalUnreachableError as problem:
+        # The SDK's own threads are still handing over the failure; an interpreter that ends under them aborts.
+        time.sleep(_SDK_SECONDS)
         raise UnreachableError(str(problem)) from None
 
 
@@ -63,14 +68,20 @@ def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -
     key = os.environ.get("UES_HOST_KEY")
     if key is None and "secret" in config.model_fields_set:
         key = host_key(config.secret.get_secret_value())
-    serve(
-        host=host,
-        port=config.ues_base_port if port is None else port,
-        single=single,
-        host_key=key,
-        admin_key=os.environ.get("UES_ADMIN_KEY"),
-        public_url=public_url,
-    )
+    port = config.ues_base_port if port is None else port
+    try:
+        serve(
+            host=host,
+            port=port,
+            single=single,
+            host_key=key,
+            admin_key=os.environ.get("UES_ADMIN_KEY"),
+            public_url=public_url,
+        )
+    except OSError as problem:
+        raise CommandError(
+            f"the simulator can't listen on {host}:{port} ({problem.strerror}): choose another --host or --port"
+        ) from None
 
 
 def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -> None:

@@ -1,0 +1,146 @@
+"""``proctor assess`` against a running evaluator: exit codes, the exact result, Ctrl-C, a gateway that goes away."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from datetime import datetime
+
+import pytest
+
+from proctor.ports import free_ports
+from protocol.results import AssessmentResults
+from purple_sdk.ues import AsyncUESClient
+from tests.proctor.commands import Sandbox
+from tests.stack import Stack, serving
+
+SCENARIO = "email_triage_basic"
+
+
+async def speak(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+
+
+async def speak_slowly(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    await speak(turn, ues, now)
+    await asyncio.sleep(1.0)
+
+
+def arguments(stack: Stack, agent_url: str, *more: str) -> list[str]:
+    return ["assess", SCENARIO, "--agent", agent_url, "--gateway", stack.gateway_url, "--offline", *more]
+
+
+def turns_told(output: str) -> list[int]:
+    return [int(number) for number in re.findall(r"^turn +(\d+)", output, re.MULTILINE)]
+
+
+async def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack, sandbox: Sandbox) -> None:
+    async with serving(speak) as url:
+        more = ("--seed", str(2**62 + 1), "--max-turns", "3", "--json", "r.json")
+        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, *more))
+    assert done.returncode == 0, done.stderr
+    results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
+    assert results.turns_taken == 3
+    assert results.seed == 2**62 + 1, "a seed travels exactly"
+    assert turns_told(done.stdout) == [1, 2, 3]
+    assert "chat.send “This is round 2.”" in done.stdout
+    assert f"workflow: {stack.local.ui_url}/namespaces/default/workflows/{results.assessment_id}" in done.stdout
+    assert re.search(
+        rf"^overall .*{results.scores.overall.score}/{results.scores.overall.max_score}$", done.stdout, re.M
+    )
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+async def test_the_result_alone_goes_to_standard_output(stack: Stack, sandbox: Sandbox) -> None:
+    async with serving(speak) as url:
+        more = ("--max-turns", "1", "--json", "-")
+        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, *more))
+    assert AssessmentResults.model_validate_json(done.stdout).turns_taken == 1
+    assert turns_told(done.stderr) == [1]
+
+
+async def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
+    async with serving(speak) as url:
+        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, "--max-turns", "1", "--quiet"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "agent", "sentence"),
+    [
+        ("no_such_scenario", "http://127.0.0.1:1", "known scenarios: email_triage_basic"),
+        (SCENARIO, "my-agent", 'participants.personal_assistant is "my-agent"'),
+    ],
+)
+def test_a_rejected_request_is_2_with_the_sentence(
+    stack: Stack, sandbox: Sandbox, scenario: str, agent: str, sentence: str
+) -> None:
+    done = sandbox.run("assess", scenario, "--agent", agent, "--gateway", stack.gateway_url, "--offline")
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: Stack, sandbox: Sandbox) -> None:
+    nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
+    done = sandbox.run(*arguments(stack, nobody, "--json", "r.json"))
+    assert done.returncode == 1
+    assert "the assessment failed" in done.stderr
+    assert nobody in done.stderr
+    assert "nothing was judged: 19 criteria, 100 points" in done.stdout
+    assert AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes()).status == "failed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_ctrl_c_cancels_the_assessment_within_5_seconds(stack: Stack, sandbox: Sandbox, number: int) -> None:
+    async with serving(speak_slowly) as url:
+        with sandbox.started(*arguments(stack, url, "--json", "r.json")) as running:
+            await asyncio.to_thread(running.wait_for, "turn  1/12")
+            began = asyncio.get_running_loop().time()
+            code = await asyncio.to_thread(running.end, number)
+            assert asyncio.get_running_loop().time() - began < 5.5
+    assert code == 1
+    assert "cancelling the assessment …" in running.output
+    assert running.output.rstrip().endswith("proctor: the assessment is cancelled")
+    assert not (sandbox.folder / "r.json").exists()
+    (workflow_id,) = re.findall(r"/workflows/([0-9a-f-]+)", running.output)
+    assert await status_of(stack, workflow_id) == "CANCELED"
+
+
+async def status_of(stack: Stack, workflow_id: str) -> str:
+    from storage.temporal import connect
+
+    client = await connect(stack.config)
+    status = (await client.get_workflow_handle(workflow_id).describe()).status
+    return status.name if status else "?"
+
+
+async def test_a_gateway_that_dies_is_looked_for_and_no_turn_is_told_twice(stack: Stack, sandbox: Sandbox) -> None:
+    async with serving(speak_slowly) as url:
+        with sandbox.started(*arguments(stack, url, "--json", "r.json")) as running:
+            await asyncio.to_thread(running.wait_for, "turn  2/12")
+            kill_gateway(stack)
+            code = await asyncio.to_thread(running.process.wait, 60)
+    assert code == 0, running.output
+    assert "connection lost (" in running.output
+    assert running.output.count("connected again") == 1
+    assert turns_told(running.output) == list(range(1, 13))
+    assert json.loads((sandbox.folder / "r.json").read_bytes())["turns_taken"] == 12
+
+
+async def test_an_assessment_that_ends_while_the_gateway_is_away_is_not_lost(stack: Stack, sandbox: Sandbox) -> None:
+    async with serving(speak_slowly) as url:
+        with sandbox.started(*arguments(stack, url, "--max-turns", "2", "--json", "r.json")) as running:
+            await asyncio.to_thread(running.wait_for, "turn 1/2")
+            kill_gateway(stack)
+            code = await asyncio.to_thread(running.process.wait, 60)
+    assert code == 0, running.output
+    assert "not finished" not in running.output
+    assert re.search(r"^overall", running.output, re.MULTILINE)
+    assert json.loads((sandbox.folder / "r.json").read_bytes())["turns_taken"] == 2
+
+
+def kill_gateway(stack: Stack) -> None:
+    pid = stack.supervisor.pid("gateway")
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,194 @@
+"""Exit codes and sentences: 0 done, 1 failed, 2 wrong usage, 3 can't reach a service."""
+
+import json
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.main import main
+from proctor.ports import free_ports
+from tests.proctor.commands import Sandbox
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address at which nobody listens."""
+    return f"http://127.0.0.1:{free_ports(1)[0]}"
+
+
+def test_help_is_there_at_once(sandbox: Sandbox) -> None:
+    began = time.monotonic()
+    done = sandbox.run("--help")
+    took = time.monotonic() - began
+    assert done.returncode == 0
+    for command in ("up", "demo", "assess", "worker", "gateway", "ues", "agent", "scenarios"):
+        assert f"  {command} " in done.stdout
+    assert took < 2, "help imports what it does not need"
+
+
+WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
+    (["fly"], {}, "fly"),
+    (["assess"], {}, "Missing argument"),
+    (["assess", "email_triage_basic"], {}, "Missing option '--agent'"),
+    (["assess", "x", "--agent", "http://a", "--max-turns", "0"], {}, "--max-turns"),
+    (["assess", "x", "--agent", "http://a", "--seed", "many"], {}, "--seed"),
+    (["assess", "x", "--agent", "http://a", "--json", "no/such/folder/r.json"], {}, "--json no/such/folder/r.json"),
+    (["assess", "x", "--agent", "http://a", "--json", "."], {}, "can't write there"),
+    (["assess", "x", "--agent", "http://a"], {"AGENTBEATS_GREEN_PORT": "many"}, 'AGENTBEATS_GREEN_PORT is "many"'),
+    (["gateway", "--port", "70000"], {}, "--port"),
+    (["gateway", "--temporal-adress", "x"], {}, "--temporal-adress"),
+    (["worker", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
+    (["worker"], {"AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT": "soon"}, "AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT"),
+    (["demo", "--seed", "x"], {}, "--seed"),
+    (["up", "--ues-port", "9000", "--ui-port", "9000"], {}, "--ues-port and --ui-port are both 9000"),
+    (["up", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
+    (["agent", "dance"], {}, "dance"),
+    (["scenarios", "show", "no_such_scenario"], {}, "known scenarios: "),
+    (["scenarios", "validate", "no_such_scenario"], {}, "known scenarios: "),
+    (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder is no folder"),
+    (["scenarios", "list", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "environment", "sentence"), WRONG_USAGE, ids=lambda value: str(value)[:60])
+def test_wrong_usage_is_told_and_ends_with_2(
+    arguments: list[str],
+    environment: dict[str, str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["proctor", *arguments])
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_gateway_that_is_not_there_is_3_with_what_to_start(sandbox: Sandbox, nobody: str) -> None:
+    done = sandbox.run("assess", "email_triage_basic", "--agent", "http://127.0.0.1:1", "--gateway", nobody)
+    assert done.returncode == 3
+    assert f"can't reach a gateway at {nobody}" in done.stderr
+    assert "`proctor up`" in done.stderr
+
+
+def test_an_address_that_is_no_gateway_is_3(sandbox: Sandbox) -> None:
+    done = sandbox.run("assess", "email_triage_basic", "--agent", "http://127.0.0.1:1", "--gateway", "nonsense")
+    assert done.returncode == 3
+    assert "can't reach a gateway at nonsense" in done.stderr
+
+
+def test_a_worker_without_temporal_is_3(sandbox: Sandbox) -> None:
+    done = sandbox.run("worker", "--temporal-address", f"127.0.0.1:{free_ports(1)[0]}")
+    assert done.returncode == 3
+    assert "can't reach Temporal" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["gateway", "ues", "agent triage"])
+def test_a_service_whose_port_is_taken_is_1_and_says_so(sandbox: Sandbox, command: str) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        done = sandbox.run(*command.split(), "--host", "127.0.0.1", "--port", str(port))
+    assert done.returncode == 1
+    assert str(port) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_up_names_each_port_that_is_taken(sandbox: Sandbox) -> None:
+    ports = free_ports(4)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", ports[1]))
+        listener.listen()
+        flags = ["--port", "--ues-port", "--temporal-port", "--ui-port"]
+        arguments = [word for flag, port in zip(flags, ports, strict=True) for word in (flag, str(port))]
+        done = sandbox.run("up", *arguments, "--scenarios-dir", str(SCENARIOS))
+    assert done.returncode == 1
+    assert f"port {ports[1]} is taken by" in done.stderr
+    assert "with --ues-port" in done.stderr
+    assert not sandbox.processes()
+
+
+def scenario(folder: Path, **changes: Any) -> Path:
+    """A small scenario that can be played, with some fields changed."""
+    data = {
+        "scenario_id": folder.name,
+        "name": "A quiet morning",
+        "start_time": "2026-03-02T08:00:00+00:00",
+        "end_time": "2026-03-02T10:00:00+00:00",
+        "user_prompt": "Keep an eye on things.",
+        "user_character": "me",
+        "characters": {"me": {"name": "Me", "email": "me@example.com"}},
+        "criteria": [
+            {
+                "criterion_id": "calm",
+                "name": "Calm",
+                "dimension": "politeness",
+                "max_score": 4,
+                "evaluation_prompt": "Is it calm?",
+                "rubric": [
+                    {"id": "a", "points": 3, "statement": "s", "check": {"kind": "count", "target": "chat"}},
+                    {"id": "b", "points": 1, "statement": "t"},
+                ],
+            }
+        ],
+        "initial_state": {"environment": {"modality_states": {}}, "events": {"events": []}},
+        **changes,
+    }
+    folder.mkdir(parents=True)
+    (folder / "scenario.json").write_text(json.dumps(data))
+    return folder
+
+
+def test_the_scenarios_that_came_with_proctor_are_listed_from_anywhere(sandbox: Sandbox) -> None:
+    done = sandbox.run("scenarios", "list")
+    assert done.returncode == 0, done.stderr
+    assert "email_triage_basic" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_scenario_is_shown_with_who_judges_what(sandbox: Sandbox) -> None:
+    scenario(sandbox.folder / "mine" / "quiet")
+    done = sandbox.run("scenarios", "show", "quiet", "--scenarios-dir", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "quiet: A quiet morning" in done.stdout
+    assert "2 turns of PT1H" in done.stdout
+    assert "Keep an eye on things." in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  Calm")]
+    assert line.split() == ["Calm", "4", "model;", "offline", "3", "of", "4", "points"]
+
+
+@pytest.mark.parametrize("named", ["mine/quiet", "mine/quiet/scenario.json", "quiet"])
+def test_a_scenario_that_can_be_played_is_0(sandbox: Sandbox, named: str) -> None:
+    scenario(sandbox.folder / "mine" / "quiet")
+    done = sandbox.run("scenarios", "validate", named, "--scenarios-dir", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "quiet can be played: 2 turns, 1 characters, 1 criteria, 4 points" in done.stdout
+
+
+def test_a_broken_scenario_is_1_with_file_and_field(sandbox: Sandbox) -> None:
+    scenario(sandbox.folder / "mine" / "late", end_time="2026-03-01T08:00:00+00:00")
+    done = sandbox.run("scenarios", "validate", "mine/late")
+    assert done.returncode == 1
+    assert "late/scenario.json" in done.stderr
+    assert "end_time 2026-03-01T08:00:00+00:00 is not after start_time" in done.stderr
+
+
+def test_a_broken_scenario_does_not_hide_the_others(sandbox: Sandbox) -> None:
+    scenario(sandbox.folder / "mine" / "late", end_time="2026-03-01T08:00:00+00:00")
+    scenario(sandbox.folder / "mine" / "quiet")
+    done = sandbox.run("scenarios", "list", "--scenarios-dir", "mine")
+    assert done.returncode == 1
+    assert "late" in done.stdout
+    assert "A quiet morning" in done.stdout

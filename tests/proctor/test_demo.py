@@ -1,0 +1,64 @@
+"""``proctor demo``: from nothing to a score, and nothing left of it, whichever way it ends."""
+
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from protocol.results import AssessmentResults
+from tests.proctor.commands import Sandbox, wait_until
+
+
+def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
+    return sandbox.processes(), list(sandbox.temporary.iterdir())
+
+
+def test_a_demo_ends_with_a_score_and_leaves_only_the_result(sandbox: Sandbox) -> None:
+    done = sandbox.run("demo", "--seed", "5", timeout=110)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = AssessmentResults.model_validate_json((sandbox.folder / "assessment_results.json").read_bytes())
+    assert (results.status, results.scenario_id, results.seed) == ("completed", "email_triage_basic", 5)
+    assert results.scores.overall.score > 0
+    assert "turn 12/12" in done.stdout
+    assert "result: assessment_results.json, checked against AssessmentResults" in done.stdout
+    assert leftovers(sandbox) == ([], [])
+    assert {path.name for path in sandbox.folder.iterdir()} == {"assessment_results.json", "tmp"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int) -> None:
+    with sandbox.started("demo") as running:
+        running.wait_for("turn  1/12")
+        assert len(sandbox.processes()) >= 6
+        running.end(number)
+        wait_until(lambda: leftovers(sandbox) == ([], []), 15)
+        assert leftovers(sandbox) == ([], [])
+    if number != signal.SIGKILL:
+        assert running.process.returncode == 1
+        assert "proctor: the assessment is cancelled" in running.output
+
+
+def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(sandbox: Sandbox) -> None:
+    with sandbox.started("demo") as running:
+        wait_until(lambda: len(sandbox.processes()) >= 3, 30)
+        assert running.end(signal.SIGTERM) == 1
+    assert "ended before the assessment began" in running.output
+    assert leftovers(sandbox) == ([], [])
+
+
+def test_a_demo_that_is_kept_tells_where_to_look(sandbox: Sandbox) -> None:
+    with sandbox.started("demo", "--keep") as running:
+        running.wait_for("Temporal UI")
+        assert "proctor is up; Ctrl-C ends it" in running.output
+        assert (sandbox.folder / "assessment_results.json").exists()
+        assert sandbox.processes()
+        assert running.end(signal.SIGINT) == 0
+    assert leftovers(sandbox) == ([], [])
+
+
+def test_a_demo_of_an_unknown_scenario_is_wrong_usage(sandbox: Sandbox) -> None:
+    done = sandbox.run("demo", "--scenario", "no_such_scenario")
+    assert done.returncode == 2
+    assert "known scenarios: " in done.stderr
+    assert leftovers(sandbox) == ([], [])

@@ -1,0 +1,70 @@
+"""``proctor up``: everything until Ctrl-C, its services brought back, its assessments kept."""
+
+import asyncio
+import os
+import re
+import signal
+from datetime import datetime
+
+from proctor.ports import free_ports
+from protocol.results import AssessmentResults
+from purple_sdk.ues import AsyncUESClient
+from tests.proctor.commands import Sandbox
+from tests.stack import SCENARIOS, serving
+
+FLAGS = ("--port", "--ues-port", "--temporal-port", "--ui-port")
+
+
+def up(ports: list[int], *more: str) -> list[str]:
+    flags = [word for flag, port in zip(FLAGS, ports, strict=True) for word in (flag, str(port))]
+    return ["up", *flags, "--scenarios-dir", str(SCENARIOS), "--state", "state", *more]
+
+
+async def take_a_second(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+    await asyncio.sleep(1.0)
+
+
+async def test_an_assessment_goes_on_after_everything_was_ended_and_started_again(sandbox: Sandbox) -> None:
+    ports = free_ports(4)
+    gateway = f"http://127.0.0.1:{ports[0]}"
+    async with serving(take_a_second) as agent:
+        with sandbox.started(*up(ports)) as first:
+            await asyncio.to_thread(first.wait_for, "proctor is up")
+            assert gateway in first.output
+            assess = ("assess", "email_triage_basic", "--agent", agent, "--gateway", gateway)
+            with sandbox.started(*assess, "--offline", "--max-turns", "4", "--json", "r.json") as caller:
+                await asyncio.to_thread(caller.wait_for, "turn 2/4")
+                assert await asyncio.to_thread(first.end, signal.SIGINT) == 0
+                assert "all ended" in first.output
+                with sandbox.started(*up(ports)) as second:
+                    await asyncio.to_thread(second.wait_for, "proctor is up")
+                    code = await asyncio.to_thread(caller.process.wait, 60)
+                    assert await asyncio.to_thread(second.end, signal.SIGTERM) == 0
+    assert code == 0, caller.output
+    assert "connected again" in caller.output
+    # What happened between the gateway's return and the caller's may have gone by; nothing comes twice.
+    told = [int(number) for number in re.findall(r"^turn +(\d+)", caller.output, re.MULTILINE)]
+    assert told[:2] == [1, 2]
+    assert told == sorted(set(told))
+    results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
+    assert (results.turns_taken, results.actions_taken) == (4, 4)
+    assert not sandbox.processes()
+
+
+def test_services_come_back_and_the_state_folder_is_taken(sandbox: Sandbox) -> None:
+    ports = free_ports(4)
+    agent = free_ports(1)[0]
+    with sandbox.started(*up(ports, "--with-agent", "--agent-port", str(agent))) as running:
+        running.wait_for("proctor is up")
+        assert f"http://127.0.0.1:{agent}" in running.output
+        for name, words in (("worker", ("worker",)), ("ues", ("ues", str(ports[1])))):
+            os.kill(sandbox.process_running(*words).pid, signal.SIGKILL)
+            running.wait_for(f"{name} was killed by SIGKILL; starting it again")
+            running.wait_for(f"{name} is ready again after")
+        again = sandbox.run(*up(free_ports(4)))
+        assert again.returncode == 1
+        assert "another `proctor up` uses state" in again.stderr
+        assert running.end(signal.SIGTERM) == 0
+    assert not sandbox.processes()
+    assert oct((sandbox.folder / "state" / "secret").stat().st_mode & 0o777) == "0o600"
