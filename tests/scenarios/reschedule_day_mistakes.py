@@ -108,6 +108,14 @@ MISTAKES: dict[str, Mistake] = {
         counter_proposals=3,
         few_messages=1,
     ),
+    "Aisha's no overlooked": mistake(
+        without("move_aisha_again"),
+        meetings_settled=4,
+        fits_the_diary=6,
+        final_overview=2,
+        times_confirmed=2,
+        few_messages=1,
+    ),
     "the panel not declined": mistake(without("decline_panel"), panel_declined=3),
     "Greta not told": mistake(
         without("tell_greta", "answer_greta"),
@@ -228,7 +236,7 @@ PLANTED_TOGETHER: tuple[tuple[str, ...], ...] = (
     ),
     ("Berlin's 12:30 taken for London's", "the panel moved", "the wrong person asked"),
     ("Greta not told",),
-    ("Daniel asked two hours late",),
+    ("Daniel asked two hours late", "Aisha's no overlooked"),
 )
 
 # Others who do it right, in other words and ways.
@@ -299,8 +307,8 @@ HONEST: dict[str, Day] = {
                 "**Friday 12 June**\n- 13:30–14:00 Freezer key handover with Ray (agreed by text)\n- 14:00–15:00"
                 " Onboarding plan with Aisha (accepted)\n- 12:00–13:30 North Thames contract review, moved by Philippa"
                 " Grant\n\n**Monday 15 June**\n- 11:30–12:15 Trial data walkthrough with Sabine (agreed)\n\n"
-                "**Tuesday 16 June**\n- 16:00–17:00 Q3 pricing review with Daniel (agreed)\n\nLIMS panel: declined in your name,"
-                " Greta has been told."
+                "**Tuesday 16 June**\n- 16:00–17:00 Q3 pricing review with Daniel (agreed)\n\n"
+                "LIMS panel: declined in your name, Greta has been told."
             ),
         ),
     ),
