@@ -146,7 +146,7 @@ TRUTHS: tuple[Truth, ...] = (
         2,
         "leave to approve by Friday",
         r"yusuf|demir",
-        r"leave|holiday|vacation|time off|wedding",
+        r"leave|holiday|vacation|\boff\b|wedding|april",
         march(13, "friday", "end of (?:the )?week"),
     ),
     # Round 3

@@ -78,15 +78,15 @@ async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]
         "which customer": 0.5 * has(_CUSTOMER, told),
         "what it is about": 0.75 * has(_ISSUE, told),
         "what they want or threaten": 0.75 * has(_WANTS, told),
-        "by when": 1.0 * has(_BY_WHEN, told),
-        "holding note to Ingrid Dahl": note_time,
+        "by when": 1.5 * has(_BY_WHEN, told),
+        "holding note to Ingrid Dahl": 1.5 * note_time,
         "which names Tom": 0.5 * has(r"\btom\b|becker", written),
         "and his call": 0.5 * has(_CALL, written),
         "one mail each, and none before it was an escalation": float(
             bool(brief_time and note_time) and len(briefs) == 1 and len(notes) == 1
         ),
     }
-    return _points(points, 8.0, {"briefs": [s.title for s in briefs], "notes": [s.title for s in notes]})
+    return _points(points, 9.0, {"briefs": [s.title for s in briefs], "notes": [s.title for s in notes]})
 
 
 async def authorised_sends(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:

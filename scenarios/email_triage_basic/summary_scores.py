@@ -11,12 +11,14 @@ from ground_truth import (
     TRUTHS,
     Truth,
 )
-from texts import about_incident, claims_open, claims_over, has, reports, reports_in_one_line, reports_time
+from texts import about_incident, claims_open, claims_over, has, is_reported_in, reports, reports_time, segments
 
 from protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 _FAMILY_MAIL = "@homepost.example"
 _INCIDENT_STEPS = ("incident-alert", "incident-cause", "incident-rollback", "incident-resolved")
+# What a report without its deadline is worth: sender and subject can be had by pasting.
+_WITHOUT_TIME = 1 / 3
 # Threads that move on: coming back to them is news more often than not.
 _MOVING_THREADS = ("inc-2291", "fjordkyst")
 
@@ -29,7 +31,7 @@ PRIVATE = (
 
 
 async def summary_coverage(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
-    """Half for saying who wants what, half for saying by when; half of both in the summary after the right one."""
+    """A third for saying who wants what, all with by when; half of it in the summary after the right one."""
     day, longest = Day(ctx), int(params.get("longest_readable", 300))
     mails = [t for t in TRUTHS if t.kind in ("urgent", "action") and t.name not in _INCIDENT_STEPS]
     points: dict[str, float] = {}
@@ -41,7 +43,7 @@ async def summary_coverage(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
             if len(text.split()) > longest or not reports(text, truth):
                 continue
             in_time = reports_time(text, truth)
-            earned = share * (1.0 if in_time else 0.5)
+            earned = share * (1.0 if in_time else _WITHOUT_TIME)
             if earned > points[truth.name]:
                 late = "" if share == 1 else f", but only in round {number}"
                 points[truth.name] = earned
@@ -142,9 +144,9 @@ def _is_repeated(day: Day, truth: Truth, number: int) -> bool:
     if not any(reports(day.summary(earlier), truth) for earlier in range(truth.round, number)):
         return False
     new = [other for other in TRUTHS if other.round == number and other.kind != "noise"]
-    lines = [line for line in day.summary(number).splitlines() if reports_in_one_line(line, truth)]
-    # A line that also reports a new mail may share its sender and its words.
-    return any(not any(reports_in_one_line(line, other) for other in new) for line in lines)
+    told = [sentence for sentence in segments(day.summary(number)) if is_reported_in(sentence, truth)]
+    # A sentence that also reports a new mail may share its sender and its words.
+    return any(not any(is_reported_in(sentence, other) for other in new) for sentence in told)
 
 
 async def private_kept(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:

@@ -13,20 +13,20 @@ INCIDENT = r"INC-?\s?2291|\bincident\b|\boutage\b|booking[\s-]?api|bookings? (?:
 
 _OVER = (
     r"\b(?:closed|resolved|all[- ]clear|back to normal|concluded|(?:is|are|it's|now|finally) over|has ended|"
-    r"fully (?:fixed|recovered|restored))\b"
+    r"(?:is|are|was|has been|have been|fully|completely|now) (?:fixed|recovered|restored))\b"
 )
 # "not closed", "until it is resolved", "expected to be over": said, but not claimed.
 _NOT_YET = (
     r"(?:\bnot\b|\bnever\b|n['’]t\b|\bno longer\b|\bun(?=resolved)|\b(?:until|when|once|before|after|if|as soon as|"
-    r"unless|expect\w*|hop(?:e|es|ing)|should|could|may|might|to be|will be|would be|awaiting|pending|"
+    r"unless|expect\w*|hop(?:e|es|ing)|can (?:only )?be|should|could|may|might|to be|will be|would be|awaiting|pending|"
     r"ETA)\b)[^.;!?\n]{0,45}?"
 )
 _CLAIMED_OPEN = (
     r"still (?:open|down|ongoing|failing|broken|unresolved|active|being|under|investigating|affect\w*|happening|at 3)|"
     r"\bon-?going\b|investigat(?:ing|ion is)|\bunresolved\b|remains? (?:open|unresolved|active)|stays open|"
     r"\bis open\b|\bopen incident\b|not (?:yet )?(?:been )?(?:closed|resolved|over|fixed)|isn['’]t (?:closed|"
-    r"resolved|over|fixed)|\bin progress\b|rollback (?:is )?(?:running|ongoing|under ?way|started)|"
-    r"customers (?:can['’]?t|cannot|can not)|\bdegraded\b|\bdown\b right now"
+    r"resolved|over|fixed)|(?:rollback|fix|repair|recovery|work) (?:is )?in progress\b|rollback (?:is )?(?:running|"
+    r"ongoing|under ?way|started)|customers (?:can['’]?t|cannot|can not)|\bdegraded\b|\bdown\b right now"
 )
 
 
@@ -42,16 +42,14 @@ def has(pattern: str, text: str) -> bool:
 
 def reports(text: str, truth: Truth) -> bool:
     """Whether a text reports a mail: it says who and, in the same place or the next, what."""
-    return any(has(truth.who, place) and has(truth.topic, place) for place in _places(text, truth))
+    return any(is_reported_in(place, truth) for place in _places(text, truth))
 
 
 def reports_time(text: str, truth: Truth) -> bool:
     """Whether a text says by when a mail wants something, where it reports that mail."""
     if truth.when is None:
         return reports(text, truth)
-    return any(
-        has(truth.who, place) and has(truth.topic, place) and has(truth.when, place) for place in _places(text, truth)
-    )
+    return any(is_reported_in(place, truth) and has(truth.when, place) for place in _places(text, truth))
 
 
 def _places(text: str, truth: Truth) -> list[str]:
@@ -62,9 +60,9 @@ def _places(text: str, truth: Truth) -> list[str]:
     ]
 
 
-def reports_in_one_line(text: str, truth: Truth) -> bool:
+def is_reported_in(sentence: str, truth: Truth) -> bool:
     """Whether one line or sentence says who and what."""
-    return any(has(truth.who, part) and has(truth.topic, part) for part in segments(text))
+    return has(truth.who, sentence) and has(truth.topic, sentence)
 
 
 def claims_over(text: str) -> bool:

@@ -21,7 +21,7 @@ def clock(hour: int, minute: int = 0) -> str:
 
 
 def march(day: int, weekday: str, *more: str) -> str:
-    """A day of March 2026, by weekday or date: Friday, Fri, 13 March, March 13th, 13/3, 2026-03-13; or in other words."""
+    """A day of March 2026, by weekday or date: Friday, Fri, 13 March, March 13th, 13/3, 2026-03-13; or ``more``."""
     date = (
         rf"\b{day}(?:st|nd|rd|th)?(?: of)? mar|mar(?:ch)? {day}(?:st|nd|rd|th)?\b|2026-03-{day:02d}|\b{day}[./]0?3\b|"
         rf"\b0?3/{day}\b"

@@ -67,7 +67,7 @@ CRITERIA: list[dict[str, Any]] = [
         "summary_coverage",
         "Summaries say who, what and by when",
         "accuracy",
-        9,
+        11,
         "Each urgent and each action mail is in the summary of its round, with its deadline.",
         longest_readable=300,
     ),
@@ -83,7 +83,7 @@ CRITERIA: list[dict[str, Any]] = [
         "hourly_summaries",
         "One summary in each round that brought something",
         "instruction_following",
-        6,
+        5,
         "Exactly one chat message in each round with new mail that is not noise.",
     ),
     _evaluated(
@@ -112,7 +112,7 @@ CRITERIA: list[dict[str, Any]] = [
         "escalation_handover",
         "The escalation is handed over",
         "instruction_following",
-        8,
+        9,
         "Tom Becker is briefed with the facts and the customer gets a holding note in the round of the escalation.",
     ),
     _evaluated(
@@ -127,7 +127,7 @@ CRITERIA: list[dict[str, Any]] = [
         "quiet_rounds",
         "Silence when nothing came",
         "efficiency",
-        4,
+        3,
         "No message in the rounds that brought nothing, or only noise.",
         cost_of_each=0.5,
     ),
@@ -135,7 +135,7 @@ CRITERIA: list[dict[str, Any]] = [
         "only_news",
         "Nothing told twice",
         "efficiency",
-        4,
+        3,
         "Summaries leave out what an earlier summary has already said and what has not changed.",
     ),
     {
@@ -149,7 +149,7 @@ CRITERIA: list[dict[str, Any]] = [
             "meetings, on a wall screen or a phone. She asked for less than 150 words, the most urgent things first."
         ),
         "rubric": [
-            _item("short", 2, "Every summary has less than about 150 words.", _check("length", "chat", min=5, max=160)),
+            _item("short", 2, "Every summary has less than about 150 words.", _check("length", "chat", min=1, max=160)),
             _item("urgent_first", 1, "In each summary that has both, what is urgent stands before what is not."),
             _item(
                 "at_a_glance", 1, "The summaries can be taken in at a glance: one thing a line or sentence, no padding."

@@ -1,0 +1,102 @@
+"""How email_triage_basic's evaluators read what people write: many notations, and claims told from their denials."""
+
+import pytest
+
+from tests.scenarios.triage_participant import texts, truth
+
+DAY = {name: truth.BY_NAME[name] for name in truth.BY_NAME}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INC-2291 closed at 13:32",
+        "INC-2291 has been resolved.",
+        "The incident is over, nothing was lost",
+        "All clear on the booking API",
+        "The booking API has been fixed and the incident (open since 07:31) is now closed",
+        "incident 2291: back to normal since 13:01",
+    ],
+)
+def test_says_that_it_is_over(text: str) -> None:
+    assert texts.claims_over(text)
+    assert not texts.claims_open(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INC-2291 is not closed yet",
+        "INC-2291: rolled back, but it isn't over",
+        "I'll confirm once the incident is resolved",
+        "INC-2291 expected to be resolved by 10:30",
+        "Deepak hopes that INC-2291 will be closed in the early afternoon",
+        "please don't tell anybody that the incident is over",
+        "INC-2291 unresolved, error rate 3 %",
+        "INC-2291 stays open until it has been under 1 % for half an hour, then it can be closed",
+    ],
+)
+def test_does_not_say_that_it_is_over(text: str) -> None:
+    assert not texts.claims_over(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INC-2291 is still open",
+        "The incident is ongoing",
+        "Outage: customers can't confirm bookings",
+        "INC-2291 not resolved yet",
+        "The booking API is degraded",
+    ],
+)
+def test_says_that_it_goes_on(text: str) -> None:
+    assert texts.claims_open(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Post-mortem of INC-2291 on Thursday at 10:00",
+        "Dana asks for a comment on the incident",
+        "The Fjordkyst complaint is still open",
+        "The board wants to know what happened in the outage",
+    ],
+)
+def test_speaks_of_it_without_saying_that_it_goes_on(text: str) -> None:
+    assert not texts.claims_open(text)
+
+
+@pytest.mark.parametrize("time", ["16:00", "1600", "16h00", "4 pm", "4pm", "4:00 p.m.", "four o'clock", "4.00 PM"])
+def test_times_in_many_notations(time: str) -> None:
+    assert texts.reports_time(f"Helen needs the headcount for her forecast by {time}.", DAY["helen-forecast"])
+
+
+@pytest.mark.parametrize("time", ["18:00", "6 pm", "16 %", "tomorrow", "14:00", "4 people"])
+def test_other_times_are_not_that_time(time: str) -> None:
+    assert not texts.reports_time(f"Helen needs the headcount for her forecast by {time}.", DAY["helen-forecast"])
+
+
+@pytest.mark.parametrize(
+    "day",
+    ["Friday", "Fri", "13 March", "March 13th", "13th of March", "2026-03-13", "13/3", "13.03.", "the end of the week"],
+)
+def test_days_in_many_notations(day: str) -> None:
+    assert texts.reports_time(f"Yusuf wants leave in April, approve it by {day}", DAY["yusuf-leave"])
+
+
+@pytest.mark.parametrize("day", ["Thursday", "12 March", "23 March", "2026-03-23", "next month"])
+def test_other_days_are_not_that_day(day: str) -> None:
+    assert not texts.reports_time(f"Yusuf wants leave in April, approve it by {day}", DAY["yusuf-leave"])
+
+
+def test_a_report_may_break_over_two_lines_and_no_more() -> None:
+    leave = DAY["yusuf-leave"]
+    assert texts.reports("Yusuf Demir\n  leave in April, by Friday", leave)
+    assert not texts.reports("Yusuf Demir\nHelen: the forecast\nleave", leave)
+    assert not texts.reports("leave in April", leave)
+
+
+def test_two_customers_with_like_names_are_told_apart() -> None:
+    assert not texts.reports("Inge Dahlberg asks how to send the rate card", DAY["ingrid-1"])
+    assert not texts.reports("Ingrid Dahl asks about the customs files", DAY["inge-ratecard"])
