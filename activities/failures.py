@@ -23,6 +23,9 @@ DEADLINE = "Deadline"
 SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
+SERVER_FAILED = "ServerFailed"
+"""A UES server of one's own can't be started."""
+
 SCENARIO_BROKEN = "ScenarioBroken"
 """The scenario can't be played as it is."""
 

@@ -21,6 +21,7 @@ from activities.participant_client import Answer, ParticipantClient, Participant
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
 from activities.scenes import summarise
 from activities.simulations import stand_at, take_checkpoint
+from activities.worlds import World
 from protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -28,12 +29,14 @@ from protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
-from purple_sdk.ues import AsyncUESClient, AuthenticationError, UESConnectionError
+from purple_sdk.ues import AuthenticationError, UESConnectionError
 from storage.blobs import BlobRef
 
 T = TypeVar("T")
 
 FAREWELL_SECONDS = 5.0
+_MARKED = "marked"
+"""The note that the simulation was marked: from then on the participant may have been told."""
 
 
 class ParticipantActivities:
@@ -51,31 +54,31 @@ class ParticipantActivities:
     async def greet(self, given: GreetInput) -> BlobRef:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
         plan, scene = given.plan, given.scene
-        admin = await stand_at(self._deployment, plan.simulation_id, scene.checkpoint)
-        message = await self._greeting(plan, scene.current_time, scene.summary)
+        world = await stand_at(self._deployment, plan.simulation_id, scene.checkpoint)
+        message = await self._greeting(plan, world, scene.current_time, scene.summary)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
             start_id = message_id(plan.assessment_id, _run(), "start")
             answer = await self._heard(
                 participant, plan, "the start message", participant.send(message, start_id, _note_task)
             )
         answer.require_success()
-        if (await admin.simulation.current()).checkpoint == scene.checkpoint.sha256:
+        if (await world.current()).checkpoint == scene.checkpoint.sha256:
             return scene.checkpoint
-        return await take_checkpoint(self._deployment, admin)
+        return await take_checkpoint(self._deployment, world)
 
     @activity.defn
     async def purple_turn(self, given: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = given.plan
         mark = f"{_run()} turn {given.turn} try {given.attempt}"
-        admin = await self._begin(given, mark)
+        world = await self._begin(given, mark)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            answer = await self._heard(participant, plan, f"turn {given.turn}", self._play(participant, given, admin))
+            answer = await self._heard(participant, plan, f"turn {given.turn}", self._play(participant, given, world))
         said = answer.to_turn()
         try:
-            if (await admin.simulation.current()).mark != mark:
+            if (await world.current()).mark != mark:
                 raise _lost(given.turn)
-            checkpoint = await take_checkpoint(self._deployment, admin)
+            checkpoint = await take_checkpoint(self._deployment, world)
         except (AuthenticationError, UESConnectionError):
             raise _lost(given.turn) from None
         if isinstance(said, TurnCompleteMessage):
@@ -101,22 +104,23 @@ class ParticipantActivities:
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
 
-    async def _begin(self, given: TurnInput, mark: str) -> AsyncUESClient:
+    async def _begin(self, given: TurnInput, mark: str) -> World:
         """Have the simulation stand at the start of this try, marked with it."""
-        admin = self._deployment.admin(given.plan.simulation_id)
         try:
-            if (await admin.simulation.current()).mark == mark:
-                return admin
+            world = self._deployment.world(given.plan.simulation_id)
+            if (await world.current()).mark == mark:
+                return world
         except AuthenticationError:
             pass  # the simulation is gone: it is made anew below
         if heartbeats.notes():
             raise _lost(given.turn)
-        admin = await stand_at(self._deployment, given.plan.simulation_id, given.checkpoint)
-        await admin.simulation.mark(mark)
-        return admin
+        world = await stand_at(self._deployment, given.plan.simulation_id, given.checkpoint)
+        await world.mark(mark)
+        heartbeats.note(_MARKED)
+        return world
 
-    async def _play(self, participant: ParticipantClient, given: TurnInput, admin: AsyncUESClient) -> Answer:
-        if tasks := heartbeats.notes():
+    async def _play(self, participant: ParticipantClient, given: TurnInput, world: World) -> Answer:
+        if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.final(
@@ -132,13 +136,24 @@ class ParticipantActivities:
             events_processed=given.events_processed,
             attempt=given.attempt,
         )
+        if not world.is_known_to_participant:
+            await self._greet_again(participant, given, world)
         answer = await participant.send(message, message_id(*step), _note_task)
-        if answer.has_failed and (await admin.simulation.current()).checkpoint == given.checkpoint.sha256:
+        if answer.has_failed and (await world.current()).checkpoint == given.checkpoint.sha256:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
-            greeting = await self._greeting(plan, given.current_time, await summarise(admin, given.current_time))
-            (await participant.send(greeting, message_id(*step, "start"))).require_success()
+            await self._greet_again(participant, given, world)
             answer = await participant.send(message, message_id(*step, "after start"), _note_task)
         return answer
+
+    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, world: World) -> None:
+        """Tell a participant in mid-assessment where the simulation is and how to get in."""
+        plan = given.plan
+        greeting = await self._greeting(
+            plan, world, given.current_time, await summarise(world.admin, given.current_time)
+        )
+        start_id = message_id(plan.assessment_id, _run(), given.turn, given.attempt, "start")
+        (await participant.send(greeting, start_id)).require_success()
+        world.is_known_to_participant = True
 
     async def _heard(
         self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]
@@ -156,16 +171,16 @@ class ParticipantActivities:
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        if tasks := heartbeats.notes():
+        if tasks := _tasks():
             await participant.cancel(tasks[-1])
 
     async def _greeting(
-        self, plan: Plan, current_time: datetime, summary: InitialStateSummary
+        self, plan: Plan, world: World, current_time: datetime, summary: InitialStateSummary
     ) -> AssessmentStartMessage:
         scenario = await self._deployment.scenario(plan.scenario)
         return AssessmentStartMessage(
-            ues_url=self._deployment.simulation_url(plan.simulation_id),
-            api_key=self._deployment.participant_key(plan.simulation_id),
+            ues_url=world.address,
+            api_key=world.participant_secret,
             assessment_instructions=scenario.user_prompt,
             current_time=current_time,
             initial_state_summary=summary,
@@ -175,6 +190,11 @@ class ParticipantActivities:
 def _run() -> str:
     """Part of every message id, so that a run that was reset doesn't repeat the ids of the run before."""
     return str(activity.info().workflow_run_id)
+
+
+def _tasks() -> list[str]:
+    """The participant's tasks that attempts of this step were given."""
+    return [note for note in heartbeats.notes() if note != _MARKED]
 
 
 def _note_task(answer: Answer) -> None:

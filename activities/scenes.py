@@ -8,16 +8,9 @@ from temporalio import activity
 
 from activities import failures, simulations
 from activities.deployment import Deployment
-from activities.keys import (
-    PARTICIPANT_KEY_ID,
-    READER_KEY_ID,
-    READER_PERMISSIONS,
-    USER_PERMISSIONS,
-    reader_key,
-)
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
 from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from purple_sdk.ues import AsyncUESClient, BadRequestError, ConflictError, NotFoundError, ValidationError_
+from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _SUMMARISED = ("email", "sms", "calendar", "chat")
 _WITH_STATE = (*_SUMMARISED, "contacts", "location", "weather")
@@ -33,53 +26,38 @@ class SceneActivities:
     async def set_up(self, plan: Plan) -> Scene:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
         initial_state = from_json(await self._deployment.store.get(plan.initial_state))
-        admin = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
+        world = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
         try:
-            await admin.scenario.import_full(at_time(initial_state, plan.start_time))
+            await world.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
             raise failures.final(
                 failures.SCENARIO_BROKEN,
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
             ) from None
-        secret, simulation_id = self._deployment.secret, plan.simulation_id
-        await admin.keys.create(
-            name=f"participant {plan.participant}"[:100],
-            permissions=USER_PERMISSIONS,
-            secret=self._deployment.participant_key(simulation_id),
-            key_id=PARTICIPANT_KEY_ID,
-        )
-        await admin.keys.create(
-            name="evaluators",
-            permissions=READER_PERMISSIONS,
-            secret=reader_key(secret, simulation_id),
-            key_id=READER_KEY_ID,
-        )
-        await admin.simulation.start()
-        states = await snapshot(admin)
+        await world.make_keys()
+        await world.admin.simulation.start()
+        states = await snapshot(world.admin)
         return Scene(
-            checkpoint=await simulations.take_checkpoint(self._deployment, admin),
+            checkpoint=await simulations.take_checkpoint(self._deployment, world),
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
-            summary=await summarise(admin, plan.start_time, states),
+            summary=await summarise(world.admin, plan.start_time, states),
         )
 
     @activity.defn
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
         plan = given.plan
-        admin = await simulations.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        try:
-            await admin.keys.revoke(PARTICIPANT_KEY_ID)
-        except (NotFoundError, ConflictError):
-            pass  # an earlier attempt did
+        world = await simulations.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        await world.revoke_participant_key()
         record = JudgeRecord(
             action_log=given.action_log,
             turn_notes=given.turn_notes,
             initial_state=from_json(await self._deployment.store.get(given.initial_state)),
-            final_state=await snapshot(admin),
+            final_state=await snapshot(world.admin),
         )
         return Evidence(
-            checkpoint=await simulations.take_checkpoint(self._deployment, admin),
+            checkpoint=await simulations.take_checkpoint(self._deployment, world),
             record=await self._deployment.store.put(record.model_dump_json().encode()),
         )
 

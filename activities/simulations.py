@@ -5,55 +5,46 @@ there (creating or restoring it if not), acts, and returns the checkpoint that i
 simulator, another worker and a reset all do the right thing with no special code.
 """
 
+from contextlib import suppress
+
 from activities.deployment import Deployment
-from activities.keys import admin_key
-from purple_sdk.ues import AsyncUESClient, AuthenticationError, ConflictError, NotFoundError
+from activities.own_servers import OwnServers
+from activities.worlds import World
+from purple_sdk.ues import AuthenticationError, ConflictError, NotFoundError
 from storage.blobs import BlobRef
 
 
-async def create(deployment: Deployment, simulation_id: str, seed: int) -> AsyncUESClient:
+async def create(deployment: Deployment, simulation_id: str, seed: int) -> World:
     """Make an empty simulation, ending one of that name that may stand there from an earlier attempt."""
     await remove(deployment, simulation_id)
-    await deployment.host.create(
-        simulation_id=simulation_id, admin_key=admin_key(deployment.secret, simulation_id), seed=seed
-    )
-    return deployment.admin(simulation_id)
+    await deployment.worlds.create(simulation_id, seed)
+    return deployment.world(simulation_id)
 
 
-async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> AsyncUESClient:
-    """Make sure that a simulation stands at a checkpoint, and return its admin client."""
-    admin = deployment.admin(simulation_id)
+async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> World:
+    """Make sure that a simulation stands at a checkpoint, and return it."""
     try:
-        current = (await admin.simulation.current()).checkpoint
+        world = deployment.world(simulation_id)
+        current = (await world.current()).checkpoint
     except (AuthenticationError, NotFoundError):
         current = None
-        try:
-            await deployment.host.create(
-                simulation_id=simulation_id, admin_key=admin_key(deployment.secret, simulation_id)
-            )
-        except ConflictError:
-            pass  # another activity was faster
-    if current != checkpoint.sha256:
-        await admin.simulation.restore(await deployment.store.get(checkpoint))
-    return admin
+    if current == checkpoint.sha256:
+        return world
+    content = await deployment.store.get(checkpoint)
+    if isinstance(deployment.worlds, OwnServers):
+        deployment.worlds.prefer(simulation_id, content)
+    with suppress(ConflictError):  # it is there, only elsewhere
+        await deployment.worlds.create(simulation_id, None)
+    world = deployment.world(simulation_id)
+    await world.restore(content)
+    return world
 
 
-async def is_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> bool:
-    """Whether nothing has changed in a simulation since a checkpoint."""
-    try:
-        return (await deployment.admin(simulation_id).simulation.current()).checkpoint == checkpoint.sha256
-    except (AuthenticationError, NotFoundError):
-        return False
-
-
-async def take_checkpoint(deployment: Deployment, admin: AsyncUESClient) -> BlobRef:
+async def take_checkpoint(deployment: Deployment, world: World) -> BlobRef:
     """Keep the simulation as it is now."""
-    return await deployment.store.put(await admin.simulation.checkpoint())
+    return await deployment.store.put(await world.checkpoint())
 
 
 async def remove(deployment: Deployment, simulation_id: str) -> None:
     """End a simulation, and all its keys with it; one that is gone already is fine."""
-    try:
-        await deployment.host.delete(simulation_id)
-    except NotFoundError:
-        pass
+    await deployment.worlds.remove(simulation_id)

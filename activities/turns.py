@@ -22,6 +22,7 @@ from activities.plan import (
     TurnApplied,
 )
 from activities.simulations import stand_at, take_checkpoint
+from activities.worlds import World
 from purple_sdk.ues import AsyncUESClient
 
 _PAGE = 1000
@@ -37,14 +38,14 @@ class TurnActivities:
     async def apply(self, given: ApplyInput) -> TurnApplied:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
-        admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        world = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         settled = given.turn_start + TURN_SETTLES
-        await _move_clock(admin, settled)
-        events = await _events_of_turn(admin, given)
+        await _move_clock(world.admin, settled)
+        events = await _events_of_turn(world, given)
         scenario = await self._deployment.scenario(plan.scenario)
-        messages = await outgoing_messages(admin, events)
+        messages = await outgoing_messages(world.admin, events)
         return TurnApplied(
-            checkpoint=await take_checkpoint(self._deployment, admin),
+            checkpoint=await take_checkpoint(self._deployment, world),
             actions=entries_from_events(events, PARTICIPANT_KEY_ID, given.turn),
             messages=messages,
             addressed=[
@@ -68,21 +69,21 @@ class TurnActivities:
     async def advance(self, given: AdvanceInput) -> Advanced:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
-        admin = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        world = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         scenario = await self._deployment.scenario(plan.scenario)
-        now = (await admin.time.get_state()).current_time
+        now = (await world.admin.time.get_state()).current_time
         for answer in given.answers:
             modality, data = characters.reply_event(answer.reply, answer.message, scenario)
             due = max(now, answer.message.sent_at + timedelta(seconds=answer.reply.delay_seconds))
-            await admin.events.create(
+            await world.admin.events.create(
                 scheduled_time=due,
                 modality=modality,
                 data={**data, "timestamp": due.isoformat()},
                 metadata={"character_id": answer.reply.character_id, "turn": given.turn},
             )
-        processed = await _move_clock(admin, given.to)
+        processed = await _move_clock(world.admin, given.to)
         return Advanced(
-            checkpoint=await take_checkpoint(self._deployment, admin),
+            checkpoint=await take_checkpoint(self._deployment, world),
             current_time=max(given.to, now),
             events_processed=processed,
         )
@@ -94,14 +95,15 @@ async def _move_clock(admin: AsyncUESClient, to: datetime) -> int:
     return (await admin.time.advance(left)).events_executed if left > 0 else 0
 
 
-async def _events_of_turn(admin: AsyncUESClient, given: ApplyInput) -> list[dict[str, Any]]:
+async def _events_of_turn(world: World, given: ApplyInput) -> list[dict[str, Any]]:
     """The participant's events since the turn began, in the order in which they were executed."""
     found: list[dict[str, Any]] = []
     while True:
-        page = await admin.events.list(
+        page = await world.admin.events.list(
             start_time=given.turn_start, end_time=given.turn_start, limit=_PAGE, offset=len(found)
         )
         found.extend(event.model_dump() for event in page.events)
         if len(page.events) < _PAGE:
             break
-    return [event for event in found if event.get("agent_id") == PARTICIPANT_KEY_ID]
+    own = [event for event in found if event.get("agent_id") in world.participant_key_ids]
+    return [{**event, "agent_id": PARTICIPANT_KEY_ID} for event in own]

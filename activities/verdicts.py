@@ -25,9 +25,9 @@ class VerdictActivities:
         scenario = await self._deployment.scenario(plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
-        await stand_at(self._deployment, plan.simulation_id, given.evidence.checkpoint)
+        world = await stand_at(self._deployment, plan.simulation_id, given.evidence.checkpoint)
         context = AgentBeatsEvalContext(
-            client=self._deployment.reader(plan.simulation_id),
+            client=world.reader,
             scenario_config=scenario.model_dump(mode="json"),
             action_log=list(record.action_log),
             initial_state=record.initial_state,

@@ -61,6 +61,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     derived; gateway, worker and simulator of one deployment must share it. ``storage_url`` is an fsspec URL or a
     local folder. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint of the
     same kind of API.
+
+    ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
+    ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``.
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
@@ -81,6 +84,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     assessment_timeout: Duration = "P1D"
     ues_url: str = "http://127.0.0.1:8100"
     ues_public_url: str | None = None
+    ues_command: str | None = None
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
     storage_url: str = ".proctor/storage"
     temporal_address: str = "127.0.0.1:7233"

@@ -1,0 +1,169 @@
+"""Where simulations live: on the embedded simulator's server, or each in a UES server of its own.
+
+A *world* is one simulation with what the evaluator needs of it beyond the UES contract: checkpoints, a mark for the
+work in hand, keys. ``Worlds`` makes them, finds them and ends them; which kind it is, a deployment decides
+(``AGENTBEATS_GREEN_UES_COMMAND``).
+"""
+
+from abc import ABC, abstractmethod
+
+import httpx
+
+from activities.keys import (
+    PARTICIPANT_KEY_ID,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    admin_key,
+    host_key,
+    participant_key,
+    reader_key,
+)
+from protocol.config import GreenAgentConfig
+from purple_sdk.ues import AsyncUESClient, AsyncUESHost, ConflictError, NotFoundError
+from purple_sdk.ues.answers import CurrentCheckpoint
+
+
+class World(ABC):
+    """One simulation.
+
+    Attributes:
+        admin: a client that may do everything in it.
+        reader: a client that may look at everything in it and change nothing.
+        address: where the participant finds it.
+        participant_secret: the key that the participant acts with.
+        participant_key_ids: the ids of that key, as events carry them; more than one where it had to be made again.
+        is_known_to_participant: False where address or key are not those that the participant was told.
+    """
+
+    admin: AsyncUESClient
+    reader: AsyncUESClient
+    address: str
+    participant_secret: str
+    participant_key_ids: frozenset[str]
+    is_known_to_participant: bool = True
+
+    @abstractmethod
+    async def current(self) -> CurrentCheckpoint:
+        """Which checkpoint the simulation equals, if any, and how it is marked.
+
+        Raises:
+            purple_sdk.ues.AuthenticationError: there is no such simulation (any more).
+        """
+
+    @abstractmethod
+    async def mark(self, text: str) -> None:
+        """Note what is going on in the simulation; the note lasts until the next restore."""
+
+    @abstractmethod
+    async def checkpoint(self) -> bytes:
+        """The simulation as it is now."""
+
+    @abstractmethod
+    async def restore(self, checkpoint: bytes) -> None:
+        """Make the simulation equal to a checkpoint."""
+
+    @abstractmethod
+    async def make_keys(self) -> None:
+        """Make the participant's and the evaluators' keys, in a simulation that has none yet."""
+
+    async def revoke_participant_key(self) -> None:
+        """End the participant's access; a key that is revoked already is fine."""
+        for key_id in self.participant_key_ids:
+            try:
+                await self.admin.keys.revoke(key_id)
+            except (NotFoundError, ConflictError):
+                continue
+
+
+class Worlds(ABC):
+    """All worlds of a worker."""
+
+    @abstractmethod
+    def world(self, simulation_id: str) -> World:
+        """The world of that name, whether or not it exists at the moment."""
+
+    @abstractmethod
+    async def create(self, simulation_id: str, seed: int | None) -> None:
+        """Make an empty one.
+
+        Raises:
+            purple_sdk.ues.ConflictError: there is one of that name already.
+        """
+
+    @abstractmethod
+    async def remove(self, simulation_id: str) -> None:
+        """End one, and all its keys with it; one that is gone already is fine."""
+
+    async def aclose(self) -> None:
+        """Let go of everything, at the end of the worker."""
+        return
+
+
+class HostedWorld(World):
+    """A simulation on the embedded simulator's server, whose keys are all derived."""
+
+    def __init__(self, config: GreenAgentConfig, simulation_id: str, http: httpx.AsyncClient) -> None:
+        secret = config.secret.get_secret_value()
+        inside = f"{config.ues_url.rstrip('/')}/simulations/{simulation_id}"
+        self._reader_secret = reader_key(secret, simulation_id)
+        self.admin = AsyncUESClient(inside, admin_key(secret, simulation_id), http=http)
+        self.reader = AsyncUESClient(inside, self._reader_secret, http=http)
+        self.address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
+        self.participant_secret = participant_key(secret, simulation_id)
+        self.participant_key_ids = frozenset({PARTICIPANT_KEY_ID})
+
+    async def current(self) -> CurrentCheckpoint:
+        """See ``World``."""
+        return await self.admin.simulation.current()
+
+    async def mark(self, text: str) -> None:
+        """See ``World``."""
+        await self.admin.simulation.mark(text)
+
+    async def checkpoint(self) -> bytes:
+        """See ``World``."""
+        return await self.admin.simulation.checkpoint()
+
+    async def restore(self, checkpoint: bytes) -> None:
+        """See ``World``."""
+        await self.admin.simulation.restore(checkpoint)
+
+    async def make_keys(self) -> None:
+        """See ``World``; checkpoints carry the keys, so they are made once."""
+        await self.admin.keys.create(
+            name="participant",
+            permissions=USER_PERMISSIONS,
+            secret=self.participant_secret,
+            key_id=PARTICIPANT_KEY_ID,
+        )
+        await self.admin.keys.create(
+            name="evaluators", permissions=READER_PERMISSIONS, secret=self._reader_secret, key_id=READER_KEY_ID
+        )
+
+
+class HostedWorlds(Worlds):
+    """The simulations of the embedded simulator's server."""
+
+    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient) -> None:
+        self._config = config
+        self._http = http
+
+    def world(self, simulation_id: str) -> HostedWorld:
+        """See ``Worlds``."""
+        return HostedWorld(self._config, simulation_id, self._http)
+
+    async def create(self, simulation_id: str, seed: int | None) -> None:
+        """See ``Worlds``."""
+        key = admin_key(self._config.secret.get_secret_value(), simulation_id)
+        await self._host().create(simulation_id=simulation_id, admin_key=key, seed=seed)
+
+    async def remove(self, simulation_id: str) -> None:
+        """See ``Worlds``."""
+        try:
+            await self._host().delete(simulation_id)
+        except NotFoundError:
+            return
+
+    def _host(self) -> AsyncUESHost:
+        return AsyncUESHost(self._config.ues_url, host_key(self._config.secret.get_secret_value()), http=self._http)
