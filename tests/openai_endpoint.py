@@ -54,6 +54,14 @@ class OpenAIEndpoint:
         """Answer prompts that have the pattern: one answer a call, the last one for all further calls."""
         self._rules.append(_Rule(re.compile(pattern, re.IGNORECASE | re.DOTALL), list(answers)))
 
+    def forget(self) -> None:
+        """Be as good as new: no rules, no scripted failures, no requests seen."""
+        with self._lock:
+            for kept in (self._rules, self.statuses, self.requests):
+                kept.clear()
+            self.refused_formats.clear()
+            self.delay = 0.0
+
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"

@@ -1,0 +1,154 @@
+"""What the result says of the turns: who did what when, what the participant says of it, and how time passed."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from protocol.messages import ActionLogEntry, EarlyCompletionMessage, TurnCompleteMessage
+from protocol.results import AssessmentResults
+from protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from purple_sdk.ues import AsyncUESClient
+from tests.assessments import participants
+from tests.assessments.participants import DONE, by_hand
+from tests.assessments.scripts import ask_ben, idle
+from tests.stack import Assessed, Script, Stack, assess, play, serving
+
+START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
+END = START + timedelta(hours=12)
+
+
+async def two_deeds(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    await ask_ben(ues)
+    await ues.chat.send(role="assistant", content=f"turn {turn}: asked again")
+
+
+async def followed(
+    stack: Stack, script: Script, scenario_id: str = "tiny", *, reports: bool = True, **config: Any
+) -> Assessed:
+    """Assess a script and keep the updates."""
+    async with serving(script, reports=reports) as url:
+        assessed = await assess(stack, url, scenario_id, **config)
+    assert assessed.state == "completed", assessed.sentence
+    return assessed
+
+
+def results_of(assessed: Assessed) -> AssessmentResults:
+    assert assessed.results is not None
+    return assessed.results
+
+
+async def test_an_honest_participant_reports_what_happened(stack: Stack) -> None:
+    results = await play(stack, "tiny", two_deeds, max_turns=2)
+    assert [(entry.turn, entry.action, entry.timestamp) for entry in results.action_log] == [
+        (1, "email.send", START),
+        (1, "chat.send", START),
+        (2, "email.send", START + timedelta(hours=1)),
+        (2, "chat.send", START + timedelta(hours=1)),
+    ]
+    assert (results.actions_taken, results.turns_taken) == (4, 2)
+    report = results.action_report
+    assert [(entry.turn, entry.action) for entry in report.reported] == [
+        (entry.turn, entry.action) for entry in results.action_log
+    ]
+    assert (report.unreported, report.never_happened) == ([], [])
+
+
+async def test_what_a_silent_participant_does_is_unreported(stack: Stack) -> None:
+    results = results_of(await followed(stack, two_deeds, reports=False, max_turns=1))
+    assert results.action_report.reported == []
+    assert results.action_report.unreported == results.action_log
+    assert len(results.action_log) == 2
+
+
+async def test_what_a_boasting_participant_claims_never_happened(stack: Stack) -> None:
+    async def boast(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
+        await ask_ben(ues)
+        deeds = [("email.send", {"to_addresses": ["ben@work.example"]}), ("sms.send", {"to_numbers": ["+34600000002"]})]
+        return TurnCompleteMessage(
+            actions=[ActionLogEntry(timestamp=now, action=a, parameters=p, success=True) for a, p in deeds]
+        )
+
+    results = await play(stack, "tiny", boast, max_turns=1)
+    report = results.action_report
+    assert [entry.action for entry in report.never_happened] == ["sms.send"]
+    assert report.unreported == []
+    assert [entry.action for entry in results.action_log] == ["email.send"]
+
+
+async def test_an_action_that_the_simulator_refuses_is_no_deed(stack: Stack) -> None:
+    async def blunder(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        answer = await ues.email.read(message_ids=["no-such-mail"])
+        assert answer.status == "failed"
+
+    results = await play(stack, "tiny", blunder, max_turns=1)
+    [entry] = results.action_log
+    assert (entry.action, entry.success) == ("email.read", False)
+    assert "no-such-mail" in (entry.error_message or "")
+    [reported] = results.action_report.reported
+    assert (reported.action, reported.success) == ("email.read", False)
+    assert (results.action_report.unreported, results.action_report.never_happened) == ([], [])
+
+
+async def test_early_completion_ends_the_turns(stack: Stack) -> None:
+    async def enough(turn: int, ues: AsyncUESClient, now: datetime) -> EarlyCompletionMessage | None:
+        await ask_ben(ues)
+        return EarlyCompletionMessage(reason="nothing left") if turn == 2 else None
+
+    assessed = await followed(stack, enough)
+    results = results_of(assessed)
+    assert (results.turns_taken, results.completion_reason, results.status) == (2, "early_completion", "completed")
+    assert [entry.turn for entry in results.action_log] == [1, 2]
+    completed = [update for update in assessed.updates if isinstance(update, TurnCompletedUpdate)]
+    assert [update.early_completion_requested for update in completed] == [False, True]
+    # The message has no room for a report, so nobody is blamed for what stands in none.
+    assert results.action_report.unreported == []
+
+
+async def test_the_clock_moves_by_the_participants_step(stack: Stack) -> None:
+    async def step(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
+        return TurnCompleteMessage(actions=[], time_step=["PT5M", "PT2H30M", "PT30M"][turn - 1])
+
+    assessed = await followed(stack, step, max_turns=3)
+    starts = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
+    assert [start - START for start in starts] == [timedelta(0), timedelta(minutes=5), timedelta(minutes=155)]
+    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
+    assert [move.duration for move in moves] == ["PT5M", "PT2H30M", "PT30M"]
+    assert [move.events_processed for move in moves] == [0, 1, 0]
+    assert results_of(assessed).turns_taken == 3
+
+
+async def test_a_step_over_the_end_stops_at_the_end(stack: Stack) -> None:
+    async def step(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
+        return TurnCompleteMessage(actions=[], time_step="PT7H")
+
+    assessed = await followed(stack, step)
+    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
+    assert [(move.previous_time, move.new_time) for move in moves] == [
+        (START, START + timedelta(hours=7)),
+        (START + timedelta(hours=7), END),
+    ]
+    results = results_of(assessed)
+    assert (results.turns_taken, results.completion_reason) == (2, "scenario_complete")
+
+
+async def test_without_a_step_the_scenarios_own_counts(stack: Stack) -> None:
+    async with by_hand(lambda _said: participants.message(participants.data(DONE))) as participant:
+        assessed = await assess(stack, participant.url, "half_hours", max_turns=2)
+    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
+    assert [move.duration for move in moves] == ["PT30M", "PT30M"]
+
+
+async def test_turns_end_at_max_turns_or_at_the_end_of_the_day(stack: Stack) -> None:
+    shortened, whole = await play(stack, "tiny", idle, max_turns=3), await play(stack, "tiny", idle)
+    assert (shortened.turns_taken, shortened.completion_reason) == (3, "scenario_complete")
+    assert (whole.turns_taken, whole.completion_reason) == (12, "scenario_complete")
+
+
+async def test_notes_reach_the_evaluators_turn_by_turn(stack: Stack) -> None:
+    async def note(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
+        return TurnCompleteMessage(actions=[], notes=f"note {turn}" if turn != 2 else None)
+
+    results = await play(stack, "notes_are_read", note, max_turns=3)
+    assert [criterion.explanation for criterion in results.criteria_results[:2]] == [
+        "{1: 'note 1', 3: 'note 3'}",
+        "{1: 'note 1', 3: 'note 3'}",
+    ]
