@@ -1,0 +1,391 @@
+"""Recurring events: when they happen, and changes to some of it or all."""
+
+import random
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from dateutil.rrule import DAILY, MONTHLY, WEEKLY, YEARLY, rrule
+
+from tests.ues_sim.helpers import Sim
+from tests.ues_sim.stories.calendar import create
+from tests.ues_sim.test_calendar import event, load, refused
+from ues_sim.modalities.calendar.series import WEEKDAYS, Series, steps
+
+WEEKLY_CALL = {
+    "title": "Call",
+    "start": "2025-01-06T09:00:00+01:00",
+    "end": "2025-01-06T09:30:00+01:00",
+    "timezone": "Europe/Berlin",
+    "recurrence": {"frequency": "weekly"},
+}
+"""Mondays at nine, Berlin time."""
+
+
+def occurrences(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object):
+    body |= {"start": start and f"{start}T00:00:00Z", "end": end and f"{end}T00:00:00Z"}
+    return sim.query("calendar", expand_recurring=True, **body)["events"]
+
+
+def days(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object):
+    """The occurrences as day, hour and title, in Berlin's time."""
+    berlin = ZoneInfo("Europe/Berlin")
+    return [
+        f"{datetime.fromisoformat(found['start']).astimezone(berlin):%m-%d %H:%M} {found['title']}"
+        for found in occurrences(sim, start, end, **body)
+    ]
+
+
+@pytest.fixture
+def call(sim):
+    return create(sim, **WEEKLY_CALL)
+
+
+# --- when it happens --------------------------------------------------------------------------------------------------
+
+
+def test_an_expanded_query(sim, call):
+    second = occurrences(sim)[1]
+    assert second == {
+        **event(sim, call),
+        "start": "2025-01-13T08:00:00+00:00",
+        "end": "2025-01-13T08:30:00+00:00",
+        "recurrence_id": "2025-01-13T08:00:00+00:00",
+        "parent_event_id": call,
+    }
+    assert days(sim) == [f"{day} 09:00 Call" for day in ("01-06", "01-13", "01-20", "01-27", "02-03")]
+
+
+def test_a_query_that_does_not_expand(sim, call):
+    (found,) = sim.query("calendar", start="2031-01-01T00:00:00Z", end="2031-02-01T00:00:00Z")["events"]
+    assert found == event(sim, call)
+    assert sim.query("calendar", end="2025-01-06T08:00:00Z")["events"] == []
+    assert sim.query("calendar", start="2025-01-07T00:00:00Z", end="2025-01-12T00:00:00Z")["events"] == []
+    assert len(sim.query("calendar", recurring=True)["events"]) == 1
+    assert sim.query("calendar", recurring=False, expand_recurring=True)["events"] == []
+
+
+def test_nine_o_clock_stays_nine_o_clock(sim, call):
+    found = occurrences(sim, "2025-03-20", "2025-04-02")
+    assert [each["start"] for each in found] == ["2025-03-24T08:00:00+00:00", "2025-03-31T07:00:00+00:00"]
+
+
+def test_an_hour_that_the_change_of_clocks_leaves_out(sim):
+    times = {"start": "2025-03-29T02:30:00+01:00", "end": "2025-03-29T02:45:00+01:00", "timezone": "Europe/Berlin"}
+    create(sim, "Early", **times, recurrence={"frequency": "daily"})
+    assert days(sim, "2025-03-29", "2025-04-01") == ["03-29 02:30 Early", "03-30 03:30 Early", "03-31 02:30 Early"]
+
+
+def test_all_day_series_keep_to_their_dates(sim):
+    rule = {"frequency": "daily", "end_type": "count", "count": 3}
+    local = {"start": "2025-03-29T00:00:00+01:00", "end": "2025-03-30T00:00:00+01:00", "timezone": "Europe/Berlin"}
+    create(sim, "Fair", all_day=True, recurrence=rule, **local)
+    plain = {"start": "2025-03-29T00:00:00Z", "end": "2025-03-30T00:00:00Z", "timezone": "America/New_York"}
+    other = create(sim, "Plain", all_day=True, recurrence=rule, **plain)
+    found = occurrences(sim, "2025-03-01", "2025-05-01")
+    assert [(each["start"][5:16], each["end"][5:16]) for each in found if each["title"] == "Fair"] == [
+        ("03-28T23:00", "03-29T23:00"),
+        ("03-29T23:00", "03-30T22:00"),
+        ("03-30T22:00", "03-31T22:00"),
+    ]
+    assert [each["start"][5:16] for each in found if each["title"] == "Plain"] == [
+        "03-29T00:00",
+        "03-30T00:00",
+        "03-31T00:00",
+    ]
+    sim.do("/calendar/delete", event_id=other, recurrence_id="2025-03-30")
+    kept = [each["start"][:10] for each in occurrences(sim, None, None) if each["title"] == "Plain"]
+    assert kept == ["2025-03-29", "2025-03-31"]
+
+
+@pytest.mark.parametrize(
+    "exception",
+    ["2025-01-13", "2025-01-13T09:00:00+01:00", "2025-01-13T08:00:00Z", "2025-01-13T08:00:00", "2025-01-13T00:00:00Z"],
+)
+def test_how_exceptions_may_be_written(sim, exception):
+    create(sim, **WEEKLY_CALL, recurrence_exceptions=[exception, exception])
+    assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-20 09:00 Call"]
+
+
+def test_exceptions_that_are_none(sim):
+    assert "'next week'" in refused(sim, "/calendar/create", **WEEKLY_CALL, recurrence_exceptions=["next week"])
+
+
+def test_exceptions_count(sim):
+    rule = {"frequency": "weekly", "end_type": "count", "count": 3}
+    create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
+    assert days(sim) == ["01-06 09:00 Call", "01-20 09:00 Call"]
+
+
+def test_the_end_date_is_the_last_day(sim):
+    create(sim, **{**WEEKLY_CALL, "recurrence": {"frequency": "weekly", "end_type": "until", "end_date": "2025-01-20"}})
+    assert days(sim)[-1] == "01-20 09:00 Call"
+
+
+def test_an_end_that_is_not_asked_for_is_none(sim):
+    rule = {"frequency": "weekly", "end_type": "never", "end_date": "2025-01-20", "count": 1}
+    create(sim, **{**WEEKLY_CALL, "recurrence": rule})
+    assert len(days(sim)) == 5
+
+
+def test_endless_series_are_listed_for_a_year(sim, call):
+    assert len(occurrences(sim, None, None)) == 53
+    assert [each["start"][:4] for each in (occurrences(sim, "2040-01-01", None)[n] for n in (0, -1))] == [
+        "2040",
+        "2040",
+    ]
+
+
+def test_at_most_a_thousand_occurrences(sim):
+    for title in ("One", "Two"):
+        create(sim, **{**WEEKLY_CALL, "title": title, "recurrence": {"frequency": "daily"}})
+    create(sim, "Single", start="2040-01-01T00:00:00Z", end="2040-01-01T00:00:00Z")
+    answer = sim.query("calendar", expand_recurring=True, end="2050-01-01T00:00:00Z", limit=1000)
+    assert (answer["total_count"], answer["returned_count"]) == (1001, 1000)
+    assert answer["events"][-1]["start"] == "2026-05-20T07:00:00+00:00"
+
+
+@pytest.mark.parametrize("end_type", [{}, {"end_type": "count", "count": 2**62}])
+def test_series_that_never_happen_take_no_time(sim, end_type):
+    rule = {"frequency": "daily", "day_of_month": 30, "month_of_year": 2, **end_type}
+    for _ in range(20):
+        create(sim, **{**WEEKLY_CALL, "recurrence": rule})
+    begun = datetime.now()
+    assert occurrences(sim, "2025-01-01", "9999-01-01") == []
+    assert sim.query("calendar", start="9000-01-01T00:00:00Z")["events"] == []
+    assert datetime.now() - begun < timedelta(seconds=2)
+
+
+LATEST = datetime(2029, 1, 1)
+FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY, "yearly": YEARLY}
+
+
+def some_rule(chance: random.Random) -> dict[str, object]:
+    rule = {"frequency": chance.choice(list(FREQUENCIES)), "interval": chance.choice([1, 1, 2, 3, 7])}
+    rule["days_of_week"] = chance.choice([None, None, [], chance.sample(WEEKDAYS, chance.randint(1, 4))])
+    rule["day_of_month"] = chance.choice([None, None, chance.randint(1, 31)])
+    rule["month_of_year"] = chance.choice([None, None, chance.randint(1, 12)])
+    rule["end_type"] = chance.choice(["never", "until", "count"])
+    rule["end_date"] = (date(2024, 1, 1) + timedelta(days=chance.randint(0, 2000))).isoformat()
+    return {**rule, "count": chance.randint(1, 30)}
+
+
+def by_dateutil(rule, first: date) -> list[date]:
+    """The same series by another's hand."""
+    last = LATEST - timedelta(days=1)
+    if rule["end_type"] == "until":
+        last = min(last, datetime.fromisoformat(rule["end_date"]))
+    options = {"interval": rule["interval"], "dtstart": datetime(first.year, first.month, first.day), "until": last}
+    month, day, names = rule["month_of_year"], rule["day_of_month"], rule["days_of_week"]
+    if rule["frequency"] == "yearly":
+        # The simulator's yearly series keep to one month; RFC 5545's don't when a day is given.
+        month = month or first.month
+    if rule["frequency"] in ("monthly", "yearly") and not day and not names:
+        day = first.day
+    if names:
+        options["byweekday"] = [WEEKDAYS.index(name) for name in names]
+    elif rule["frequency"] == "weekly":
+        options["byweekday"] = first.weekday()
+    options |= {name: value for name, value in (("bymonth", month), ("bymonthday", day)) if value}
+    found = [moment.date() for moment in rrule(FREQUENCIES[rule["frequency"]], **options)]
+    return found[: rule["count"]] if rule["end_type"] == "count" else found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_series_agree_with_dateutil(seed):
+    chance = random.Random(seed)
+    for _ in range(20):
+        rule, first = some_rule(chance), date(2024, 1, 1) + timedelta(days=chance.randint(0, 800))
+        start, later = (f"{first + timedelta(days=n)}T12:00:00+00:00" for n in (0, chance.randint(0, 700)))
+        event = {"start": start, "end": start, "all_day": False, "timezone": "UTC", "recurrence_exceptions": []}
+        series, expected = Series({**event, "recurrence": rule}), by_dateutil(rule, first)
+        assert [found.day for found in series.between(None, f"{LATEST.date()}", steps())] == expected, rule
+        seen = [f"{found.day}" for found in series.between(later, f"{LATEST.date()}", steps())]
+        assert seen == [f"{day}" for day in expected if f"{day}" >= later[:10]], rule
+        assert all(series.on(day) for day in expected[:5]), rule
+        assert [series.count_before(day) for day in expected[:5]] == list(range(len(expected[:5]))), rule
+
+
+# --- one occurrence ---------------------------------------------------------------------------------------------------
+
+MOVED = {"start": "2025-01-14T10:00:00+01:00", "end": "2025-01-14T11:00:00+01:00"}
+
+
+def test_changing_one_occurrence(sim, call):
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13T08:00:00Z", title="Moved", **MOVED)
+    assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-14 10:00 Moved", "01-20 09:00 Call"]
+    series, own = sim.state("calendar")["events"].values()
+    assert series["recurrence_exceptions"] == ["2025-01-13T08:00:00Z"]
+    assert (own["parent_event_id"], own["recurrence_id"], own["recurrence"]) == (call, "2025-01-13T08:00:00Z", None)
+    assert [e["title"] for e in sim.query("calendar", recurring=True)["events"]] == ["Call", "Moved"]
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Again")
+    assert sim.state("calendar")["event_count"] == 2
+    assert days(sim, end="2025-01-15")[1] == "01-14 10:00 Again"
+    sim.do("/calendar/update", event_id=own["event_id"], title="By its own id")
+    assert days(sim, end="2025-01-15")[1] == "01-14 10:00 By its own id"
+
+
+def test_one_occurrence_can_not_recur(sim, call):
+    body = {"event_id": call, "recurrence_id": "2025-01-13", "recurrence": {"frequency": "daily"}}
+    assert "can't recur" in refused(sim, "/calendar/update", **body)
+
+
+def test_deleting_one_occurrence(sim, call):
+    sim.do("/calendar/delete", event_id=call, recurrence_id="2025-01-13")
+    assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-20 09:00 Call"]
+    assert event(sim, call)["recurrence_exceptions"] == ["2025-01-13"]
+    for path in ("update", "delete"):
+        assert "was deleted" in refused(sim, f"/calendar/{path}", event_id=call, recurrence_id="2025-01-13T08:00:00Z")
+
+
+@pytest.mark.parametrize("by_own_id", [True, False])
+def test_deleting_an_occurrence_that_was_changed(sim, call, by_own_id):
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Changed")
+    own = list(sim.state("calendar")["events"])[1]
+    named = {"event_id": own} if by_own_id else {"event_id": call, "recurrence_id": "2025-01-13"}
+    sim.do("/calendar/delete", **named)
+    assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-20 09:00 Call"]
+    assert event(sim, call)["recurrence_exceptions"] == ["2025-01-13"]
+
+
+def test_a_file_may_lack_the_exception_of_a_changed_occurrence(sim):
+    series = {**WEEKLY_CALL, "calendar_id": "primary"}
+    times = {"start": "2025-01-15T09:00:00Z", "end": "2025-01-15T10:00:00Z", "title": "Own"}
+    own = {**series, **times, "recurrence": None, "parent_event_id": "s", "recurrence_id": "2025-01-13T08:00:00Z"}
+    load(sim, events={"s": series, "o": own})
+    expected = ["01-06 09:00 Call", "01-15 10:00 Own", "01-20 09:00 Call"]
+    assert days(sim, end="2025-01-21") == expected
+    sim.do("/calendar/delete", event_id="o")
+    assert days(sim, end="2025-01-21") == [expected[0], expected[2]]
+
+
+@pytest.mark.parametrize("recurrence_id", ["2025-01-14", "2024-12-30", "2025-02-30", "soon", "", "9999-12-31"])
+def test_occurrences_that_there_are_not(sim, call, recurrence_id):
+    for scope in ("this", "this_and_future"):
+        body = {"event_id": call, "recurrence_id": recurrence_id, "recurrence_scope": scope}
+        assert "occurrence" in (reason := refused(sim, "/calendar/delete", **body)) or "date" in reason
+        refused(sim, "/calendar/update", **body, title="x")
+
+
+def test_an_attendee_answers_for_one_occurrence(sim):
+    call = create(sim, **WEEKLY_CALL, attendees=[{"email": "ann@x"}])
+    data = {"operation": "respond", "event_id": call, "attendee_email": "ann@x", "response": "declined"}
+    sim.event("calendar", {**data, "recurrence_id": "2025-01-13"})
+    answers = [found["attendees"][0]["response"] for found in occurrences(sim, end="2025-01-21")]
+    assert answers == ["needs-action", "declined", "needs-action"]
+    sim.do("/calendar/respond", event_id=call, attendee_email="ann@x", response="accepted")
+    answers = [found["attendees"][0]["response"] for found in occurrences(sim, end="2025-01-21")]
+    assert answers == ["accepted", "declined", "accepted"]
+
+
+# --- this and future --------------------------------------------------------------------------------------------------
+
+
+def test_changing_what_follows(sim, call):
+    sim.do("/calendar/delete", event_id=call, recurrence_id="2025-01-27")
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-02-03T08:00:00Z", location="Own")
+    named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20"}
+    sim.do("/calendar/update", **named, title="New", start="2025-01-21T10:00:00+01:00", end="2025-01-21T11:00:00+01:00")
+    assert days(sim, end="2025-02-12") == [
+        "01-06 09:00 Call",
+        "01-13 09:00 Call",
+        "01-21 10:00 New",
+        "02-03 09:00 Call",
+        "02-11 10:00 New",
+    ]
+    old, own, new = sim.state("calendar")["events"].values()
+    assert old["recurrence"]["end_date"] == "2025-01-19"
+    assert old["recurrence_exceptions"] == []
+    assert (own["parent_event_id"], own["recurrence_id"]) == (new["event_id"], "2025-02-04T09:00:00+00:00")
+    assert new["recurrence_exceptions"] == ["2025-01-28", "2025-02-04T09:00:00+00:00"]
+    assert (new["recurrence"]["end_type"], new["parent_event_id"]) == ("never", None)
+
+
+def test_a_counted_series_is_divided(sim):
+    rule = {"frequency": "weekly", "end_type": "count", "count": 5}
+    call = create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
+    named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20"}
+    sim.do("/calendar/update", **named, title="New")
+    old, new = sim.state("calendar")["events"].values()
+    assert (old["recurrence"]["count"], new["recurrence"]["count"]) == (2, 3)
+    assert [day[-4:] for day in days(sim, end=None)] == ["Call", " New", " New", " New"]
+
+
+def test_deleting_what_follows(sim, call):
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Earlier")
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-27", title="Later")
+    named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20T08:00:00Z"}
+    sim.do("/calendar/delete", **named)
+    assert days(sim) == ["01-06 09:00 Call", "01-13 09:00 Earlier"]
+    assert sim.state("calendar")["event_count"] == 2
+
+
+def test_from_the_first_occurrence_on_is_all(sim, call):
+    named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-06"}
+    sim.do("/calendar/update", **named, title="New")
+    assert (event(sim, call)["title"], sim.state("calendar")["event_count"]) == ("New", 1)
+    sim.do("/calendar/delete", **named)
+    assert sim.state("calendar")["events"] == {}
+
+
+# --- all --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", [{}, {"recurrence_scope": "this_and_future"}, {"recurrence_scope": "all"}])
+def test_a_series_with_no_occurrence_named_is_meant_as_a_whole(sim, call, named):
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Own")
+    sim.do("/calendar/update", event_id=call, title="New", **named)
+    assert event(sim, call)["title"] == "New"
+    sim.do("/calendar/delete", event_id=call, **named)
+    assert sim.state("calendar")["events"] == {}
+
+
+def test_moving_a_whole_series(sim):
+    rule = {"frequency": "weekly", "days_of_week": ["monday", "thursday"]}
+    call = create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-16", title="Own")
+    times = {"start": "2025-01-07T10:00:00+01:00", "end": "2025-01-07T10:30:00+01:00"}
+    sim.do("/calendar/update", event_id=call, recurrence_scope="all", **times)
+    assert days(sim, end="2025-01-22") == [
+        "01-07 10:00 Call",
+        "01-10 10:00 Call",
+        "01-16 09:00 Own",
+        "01-21 10:00 Call",
+    ]
+    assert event(sim, call)["recurrence"]["days_of_week"] == ["tuesday", "friday"]
+    assert event(sim, call)["recurrence_exceptions"] == ["2025-01-14", "2025-01-17"]
+
+
+def test_all_occurrences_move_as_far_as_the_one_that_is_named(sim, call):
+    times = {"start": "2025-03-31T10:00:00+02:00", "end": "2025-03-31T11:00:00+02:00"}
+    sim.do("/calendar/update", event_id=call, recurrence_scope="all", recurrence_id="2025-03-31", **times)
+    assert days(sim, end="2025-01-14") == ["01-06 10:00 Call", "01-13 10:00 Call"]
+    assert event(sim, call)["end"] == "2025-01-06T10:00:00+00:00"
+
+
+def test_a_changed_occurrence_leads_to_its_series(sim, call):
+    sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Own")
+    own = list(sim.state("calendar")["events"])[1]
+    sim.do("/calendar/update", event_id=own, recurrence_scope="all", location="Everywhere")
+    assert event(sim, call)["location"] == "Everywhere"
+    sim.do("/calendar/delete", event_id=own, recurrence_scope="this_and_future")
+    assert days(sim) == ["01-06 09:00 Call"]
+
+
+def test_another_rule_for_the_whole_series(sim, call):
+    sim.do("/calendar/update", event_id=call, recurrence={"frequency": "monthly"})
+    assert days(sim, end="2025-04-01") == ["01-06 09:00 Call", "02-06 09:00 Call", "03-06 09:00 Call"]
+
+
+def test_monthly_and_yearly_days_move_with_the_start(sim):
+    rule = {"frequency": "yearly", "day_of_month": 6, "month_of_year": 1}
+    call = create(sim, **{**WEEKLY_CALL, "recurrence": rule})
+    times = {"start": "2025-02-07T09:00:00+01:00", "end": "2025-02-07T10:00:00+01:00"}
+    sim.do("/calendar/update", event_id=call, recurrence_scope="all", **times)
+    assert [found["start"][:10] for found in occurrences(sim, None, "2027-01-01")] == ["2025-02-07", "2026-02-07"]
+
+
+def test_the_page_tells_of_the_next_occurrences(sim, call):
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 10 * 86400})
+    page = sim.ok("GET", "/environment/state", compact="true")["modalities"]["calendar"]
+    assert page["next"] == ["2025-01-20T08:00 Call", "2025-01-27T08:00 Call", "2025-02-03T08:00 Call"]
