@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import GetPydanticSchema
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from ues_sim.problems import Impossible
 
@@ -45,9 +45,15 @@ def shift(moment: datetime, seconds: float) -> datetime:
         ) from None
 
 
-def _canonical(moment: datetime) -> str:
+def _canonical(value: Any, read: core_schema.ValidatorFunctionWrapHandler) -> str:
+    """Canonical text of what a caller sent. Numbers, which pydantic would read as Unix time, are no ISO 8601."""
+    if isinstance(value, str):
+        if value.strip().lstrip("+-").replace(".", "", 1).isdigit():
+            raise PydanticCustomError("datetime_parsing", "Input should be a valid ISO 8601 date-time")
+    elif not isinstance(value, datetime):
+        raise PydanticKnownError("datetime_type")
     try:
-        return to_text(moment)
+        return to_text(read(value))
     except OverflowError:
         raise PydanticCustomError("datetime_range", "Input should lie within the years 1 to 9999 in UTC") from None
 
@@ -55,7 +61,7 @@ def _canonical(moment: datetime) -> str:
 Instant = Annotated[
     str,
     GetPydanticSchema(
-        lambda _source, _handler: core_schema.no_info_after_validator_function(
+        lambda _source, _handler: core_schema.no_info_wrap_validator_function(
             _canonical, core_schema.datetime_schema(), serialization=core_schema.simple_ser_schema("str")
         )
     ),

@@ -36,7 +36,6 @@ def test_a_new_user_is_nowhere(sim):
         "history": [],
     }
     assert sim.query("location") == {
-        "modality_type": "location",
         "locations": [],
         "count": 0,
         "total_count": 0,

@@ -99,7 +99,6 @@ class LocationStateResponse(Response):
 class LocationQueryResponse(Response):
     """What ``POST /location/query`` answers; ``count`` and ``returned_count`` both count this page."""
 
-    modality_type: str = "location"
     locations: list[JsonObject]
     count: int
     total_count: int

@@ -50,7 +50,6 @@ def query(view: View, request: LocationQueryRequest) -> JsonObject:
     offset = request.offset or 0
     shown = (having + lacking)[offset : None if request.limit is None else offset + request.limit]
     return {
-        "modality_type": "location",
         "locations": shown,
         "count": len(shown),
         "total_count": len(found),

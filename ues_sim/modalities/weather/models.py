@@ -223,7 +223,6 @@ class WeatherStateResponse(Response):
 class WeatherQueryResponse(Response):
     """What ``POST /weather/query`` answers; ``error`` says why there is no report."""
 
-    modality_type: str = "weather"
     reports: list[WeatherReport]
     count: int
     total_count: int = 0

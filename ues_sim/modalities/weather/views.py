@@ -61,7 +61,6 @@ def query(view: View, request: WeatherQueryRequest) -> JsonObject:
         for report in reports[offset : None if request.limit is None else offset + request.limit]
     ]
     return {
-        "modality_type": "weather",
         "reports": shown,
         "count": len(shown),
         "total_count": len(reports),
