@@ -96,6 +96,7 @@ class _Reader:
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         self._log: list[Update] = []
         self._latest: dict[int, dict[str, Any]] = {}
+        self._run_id: str | None = None
         self._offset = 0
         self._news = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
@@ -145,7 +146,6 @@ class _Reader:
             await self._read_remainder()
             if is_closed(await find_assessment(self._client, self._task_id)):
                 return
-            self._offset = 0  # a reset: the new run repeats the story up to some point, then tells another one
 
     async def _read_while_running(self) -> None:
         closed = asyncio.create_task(wait_until_closed(self._client, self._task_id))
@@ -165,7 +165,7 @@ class _Reader:
         await self._take_what_there_is()
         while True:
             try:
-                more = self._take(await self._poll())
+                more = await self._poll()
             except _POLL_PROBLEMS as problem:  # Temporal takes no more polls, or the workflow has just closed
                 if isinstance(problem.__cause__, asyncio.CancelledError):
                     raise problem.__cause__ from None  # the SDK's way of saying that this reader was stopped
@@ -176,8 +176,8 @@ class _Reader:
                 if not more:
                     await asyncio.sleep(POLL_COOLDOWN)
 
-    async def _poll(self) -> PollResult:
-        """Wait for the next updates."""
+    async def _poll(self) -> bool:
+        """Wait for the next updates; says whether there are more of them already."""
         handle: WorkflowUpdateHandle[PollResult] = await self._handle.start_update(
             POLL,
             PollInput(topics=[UPDATES_TOPIC], from_offset=self._offset),
@@ -185,11 +185,21 @@ class _Reader:
             wait_for_stage=WorkflowUpdateStage.ACCEPTED,
             result_type=PollResult,
         )
-        return await handle.result()
+        if handle.workflow_run_id != self._run_id:
+            await self._take_what_there_is()
+            return False
+        return self._take(await handle.result())
 
     async def _take_what_there_is(self) -> bool:
-        """Ask by query; says whether it was answered."""
+        """Ask by query; says whether it was answered.
+
+        A run that was not read before is read from its start. After a reset it repeats the story up to some point and
+        then tells another one; one that was continued as new goes on with the old one.
+        """
         with suppress(RPCError, WorkflowQueryFailedError):
+            latest = await find_assessment(self._client, self._task_id)
+            if latest.run_id != self._run_id:
+                self._run_id, self._offset = latest.run_id, 0
             while self._take(
                 await self._handle.query(
                     POLL,
@@ -213,7 +223,7 @@ class _Reader:
             log.warning("the last updates of %s can't be read: no worker answers", self._task_id)
 
     def _take(self, batch: PollResult) -> bool:
-        """Add a batch to the log, without what is there already (retries and resets repeat updates).
+        """Add a batch to the log, without what is there already: a new run repeats updates of the run before.
 
         Returns:
             Whether there are more updates than fitted into the batch.

@@ -18,6 +18,8 @@ import httpx
 import pytest
 import pytest_asyncio
 import uvicorn
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeIndexedValueType as Kind
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
@@ -119,6 +121,19 @@ def standin_worker(client: Client, config: GreenAgentConfig) -> Worker:
 async def worker(client: Client, config: GreenAgentConfig) -> AsyncIterator[Worker]:
     async with standin_worker(client, config) as running:
         yield running
+
+
+async def reset(client: Client, task_id: str) -> None:
+    """What the Temporal UI's *Reset* does: a new run from the first step on."""
+    await client.workflow_service.reset_workflow_execution(
+        ResetWorkflowExecutionRequest(
+            namespace="default",
+            workflow_execution=WorkflowExecution(workflow_id=task_id),
+            workflow_task_finish_event_id=4,
+            reason="once more",
+            request_id="reset",
+        )
+    )
 
 
 async def eventually(condition: Callable[[], Any], seconds: float = 10) -> None:

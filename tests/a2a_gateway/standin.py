@@ -8,6 +8,7 @@ What it does stands in the request's ``config``:
 * ``renew``: after which turn to continue as a new run
 * ``end``: ``complete``, ``fail``, or ``break``
 * ``note``: a value that the update of an action carries
+* ``tell_run``: take the run's id for that value
 * ``bulk``: characters that the result has besides
 """
 
@@ -155,7 +156,7 @@ class StandIn:
                 turn_number=turn,
                 timestamp=NOON,
                 action="email.read",
-                parameters={"note": script.get("note")},
+                parameters={"note": workflow.info().run_id if script.get("tell_run") else script.get("note")},
                 success=True,
             )
         )

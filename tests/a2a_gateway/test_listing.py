@@ -8,13 +8,11 @@ from a2a.client import Client as Caller
 from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
 from a2a.utils.errors import InvalidParamsError
 from google.protobuf.timestamp_pb2 import Timestamp
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import Client
 
 from protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
-from tests.a2a_gateway.conftest import Gateway, eventually, request
+from tests.a2a_gateway.conftest import Gateway, eventually, request, reset
 
 HOSTILE = [
     "it's",
@@ -162,15 +160,7 @@ async def test_a_reset_task_is_listed_once_as_what_it_is_now(gateway: Gateway, c
     async with sdk_client(gateway.url, streaming=False) as caller:
         task = await send(caller, message(data_part(request())))
         await listed(caller, 1, context_id=task.context_id)
-        await client.workflow_service.reset_workflow_execution(
-            ResetWorkflowExecutionRequest(
-                namespace="default",
-                workflow_execution=WorkflowExecution(workflow_id=task.id),
-                workflow_task_finish_event_id=4,
-                reason="once more",
-                request_id="reset",
-            )
-        )
+        await reset(client, task.id)
         await client.get_workflow_handle(task.id).result()
         answer = await listed(caller, 2, context_id=task.context_id)
     assert [found.id for found in answer.tasks] == [task.id]

@@ -1,15 +1,21 @@
 """While Temporal is away the gateway says so and goes on; when it is back, so is everything."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from a2a.types import GetTaskRequest, ListTasksRequest
-from a2a.utils.errors import InternalError
+from a2a.client import Client as Caller
+from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse
+from a2a.utils.errors import A2AError, InternalError
 from temporalio.client import Client
+from temporalio.service import RetryConfig
 
+from a2a_gateway import subscriptions
 from protocol.config import GreenAgentConfig
-from storage.temporal import TemporalUnreachableError, connect
+from storage.blobs import BlobStore
+from storage.temporal import TemporalUnreachableError, connect, data_converter
 from tests.a2a_gateway.callers import (
     call03,
     collect,
@@ -83,38 +89,72 @@ async def test_many_requests_share_one_attempt_to_connect(config: GreenAgentConf
             assert attempts == attempt
 
 
-async def test_a_stream_outlives_a_restart_of_temporal(config: GreenAgentConfig, tmp_path: Path) -> None:
+@asynccontextmanager
+async def stream_over_an_outage(
+    config: GreenAgentConfig, tmp_path: Path
+) -> AsyncIterator[tuple[Gateway, Caller, AsyncIterator[StreamResponse], Callable[[], Awaitable[None]]]]:
+    """A stream whose Temporal was killed; what is given last brings Temporal back with all that it knew.
+
+    The gateway's client gives up a call at once, as the usual one does after ten seconds.
+    """
     port = free_port()
     keep = ("--db-filename", str(tmp_path / "temporal.db"))
     _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
     own = config.model_copy(update={"temporal_address": f"127.0.0.1:{port}"})
+
+    async def impatient() -> Client:
+        return await Client.connect(
+            own.temporal_address,
+            data_converter=data_converter(BlobStore(own.storage_url)),
+            retry_config=RetryConfig(max_retries=1),
+        )
+
+    async def bring_back() -> None:
+        nonlocal process
+        _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
+        task_id = first[0].task.id
+        await client.get_workflow_handle(task_id).signal("go_on")
+
     try:
         client = await connect(own)
-        async with standin_worker(client, own), running_gateway(own) as gateway, sdk_client(gateway.url) as caller:
+        async with (
+            standin_worker(client, own),
+            running_gateway(own, impatient) as gateway,
+            sdk_client(gateway.url) as caller,
+        ):
             assert await health(gateway) == ("ok", "ok")
             stream = caller.send_message(message(data_part(request(pauses=[1]))))
             first = [await anext(stream) for _ in range(4)]
-            task_id = first[0].task.id
+            assert kinds(first) == ["task submitted", "working 0", "working 1", "working 2"]
             process.kill()
             process.wait()
-            status, _ = await health(gateway)
-            assert status == "degraded"
+            assert (await health(gateway))[0] == "degraded"
             with pytest.raises(InternalError, match="Temporal can't serve this request now"):
-                await caller.get_task(GetTaskRequest(id=task_id))
-            _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
-            await client.get_workflow_handle(task_id).signal("go_on")
-            told = kinds([*first, *await collect(stream)])
-            task = await caller.get_task(GetTaskRequest(id=task_id))
-            await eventually(lambda: _healthy(gateway))
+                await caller.get_task(GetTaskRequest(id=first[0].task.id))
+            yield gateway, caller, stream, bring_back
     finally:
         stop_temporal(process)
-    assert told == [
-        "task submitted",
-        *(f"working {n}" for n in range(6)),
-        "artifact assessment_results",
-        "completed",
-    ]
-    assert state_name(task.status.state) == "completed"
+
+
+async def test_a_stream_outlives_a_restart_of_temporal(config: GreenAgentConfig, tmp_path: Path) -> None:
+    async with stream_over_an_outage(config, tmp_path) as (gateway, caller, stream, bring_back):
+        await asyncio.sleep(2)
+        await bring_back()
+        rest = await collect(stream)
+        assert kinds(rest) == ["working 3", "working 4", "working 5", "artifact assessment_results", "completed"]
+        task = await caller.get_task(GetTaskRequest(id=rest[0].status_update.task_id))
+        assert state_name(task.status.state) == "completed"
+        await eventually(lambda: _healthy(gateway))
+
+
+async def test_a_stream_ends_with_a_sentence_when_temporal_stays_away(
+    config: GreenAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "OUTAGE_PATIENCE", 2.0)
+    async with stream_over_an_outage(config, tmp_path) as (gateway, _, stream, _):
+        with pytest.raises(A2AError, match="Temporal can't serve this request now"):
+            await collect(stream)
+        assert (await health(gateway))[0] == "degraded"
 
 
 async def _healthy(gateway: Gateway) -> bool:

@@ -47,9 +47,12 @@ async def input_of(client: Client, task_id: str) -> AssessmentInput:
 
 @pytest.mark.usefixtures("worker")
 @pytest.mark.parametrize("binding", [JSONRPC, REST])
-async def test_blocking_send_answers_when_the_assessment_has_ended(gateway: Gateway, binding: Any) -> None:
+@pytest.mark.parametrize("script", [{}, {"renew": 1}])
+async def test_blocking_send_answers_when_the_assessment_has_ended(
+    gateway: Gateway, binding: Any, script: dict[str, Any]
+) -> None:
     async with sdk_client(gateway.url, binding, streaming=False) as client:
-        task = await send(client, message(data_part(request())))
+        task = await send(client, message(data_part(request(**script))))
     assert state_name(task.status.state) == "completed"
     assert [artifact.name for artifact in task.artifacts] == ["assessment_results"]
 

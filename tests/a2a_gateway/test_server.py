@@ -71,6 +71,19 @@ async def test_a_request_that_is_too_large_is_refused(gateway: Gateway, body: An
     assert rest.json()["error"]["message"] == refusal
 
 
+async def test_a_request_that_never_ends_is_refused(gateway: Gateway) -> None:
+    address = httpx.URL(gateway.url)
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    writer.write(b"POST / HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n")
+    answer = asyncio.create_task(reader.read(20_000))
+    async with asyncio.timeout(20):
+        while not answer.done():
+            writer.write(b"186A0\r\n" + b" " * 100_000 + b"\r\n")
+            await asyncio.wait({answer}, timeout=0.001)
+    assert b"send a shorter message" in await answer
+    writer.close()
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [

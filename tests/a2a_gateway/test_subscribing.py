@@ -2,20 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse, SubscribeToTaskRequest
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import Client
 
 from a2a_gateway import subscriptions
+from a2a_gateway.temporal import TemporalConnection
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,
+    at_once,
     call03,
     collect,
     data_part,
@@ -24,6 +25,7 @@ from tests.a2a_gateway.callers import (
     message,
     message03,
     sdk_client,
+    send,
     stream03,
     text03,
 )
@@ -31,6 +33,7 @@ from tests.a2a_gateway.conftest import (
     Gateway,
     eventually,
     request,
+    reset,
     running_gateway,
     standin_worker,
     start_temporal,
@@ -124,22 +127,38 @@ async def test_listeners_that_come_and_go_cost_one_poll(gateway: Gateway, client
 
 
 @pytest.mark.usefixtures("worker")
-async def test_a_reset_while_streaming_continues_with_the_new_run(gateway: Gateway, client: Client) -> None:
+async def test_a_reset_while_streaming_adds_what_the_new_run_tells_otherwise(gateway: Gateway, client: Client) -> None:
+    async with sdk_client(gateway.url) as caller:
+        stream = caller.send_message(message(data_part(request(pauses=[1], tell_run=True))))
+        task_id, told = await begin(stream, "working 2")
+        await reset(client, task_id)
+        told += (await begin(stream, "working 1"))[1]
+        await client.get_workflow_handle(task_id).signal("go_on")
+        told += kinds(await collect(stream))
+    before_the_reset = ["task submitted", "working 0", "working 1", "working 2"]
+    assert told == [*before_the_reset, "working 1", *FROM_THE_START[3:]]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_reset_that_tells_the_same_story_repeats_nothing(gateway: Gateway, client: Client) -> None:
     async with sdk_client(gateway.url) as caller:
         stream = caller.send_message(message(data_part(request(pauses=[1]))))
         task_id, told = await begin(stream, "working 2")
-        await client.workflow_service.reset_workflow_execution(
-            ResetWorkflowExecutionRequest(
-                namespace="default",
-                workflow_execution=WorkflowExecution(workflow_id=task_id),
-                workflow_task_finish_event_id=4,
-                reason="once more",
-                request_id="reset",
-            )
-        )
+        await reset(client, task_id)
         await client.get_workflow_handle(task_id).signal("go_on")
         told += kinds(await collect(stream))
     assert told == ["task submitted", *FROM_THE_START]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_listener_that_leaves_is_not_held(gateway: Gateway, client: Client, config: GreenAgentConfig) -> None:
+    async with sdk_client(gateway.url, streaming=False) as caller:
+        task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
+    listeners = subscriptions.Subscriptions(TemporalConnection(partial(connect, config)))
+    for moment in (0, 0.1, 1):  # before the first poll, while it is sent, while it waits
+        async with asyncio.timeout(10), listeners.listen(task.id) as updates:
+            assert (await anext(updates)).sequence == 0
+            await asyncio.sleep(moment)
 
 
 @pytest.mark.usefixtures("worker")
