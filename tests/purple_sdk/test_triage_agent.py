@@ -93,6 +93,7 @@ async def test_two_hours_of_mail(agent: str, admin: UESClient) -> None:
         assert nothing_new.answer["actions"] == []
 
         receive(admin, "sam.ops@example.com", "Re: Declared: [SEV-1] INC-77 checkout is down", "Thanks, noted.")
+        receive(admin, "sam.ops@example.com", "[SEV-2] INC-78 printing is down", "I am on it.")  # who needn't be told
         receive(admin, "ops@example.com", "Re: [SEV-1] INC-77 checkout is down", "INC-77 is closed.")
         await evaluator.say(turn(3))
         notices = admin.email.query(folder="sent", sort_by="sent_at", sort_order="asc")["emails"]
