@@ -1,0 +1,85 @@
+"""A failed assessment goes on from any of its turns, and the judging can be done again."""
+
+import pytest
+
+from proctor.caller import AssessmentCall, Ended
+from proctor.errors import CommandError, UsageError
+from proctor.replay import choose, reset, reset_points
+from protocol.results import AssessmentResults
+from storage.temporal import connect
+from tests.stack import assess, serving
+
+
+async def follow(stack, task_id):
+    """Follow an assessment that is there already to its end."""
+    async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
+        async for event in call.events():
+            if isinstance(event, Ended):
+                return event
+    raise AssertionError("no end")
+
+
+class Participant:
+    """Writes to Ben every turn, and breaks down in turn 5 while ``is_ill``."""
+
+    def __init__(self) -> None:
+        self.is_ill = True
+        self.played: list[int] = []
+
+    async def __call__(self, turn, ues, now):
+        self.played.append(turn)
+        if turn == 5 and self.is_ill:
+            raise RuntimeError("out of memory")
+        await ues.email.send(
+            to_addresses=["ben@work.example"], subject=f"Turn {turn}", body_text="Does lunch suit you?"
+        )
+
+
+def comparable(results: AssessmentResults):
+    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds"})
+
+
+async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
+    participant, healthy = Participant(), Participant()
+    healthy.is_ill = False
+    async with serving(healthy) as url:
+        undisturbed = await assess(stack, url, "tiny")
+    async with serving(participant) as url:
+        failed = await assess(stack, url, "tiny", turn_tries=1)
+        assert failed.state == "failed"
+        assert failed.results.turns_taken == 4
+        task_id = failed.results.assessment_id
+        client = await connect(stack.config)
+        participant.is_ill = False
+        participant.played.clear()
+        point = choose(await reset_points(client, task_id), None, from_judging=False)
+        assert (point.turn, point.has_failed) == (5, True)
+        await reset(client, task_id, point)
+        ended = await follow(stack, task_id)
+    assert ended.state == "completed", ended.sentence
+    assert participant.played == [5, 6, 7, 8, 9, 10, 11, 12]
+    results = AssessmentResults.model_validate_json(ended.results)
+    assert comparable(results) == comparable(undisturbed.results)
+
+
+async def test_judging_again_plays_no_turn_again(stack):
+    participant = Participant()
+    participant.is_ill = False
+    async with serving(participant) as url:
+        first = await assess(stack, url, "tiny")
+        participant.played.clear()
+        client = await connect(stack.config)
+        task_id = first.results.assessment_id
+        points = await reset_points(client, task_id)
+        assert [point.turn for point in points] == [*range(1, 13), None]
+        await reset(client, task_id, choose(points, None, from_judging=True))
+        ended = await follow(stack, task_id)
+    assert participant.played == []
+    assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(first.results)
+    with pytest.raises(UsageError, match="--from-turn 40: this assessment has played turns 1 to 12"):
+        choose(points, 40, from_judging=False)
+
+
+async def test_an_unknown_task_is_a_sentence(stack):
+    with pytest.raises(CommandError, match="there is no assessment 'nobody'"):
+        await reset_points(await connect(stack.config), "nobody")

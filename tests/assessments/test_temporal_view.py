@@ -1,0 +1,129 @@
+"""What an operator sees in Temporal: a history that reads like its story, and assessments that can be found."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+
+from activities.keys import admin_key, participant_key, reader_key
+from protocol.results import AssessmentResults
+from storage.temporal import connect
+from tests.assessments import participants
+from tests.assessments.participants import by_hand
+from tests.assessments.scripts import diligent
+from tests.stack import Stack, assess, serving
+from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
+
+STORY = [
+    ("admit", "check the request"),
+    ("join_queue", "wait for earlier assessments of the context"),
+    ("set_up", "stage tiny"),
+    ("greet", "start message"),
+    ("purple_turn", "turn 1"),
+    ("apply", "turn 1"),
+    ("respond", "turn 1 · ben"),
+    ("advance", "turn 1 · to 10:00"),
+    ("purple_turn", "turn 2"),
+    ("apply", "turn 2"),
+    ("conclude", "close the stage"),
+    ("judge_criterion", "asked"),
+    ("judge_criterion", "told"),
+    ("judge_criterion", "manners"),
+    ("farewell", "tell the participant"),
+    ("take_down", "take the stage down"),
+]
+
+
+def step_of(event: HistoryEvent) -> tuple[str, str] | None:
+    """The activity that an event starts (or, for one that ran beside the workflow, records), with its summary."""
+    summary = json.loads(event.user_metadata.summary.data or b'""')
+    if event.HasField("activity_task_scheduled_event_attributes"):
+        return event.activity_task_scheduled_event_attributes.activity_type.name, summary
+    if event.HasField("marker_recorded_event_attributes"):
+        [about] = event.marker_recorded_event_attributes.details["data"].payloads
+        return json.loads(about.data)["activity_type"], summary
+    return None
+
+
+async def test_the_history_reads_like_the_story(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        assessed = await assess(stack, url, "tiny")
+    assert assessed.results is not None, assessed.sentence
+    handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
+    events = [event async for event in handle.fetch_history_events()]
+    assert [step for step in map(step_of, events) if step is not None] == STORY
+
+    described = await handle.describe()
+    memo = await described.memo()
+    assert {name: memo[name] for name in ("scenario", "participant", "status", "score", "coverage", "seed")} == {
+        "scenario": "tiny",
+        "participant": url,
+        "status": "completed",
+        "score": "18/18",
+        "coverage": 0.9,
+        "seed": 7,
+    }
+    attributes = described.typed_search_attributes
+    assert attributes[PROCTOR_SCENARIO] == "tiny"
+    assert attributes[PROCTOR_PARTICIPANT] == url
+    assert attributes[PROCTOR_STATUS] == "completed"
+    assert attributes[PROCTOR_SCORE] == 1.0
+
+
+async def test_no_key_is_in_the_history(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        assessed = await assess(stack, url, "tiny")
+    assert assessed.results is not None, assessed.sentence
+    task_id = assessed.results.assessment_id
+    handle = (await connect(stack.config)).get_workflow_handle(task_id)
+    history = b"".join([event.SerializeToString() async for event in handle.fetch_history_events()])
+    assert task_id.encode() in history
+    secret = stack.config.secret.get_secret_value()
+    for known in (secret, *(make(secret, task_id) for make in (admin_key, participant_key, reader_key))):
+        assert known.encode() not in history
+
+
+async def test_assessments_are_found_by_participant_and_score(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        done = [(await assess(stack, url, "tiny", max_turns=turns)).results for turns in (2, 1)]
+    whole, half = (results.assessment_id for results in done if results is not None)
+    client = await connect(stack.config)
+    query = f'ProctorParticipant = "{url}" AND ProctorScenario = "tiny" AND ProctorScore'
+    # Visibility is written behind the workflow's back, a moment later.
+    async with asyncio.timeout(10):
+        while len(found := [w.id async for w in client.list_workflows(f"{query} > 0.2")]) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert set(found) == {whole, half}
+    assert [w.id async for w in client.list_workflows(f"{query} = 1.0")] == [whole]
+
+
+async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(stack: Stack) -> None:
+    def fail(_said: Any) -> Any:
+        return participants.task("failed", participants.text("the model is down"))
+
+    async with by_hand(fail) as participant:
+        assessed = await assess(stack, participant.url, "tiny", turn_tries=2)
+    assert assessed.results is not None
+    handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
+    described = await handle.describe()
+    assert described.status == WorkflowExecutionStatus.FAILED
+    assert described.typed_search_attributes[PROCTOR_STATUS] == "failed"
+    assert (await described.memo())["status"] == "failed"
+    reason = await failure_of(handle)
+    assert (reason.type, reason.message) == ("AssessmentFailed", "The participant's task failed: the model is down")
+    assert AssessmentResults.model_validate(reason.details[0]) == assessed.results
+    steps = [step_of(event) async for event in handle.fetch_history_events()]
+    played = [summary for name, summary in filter(None, steps) if name == "purple_turn"]
+    assert played == ["turn 1", "turn 1 · try 2"]
+    assert assessed.results.turn_tries == {"1": 2}
+
+
+async def failure_of(handle: Any) -> ApplicationError:
+    with pytest.raises(WorkflowFailureError) as failure:
+        await handle.result()
+    assert isinstance(failure.value.cause, ApplicationError)
+    return failure.value.cause
