@@ -92,7 +92,14 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
         CommandError: the assessment failed or was cancelled; what was scored has been shown.
     """
     _require_writable(options.json_file)
-    async with AssessmentCall(options.gateway_url, options.request()) as call:
+    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.request()))
+
+
+async def follow(
+    options: AssessOptions, console: Console, interrupted: asyncio.Event, following_call: AssessmentCall
+) -> ExitCode:
+    """Show how an assessment goes, and write its result; raises as ``play`` does."""
+    async with following_call as call:
         with AssessmentDisplay(console, options.quiet) as display:
             following = asyncio.create_task(_follow(call, display))
             stop = asyncio.create_task(interrupted.wait())

@@ -112,6 +112,13 @@ class AssessmentCall:
         self._last_sequence = -1
         self._results: bytes | None = None
 
+    @classmethod
+    def of_task(cls, gateway_url: str, task_id: str) -> Self:
+        """A call that follows an assessment which is there already, from its first update."""
+        call = cls(gateway_url, "")
+        call._task_id = task_id
+        return call
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -222,7 +229,7 @@ class AssessmentCall:
             yield from _ending(event.status)
 
     def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
-        if not self._task_id:
+        if not self._accepted.is_set():
             self._task_id = task.id
             self._accepted.set()
             metadata = MessageToDict(task.metadata)

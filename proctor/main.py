@@ -107,6 +107,23 @@ def assess(
 
 
 @app.command()
+def replay(
+    task_id: Annotated[str, typer.Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
+    from_turn: Annotated[int | None, typer.Option(min=1, help="Play again from this turn on.")] = None,
+    from_judging: Annotated[bool, typer.Option("--from-judging", help="Keep all turns, and judge again.")] = False,
+    gateway_url: Annotated[
+        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+) -> None:
+    """Reset an assessment to a turn (without a wish: to what failed), and follow how it goes on."""
+    from proctor.assess import default_gateway
+    from proctor.replay import run_replay
+
+    raise typer.Exit(run_replay(task_id, gateway_url or default_gateway(), from_turn, from_judging, quiet))
+
+
+@app.command()
 def worker(
     temporal_address: TemporalOption = None,
     ues_url: Annotated[str | None, typer.Option(help="The simulator's address.")] = None,
