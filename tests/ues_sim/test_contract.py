@@ -159,7 +159,7 @@ def values(field: Schema, value: Any, here: tuple[str | int, ...]) -> Iterator[t
 
 def taken_all_the_same(path: str, what: str) -> bool:
     """Calendar's parts (attendees, reminders, ...) are the same in requests and in files, where null is allowed."""
-    return path.startswith("/calendar/") and what.endswith(" null") and ", 0, " in what
+    return path.startswith("/calendar/") and what.endswith(" null") and what.count(",") > 1
 
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
