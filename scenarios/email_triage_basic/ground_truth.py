@@ -24,6 +24,7 @@ MARTA = "marta.lindqvist@northpier.example"
 TOM = "tom.becker@northpier.example"
 INGRID = "ingrid.dahl@fjordkyst.example"
 
+INCIDENT_THREAD = "inc-2291"
 INCIDENT_DECLARED_ROUND = 2
 INCIDENT_CLOSED_ROUND = 8
 ESCALATION_ROUND = 8
@@ -138,7 +139,7 @@ TRUTHS: tuple[Truth, ...] = (
         "SEV-2 declared: customers can't confirm bookings",
         r"INC-?2291|booking.?api|SEV-?2",
         r"INC-?2291|booking.?api|\b14 ?%|503",
-        thread="inc-2291",
+        thread=INCIDENT_THREAD,
     ),
     Truth(
         "yusuf-leave",
@@ -198,7 +199,7 @@ TRUTHS: tuple[Truth, ...] = (
         "incident is still open: cause found, rollback running until about 10:30",
         r"INC-?2291|booking.?api|incident|outage|deepak",
         r"roll(?:ing|ed)?.?back|4\.18|connection|pool|release|10[:.]30",
-        thread="inc-2291",
+        thread=INCIDENT_THREAD,
     ),
     # Round 4
     Truth("linen-oak", "noise", 4, "advertising", r"linen|bedding|\boak\b"),
@@ -271,7 +272,7 @@ TRUTHS: tuple[Truth, ...] = (
         r"INC-?2291|booking.?api|incident|outage|deepak",
         r"\b3 ?%|roll(?:ed|ing)?.?back|carriers?|retr(?:y|ies)|throttl|still open|stays open|not (?:yet )?(?:over|"
         r"closed|resolved)|early afternoon",
-        thread="inc-2291",
+        thread=INCIDENT_THREAD,
     ),
     # Round 6
     Truth(
@@ -347,7 +348,7 @@ TRUTHS: tuple[Truth, ...] = (
         "incident closed at 13:32: good to know, nothing to do; to be told to support",
         r"INC-?2291|booking.?api|incident|outage|deepak",
         r"closed|resolved|over\b|1[,.]?140|post.?mortem",
-        thread="inc-2291",
+        thread=INCIDENT_THREAD,
     ),
     Truth("worklink-invite", "noise", 8, "notice from a social network", r"work\W?link|marcus feld|scalekraft"),
     # Round 9
@@ -409,7 +410,7 @@ TRUTHS: tuple[Truth, ...] = (
         r"deepak|iyer|post.?mortem",
         r"post.?mortem|timeline|section 4|draft",
         march(12, "thursday"),
-        thread="inc-2291",
+        thread=INCIDENT_THREAD,
     ),
     Truth(
         "ingrid-4",

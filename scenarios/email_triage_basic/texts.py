@@ -4,8 +4,9 @@ People write differently, so facts are looked for, names, numbers and times, and
 """
 
 import re
+from itertools import takewhile
 
-from ground_truth import Truth
+from ground_truth import INCIDENT_THREAD, TRUTHS, Truth
 
 _FLAGS = re.IGNORECASE
 
@@ -41,7 +42,7 @@ def has(pattern: str, text: str) -> bool:
 
 
 def reports(text: str, truth: Truth) -> bool:
-    """Whether a text reports a mail: it says who and, in the same place or the next, what."""
+    """Whether a text reports a mail: it says who and, in the same place, what."""
     return any(is_reported_in(place, truth) for place in _places(text, truth))
 
 
@@ -53,11 +54,19 @@ def reports_time(text: str, truth: Truth) -> bool:
 
 
 def _places(text: str, truth: Truth) -> list[str]:
-    """Each segment that names who or what, with the one after it, since people break a report over two lines."""
+    """Each segment that names who or what, with what belongs to it: people break a report over up to three lines."""
+    others = [other for other in TRUTHS if other.round == truth.round and other is not truth]
     parts = segments(text)
     return [
-        " ".join(parts[at : at + 2]) for at, part in enumerate(parts) if has(truth.who, part) or has(truth.topic, part)
+        " ".join([part, *_continuation(parts[at + 1 : at + 3], others)])
+        for at, part in enumerate(parts)
+        if has(truth.who, part) or has(truth.topic, part)
     ]
+
+
+def _continuation(parts: list[str], others: list[Truth]) -> list[str]:
+    """The segments up to the first that is a report of another mail."""
+    return list(takewhile(lambda part: not any(is_reported_in(part, other) for other in others), parts))
 
 
 def is_reported_in(sentence: str, truth: Truth) -> bool:
@@ -70,11 +79,22 @@ def claims_over(text: str) -> bool:
     return re.search(_OVER, re.sub(_NOT_YET + _OVER, "", text, flags=_FLAGS), _FLAGS) is not None
 
 
-def about_incident(text: str) -> list[str]:
-    """The lines and sentences that speak of the incident."""
-    return [part for part in segments(text) if has(INCIDENT, part)]
+def speaks_of_incident(text: str) -> bool:
+    """Whether a text mentions the incident."""
+    return has(INCIDENT, text)
+
+
+def claims_incident_over(text: str, number: int) -> bool:
+    """Whether a summary of a round says that the incident is over, in a line that mentions it or in the next."""
+    others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
+    parts = segments(text)
+    return any(
+        claims_over(" ".join([part, *_continuation(parts[at + 1 : at + 2], others)]))
+        for at, part in enumerate(parts)
+        if has(INCIDENT, part)
+    )
 
 
 def claims_open(text: str) -> bool:
-    """Whether a line that speaks of the incident says that it goes on."""
-    return any(has(_CLAIMED_OPEN, part) and not claims_over(part) for part in about_incident(text))
+    """Whether a line that mentions the incident says that it goes on."""
+    return any(has(_CLAIMED_OPEN, part) and not claims_over(part) for part in segments(text) if has(INCIDENT, part))

@@ -330,7 +330,8 @@ async def answer_everybody(turn: int, ues: AsyncUESClient, now: datetime) -> Non
             subject=f"Re: {mail['subject']}",
             body_text="Hello, thank you for your mail, and sorry for the wait. I get back to you. Priya",
         )
-        await ues.email.read(message_ids=[mail["message_id"]])
+    if new["emails"]:
+        await ues.email.read(message_ids=[mail["message_id"] for mail in new["emails"]])
 
 
 def _lowered(results: AssessmentResults) -> set[str]:

@@ -90,11 +90,16 @@ def test_other_days_are_not_that_day(day: str) -> None:
     assert not texts.reports_time(f"Yusuf wants leave in April, approve it by {day}", DAY["yusuf-leave"])
 
 
-def test_a_report_may_break_over_two_lines_and_no_more() -> None:
+def test_a_report_may_break_over_three_lines_but_not_over_another_report() -> None:
     leave = DAY["yusuf-leave"]
-    assert texts.reports("Yusuf Demir\n  leave in April, by Friday", leave)
-    assert not texts.reports("Yusuf Demir\nHelen: the forecast\nleave", leave)
+    assert texts.reports_time("**Yusuf Demir**\n- What: leave in April\n- By when: Friday", leave)
+    assert not texts.reports_time("Yusuf: leave\nINC-2291: booking API fails\nby Friday", leave)
     assert not texts.reports("leave in April", leave)
+
+
+def test_the_incidents_status_may_stand_on_the_next_line() -> None:
+    assert texts.claims_incident_over("**INC-2291**\nStatus: resolved at 13:32", 8)
+    assert not texts.claims_incident_over("INC-2291: 3 % errors\nTrustCert: certificate, case closed", 5)
 
 
 def test_two_customers_with_like_names_are_told_apart() -> None:

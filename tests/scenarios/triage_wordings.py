@@ -21,13 +21,17 @@ informed.
 * weekly support figures are in
 
 Noise: 2""",
-    3: """**Urgent**
-* CFO needs a yes/no on your Q1 forecast row (34 heads + 2 openings) by 4pm today
-* Outage update: caused by this morning's release; Deepak is rolling back region by region and hopes to be done by \
-10:30. Not resolved yet.
-
-**Action**
-* Baltbox asks how to deliver the new rate card - answer by Thursday
+    3: """### Urgent
+**Helen Marsh (CFO)**
+  - Wants: a yes or no on your row of the Q1 forecast, 34 heads and 2 openings
+  - By: 4pm today
+**Outage, update**
+  - Cause: this morning's release
+  - Status: Deepak is rolling back region by region and hopes to be done by 10:30; not resolved yet
+### Action
+**Baltbox**
+  - Wants: to know how to deliver the new rate card
+  - By: Thursday
 
 Private: 1 | Noise: 2""",
     4: """| | Who | What | By |
