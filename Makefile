@@ -29,6 +29,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@echo "installing into $(VENV) (a minute or two, once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { \
+		echo "requirements.lock does not fit pyproject.toml: run make lock" >&2; exit 1; }
 	@touch $@
 
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json

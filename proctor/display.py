@@ -136,7 +136,8 @@ class AssessmentDisplay:
                 self._end_turn()
                 self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
             case ErrorOccurredUpdate():
-                self._line("problem", Text(clean(update.sentence()), style="red"))
+                style = "yellow" if update.recoverable else "red"
+                self._line("problem", Text(clean(update.sentence()), style=style))
             case _:  # the clock's own steps show in the turns' times
                 return
 

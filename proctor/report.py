@@ -93,8 +93,8 @@ def _remarks(results: AssessmentResults) -> list[str]:
         offline = " (offline: no model judges)" if results.offline else ""
         remarks.append(f"coverage: {results.coverage:.0%} of the scenario's points were judged, {points} not{offline}")
     if results.turn_tries:
-        turns = ", ".join(f"turn {turn} {tries} times" for turn, tries in results.turn_tries.items())
-        remarks.append(f"played again: {turns}")
+        turns = ", ".join(f"turn {turn} ({tries} tries)" for turn, tries in results.turn_tries.items())
+        remarks.append(f"played more than once: {turns}")
     report = results.action_report
     if report.unreported or report.never_happened:
         remarks.append(

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import SecretStr
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from proctor.assess import default_gateway
 from proctor.console import make_console, show
 from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
 from proctor.settings import read_settings, with_scenarios
@@ -113,20 +114,21 @@ async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console:
             await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
 
 
-def addresses(stack: LocalStack) -> Table:
+def addresses(stack: LocalStack) -> RenderableType:
     """Where everything is, and what to type next."""
     table = Table.grid(padding=(0, 3))
-    table.title = "proctor is up; Ctrl-C ends it"
-    table.title_justify = "left"
-    table.title_style = "bold"
     table.add_row("gateway", stack.gateway_url, "A2A: send assessments here")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
-    table.add_row("Temporal", stack.temporal_address, "")
-    table.add_row("simulator", stack.ues_url, "")
+    table.add_row("Temporal", stack.temporal_address)
+    table.add_row("simulator", stack.ues_url)
     if stack.agent_url:
         table.add_row("agent", stack.agent_url, "the baseline")
-    table.add_row("logs", str(stack.logs), "")
-    agent = stack.agent_url or "URL"
-    table.caption = f"proctor assess email_triage_basic --agent {agent} --offline"
-    table.caption_justify = "left"
-    return table
+    table.add_row("logs", str(stack.logs))
+    command = f"proctor assess email_triage_basic --offline --agent {stack.agent_url or 'URL'}"
+    if stack.gateway_url != default_gateway():
+        command += f" --gateway {stack.gateway_url}"
+    return Group(
+        Text("proctor is up; Ctrl-C ends it", style="bold"),
+        table,
+        Text(f"\nAssess an agent:\n  {command}", overflow="fold"),
+    )

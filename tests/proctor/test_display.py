@@ -271,5 +271,5 @@ def test_turns_played_again_and_a_wrong_report_are_told() -> None:
             action_report=ActionReport(reported=[reported], never_happened=[reported]),
         )
     ).splitlines()
-    assert "played again: turn 3 2 times" in lines
+    assert "played more than once: turn 3 (2 tries)" in lines
     assert "the agent's own report: 0 actions left out, 1 reported that never happened" in lines

@@ -1,0 +1,115 @@
+"""What a fresh machine relies on: the lock, the Makefile, the containers' description."""
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from protocol.config import GreenAgentConfig
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def locked() -> dict[str, Version]:
+    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
+    for line in lines:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line), f"not an exact version: {line}"
+    return {canonicalize_name(name): Version(number) for name, number in (line.split("==") for line in lines)}
+
+
+def test_the_lock_names_exact_versions_and_no_address() -> None:
+    assert len(locked()) > 50
+    assert "://" not in (ROOT / "requirements.lock").read_text()
+
+
+def test_the_lock_has_everything_that_the_project_asks_for() -> None:
+    pins = locked()
+    wanted = [*PROJECT["dependencies"], *(one for extra in PROJECT["optional-dependencies"].values() for one in extra)]
+    for requirement in map(Requirement, wanted):
+        name = canonicalize_name(requirement.name)
+        if name != "proctor":
+            assert pins[name] in requirement.specifier, f"{requirement}, but the lock has {pins.get(name)}: make lock"
+
+
+def make(*arguments: str, path: Path | None = None, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, **({"PATH": f"{path}:/usr/bin:/bin"} if path else {})}
+    return subprocess.run(
+        ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_make_lists_what_it_can() -> None:
+    told = make("help").stdout
+    for target in ("demo", "test", "check", "lock", "nightly"):
+        assert re.search(rf"^  make {target} ", told, re.MULTILINE)
+
+
+def test_an_old_python_is_told_with_what_to_do(tmp_path: Path) -> None:
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2"\nexit 1\n')
+    old.chmod(0o755)
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (tmp_path / "requirements.lock").touch()
+    (tmp_path / "pyproject.toml").touch()
+    done = make("demo", f"PYTHON={old}", folder=tmp_path)
+    assert done.returncode != 0
+    assert f"proctor needs Python 3.11 or newer, and {old} is Python 3.9.2." in done.stderr
+    assert "make demo PYTHON=" in done.stderr
+
+
+def test_a_newer_python_beside_an_old_one_is_taken(tmp_path: Path) -> None:
+    for name, code in (("python3", 1), ("python3.13", 1), ("python3.12", 0)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    shown = make("--eval", "which: ; @echo $(PYTHON)", "which", path=tmp_path)
+    assert shown.stdout.strip() == "python3.12"
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    text = (ROOT / "docker-compose.yaml").read_text()
+    data: dict[str, Any] = yaml.safe_load(text)
+    return data
+
+
+def test_compose_runs_every_service_with_commands_that_exist(compose: dict[str, Any]) -> None:
+    from typer.main import get_command
+
+    from proctor.main import app
+
+    assert set(compose["services"]) == {"temporal", "ues", "worker", "gateway", "agent"}
+    root: Any = get_command(app)
+    for name, service in compose["services"].items():
+        if name == "temporal":
+            continue
+        words = list(service["command"])
+        command = root
+        while hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        flags = {flag for parameter in command.params for flag in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= flags, name
+
+
+def test_compose_sets_only_settings_that_exist(compose: dict[str, Any]) -> None:
+    known = {f"AGENTBEATS_GREEN_{name}".upper() for name in GreenAgentConfig.model_fields}
+    for service in compose["services"].values():
+        given = {name for name in service.get("environment", {}) if name.startswith("AGENTBEATS_")}
+        assert given <= known
+
+
+def test_compose_gives_the_secret_to_no_agent_and_storage_to_whoever_reads_it(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert "environment" not in services["agent"]
+    assert services["worker"]["volumes"] == services["gateway"]["volumes"] == ["storage:/state"]
+    for name, service in services.items():
+        for other in service.get("depends_on", {}):
+            assert "healthcheck" in services[other], f"{name} waits for the health of {other}"
