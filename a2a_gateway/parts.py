@@ -13,13 +13,12 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.struct_pb2 import Value
 
+from protocol.numbers import restore_integers
+
 JSON_MEDIA_TYPE = "application/json"
 _DEEPEST = 56
 """As ``ParseDict`` counts, two for each level of JSON objects. Protobuf counts three, and stops at a hundred with the
 event around the data part."""
-
-_EXACT_INTEGERS = 2**53
-"""Up to here a double that is a whole number can only have come from that integer."""
 
 
 def text_part(text: str) -> Part:
@@ -60,17 +59,6 @@ def request_of(message: Message) -> dict[str, Any] | str | None:
             return data if isinstance(data, dict) else json.dumps(data)
     texts = [part.text for part in message.parts if part.WhichOneof("content") == "text"]
     return "\n".join(texts) if texts else None
-
-
-def restore_integers(value: Any) -> Any:
-    """JSON from a protobuf ``Struct`` with whole numbers as integers again, at every depth."""
-    if isinstance(value, dict):
-        return {key: restore_integers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [restore_integers(item) for item in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT_INTEGERS:
-        return int(value)
-    return value
 
 
 def check_nesting(message: Message) -> None:

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Measurements: ``python -m benchmarks.NAME`` prints one JSON line, and its progress to standard error."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scenario packages: one directory each, with a README that states its ground truth."""
