@@ -15,7 +15,7 @@ def initial(now: str) -> JsonObject:
 
 def create_calendar(change: Change, given: CalendarInput) -> None:
     """Make a calendar."""
-    calendar_id = given.calendar_id if "calendar_id" in given.model_fields_set else change.draw_id()
+    calendar_id = given.calendar_id if "calendar_id" in given.given_fields else change.draw_id()
     if calendar_id in change.state["calendars"]:
         raise change.fail(f"calendar_id {calendar_id!r} is taken")
     calendar = Calendar.model_validate({**_settings(given), "calendar_id": calendar_id}).model_dump()
@@ -53,11 +53,11 @@ def _known(change: Change, given: CalendarInput) -> str:
 
 def _settings(given: CalendarInput) -> JsonObject:
     dumped = given.model_dump()
-    return {name: dumped[name] for name in SETTINGS if name in given.model_fields_set}
+    return {name: dumped[name] for name in SETTINGS if name in given.given_fields}
 
 
 def complete(state: State) -> None:
-    """Fill in what a scenario file may leave out: ids, times of creation, attachments' ids, the calendars that are
+    """Fill in what a scenario file may leave out: times of creation, attachments' ids, the calendars that are
     named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts. A series that ends
     nobody knows when never does.
     """
@@ -66,10 +66,9 @@ def complete(state: State) -> None:
     for calendar_id in wanted:
         if calendar_id not in calendars:
             name = "Primary" if calendar_id == "primary" else calendar_id
-            calendars[calendar_id] = Calendar(name=name).model_dump()
+            calendars[calendar_id] = Calendar(calendar_id=calendar_id, name=name).model_dump()
     lists: dict[str, dict[str, None]] = {calendar_id: {} for calendar_id in calendars}
     for event_id, event in events.items():
-        event["event_id"] = event_id
         event["created_at"] = event["created_at"] or event["updated_at"] or now
         event["updated_at"] = event["updated_at"] or event["created_at"]
         for place, attachment in enumerate(event["attachments"]):
@@ -78,7 +77,6 @@ def complete(state: State) -> None:
             event["recurrence"]["end_type"] = "never"
         lists[event["calendar_id"]][event_id] = None
     for calendar_id, calendar in calendars.items():
-        calendar["calendar_id"] = calendar_id
         calendar["created_at"] = calendar["created_at"] or calendar["updated_at"] or now
         calendar["updated_at"] = calendar["updated_at"] or calendar["created_at"]
         own = lists[calendar_id]

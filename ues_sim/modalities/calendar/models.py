@@ -1,7 +1,4 @@
-"""The calendar's shapes: what a scenario file holds, and an event's data. ``requests.py`` has those of the routes.
-
-A file may leave out, or set to null, whatever has a default (contract: "may be missing or null in a file").
-"""
+"""The calendar's shapes: what a scenario file holds, and an event's data. ``requests.py`` has those of the routes."""
 
 from typing import Annotated, Any, Literal
 
@@ -31,20 +28,7 @@ Day = Annotated[
 """An ISO 8601 date in a request; held as text."""
 
 
-def _without_nulls(data: Any) -> Any:
-    return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
-
-
-class CalendarRecord(Record):
-    """A part of a state or of an input, in which null is the same as missing."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_missing(cls, data: Any) -> Any:
-        return _without_nulls(data)
-
-
-class Attendee(CalendarRecord):
+class Attendee(Record):
     """Somebody invited; ``response`` is the answer so far and ``comment`` what came with it."""
 
     email: str
@@ -54,14 +38,14 @@ class Attendee(CalendarRecord):
     comment: str | None = None
 
 
-class Reminder(CalendarRecord):
+class Reminder(Record):
     """When and how the user is to be reminded."""
 
     minutes_before: Annotated[Int, Field(ge=0)]
     type: Literal["notification", "email", "both"] = "notification"
 
 
-class Attachment(CalendarRecord):
+class Attachment(Record):
     """A file of an event. ``size`` in bytes. Its id is made where none is given."""
 
     filename: str
@@ -69,10 +53,10 @@ class Attachment(CalendarRecord):
     mime_type: str
     url: str | None = None
     data: str | None = None
-    attachment_id: str = ""
+    attachment_id: str = Field(default_factory=str)
 
 
-class RecurrenceRule(CalendarRecord):
+class RecurrenceRule(Record):
     """How an event recurs, counted from its start, in its time zone. See ``series.py`` for what each field means."""
 
     frequency: Literal["daily", "weekly", "monthly", "yearly"]
@@ -85,25 +69,25 @@ class RecurrenceRule(CalendarRecord):
     count: Annotated[Int, Field(ge=1)] | None = None
 
 
-class Calendar(CalendarRecord):
+class Calendar(Record):
     """One of the user's calendars. ``default_reminders`` are those of a new event that names none."""
 
-    calendar_id: str = ""
+    calendar_id: str
     name: str
     color: str = DEFAULT_COLOR
     visible: bool = True
-    created_at: Instant = ""
-    updated_at: Instant = ""
+    created_at: Instant = Field(default_factory=str)
+    updated_at: Instant = Field(default_factory=str)
     event_ids: list[str] = Field(default_factory=list, json_schema_extra={"uniqueItems": True})
     default_reminders: list[Reminder] = Field(default_factory=list)
 
 
-class CalendarEvent(CalendarRecord):
+class CalendarEvent(Record):
     """An appointment, a series of them (``recurrence``), or one occurrence of a series that differs from the others
     (``parent_event_id`` is the series, ``recurrence_id`` when the occurrence began originally).
     """
 
-    event_id: str = ""
+    event_id: str
     calendar_id: str
     title: str
     start: Instant
@@ -125,8 +109,8 @@ class CalendarEvent(CalendarRecord):
     transparency: str = "opaque"
     attachments: list[Attachment] = Field(default_factory=list)
     conference_link: str | None = None
-    created_at: Instant = ""
-    updated_at: Instant = ""
+    created_at: Instant = Field(default_factory=str)
+    updated_at: Instant = Field(default_factory=str)
     deleted_at: Instant | None = None
 
 
@@ -142,7 +126,32 @@ class CalendarState(StateModel):
     @model_validator(mode="before")
     @classmethod
     def _null_is_missing(cls, data: Any) -> Any:
-        return _without_nulls(data)
+        given = without_nulls(data)
+        if isinstance(given, dict):
+            for table, name in (("calendars", "calendar_id"), ("events", "event_id")):
+                _call_by_key(given.get(table), name)
+        return given
+
+
+FILE_DEPTH = 6
+"""How deep a calendar's state is: state, events, event, attendees, attendee, response."""
+
+
+def without_nulls(data: Any, depth: int = FILE_DEPTH) -> Any:
+    """A copy of a file's data in which what is null is missing (contract: "may be missing or null in a file")."""
+    if depth and isinstance(data, dict):
+        return {name: without_nulls(value, depth - 1) for name, value in data.items() if value is not None}
+    if depth and isinstance(data, list):
+        return [without_nulls(value, depth - 1) for value in data]
+    return data
+
+
+def _call_by_key(table: Any, name: str) -> None:
+    """Let the entries of a state's table be called what their keys say."""
+    if isinstance(table, dict):
+        for key, entry in table.items():
+            if isinstance(entry, dict):
+                entry[name] = key
 
 
 _NEEDED: dict[str, tuple[str, ...]] = {
@@ -165,7 +174,7 @@ def missing_end_of(rule: dict[str, Any]) -> str | None:
 
 
 class CalendarInput(InputModel):
-    """An event's ``data`` for the calendar. A field that is null counts as not given."""
+    """An event's ``data`` for the calendar. A field that is null is not given."""
 
     modality_type: str = "calendar"
     operation: Literal[
@@ -207,14 +216,14 @@ class CalendarInput(InputModel):
     visible: bool | None = None
     default_reminders: list[Reminder] | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_missing(cls, data: Any) -> Any:
-        return _without_nulls(data)
+    @property
+    def given_fields(self) -> set[str]:
+        """The fields that the caller gave, other than null."""
+        return {name for name in self.model_fields_set if getattr(self, name) is not None}
 
     @model_validator(mode="after")
     def _fields_of_the_operation(self) -> "CalendarInput":
-        missing = [name for name in _NEEDED[self.operation] if name not in self.model_fields_set]
+        missing = [name for name in _NEEDED[self.operation] if name not in self.given_fields]
         if missing:
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:

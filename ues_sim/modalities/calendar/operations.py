@@ -96,7 +96,7 @@ def respond(change: Change, given: CalendarInput) -> None:
 def calendar_for(change: Change, given: CalendarInput) -> str:
     """The calendar that something new goes into. ``primary`` is the default calendar where none is called so."""
     calendars, default = change.state["calendars"], change.state["default_calendar_id"]
-    named = given.calendar_id if "calendar_id" in given.model_fields_set else default
+    named = given.calendar_id if "calendar_id" in given.given_fields else default
     if named not in calendars and named == "primary":
         named = default
     if named not in calendars:
@@ -121,7 +121,7 @@ def _event(change: Change, given: CalendarInput) -> Event:
 def _fields(change: Change, given: CalendarInput) -> JsonObject:
     """What the input says about the appointment, in the state's shape."""
     dumped = given.model_dump()
-    fields = {name: dumped[name] for name in FIELDS if name in given.model_fields_set}
+    fields = {name: dumped[name] for name in FIELDS if name in given.given_fields}
     if "timezone" in fields and zone(fields["timezone"]) is None:
         raise change.fail(f"there is no time zone {fields['timezone']!r}; use a name such as Europe/Berlin")
     for attachment in fields.get("attachments", ()):

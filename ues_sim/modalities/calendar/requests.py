@@ -151,7 +151,7 @@ class CalendarStateResponse(Response):
     were changed, and calendars don't list their events.
     """
 
-    modality_type: str = "calendar"
+    modality_type: str
     last_updated: Instant
     update_count: int
     default_calendar_id: str

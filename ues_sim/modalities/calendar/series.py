@@ -18,7 +18,7 @@ with its ``end_type``.
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ues_sim.modalities.calendar.entries import Event
@@ -27,8 +27,9 @@ from ues_sim.times import from_text, parse, to_text
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-MOST_STEPS = 50_000
-"""How many days, weeks, months or years are looked at for one request: a series may hardly ever happen."""
+MOST_STEPS, MOST_STEPS_OF_ONE = 200_000, 20_000
+"""How many days, weeks, months or years are looked at for one request, and for one series of it: a series may hardly
+ever happen, and an end that counts has to be counted from the beginning."""
 
 DATE_LENGTH = len("2025-01-31")
 """An exception of this length is a date, a longer one a date-time."""
@@ -172,7 +173,7 @@ class Series:
         last = date.fromisoformat(rule["end_date"]) if rule["end_type"] == "until" and rule["end_date"] else date.max
         # What is counted has to be walked through from its beginning.
         number = 0 if left is not None else max(0, _periods(rule, first, max(first, since)) - 1)
-        for _ in budget:
+        for _ in islice(budget, MOST_STEPS_OF_ONE):
             try:
                 days = _days_of_period(rule, first, number)
             except (OverflowError, ValueError):
@@ -214,10 +215,9 @@ def _days_of_period(rule: Rule, first: date, number: int) -> list[date]:
         month += 1
     else:
         year, month = first.year + step, rule["month_of_year"] or first.month
-    month_days = [date(year, month, day) for day in range(1, monthrange(year, month)[1] + 1)]
-    if not rule["day_of_month"] and not rule["days_of_week"]:
-        month_days = [day for day in month_days if day.day == first.day]
-    return [day for day in month_days if _allowed(rule, day)]
+    length, wanted = monthrange(year, month)[1], rule["day_of_month"] or (None if rule["days_of_week"] else first.day)
+    numbers = range(1, length + 1) if wanted is None else range(wanted, min(wanted, length) + 1)
+    return [day for day in (date(year, month, number) for number in numbers) if _allowed(rule, day)]
 
 
 def _week(day: date) -> Iterator[date]:
