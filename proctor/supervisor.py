@@ -18,8 +18,11 @@ from proctor.errors import CommandError
 START_SECONDS = 60.0
 """How long a service may take from its start until it is ready."""
 
+LONGEST_PAUSE = 10.0
+"""How long a child that dies again and again stays away."""
+
 _POLL_SECONDS = 0.05
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_FIRST_PAUSE = 0.5
 _LONG_ENOUGH = 30.0
 _LOG_LIMIT = 10 * 1024 * 1024
 _TAIL_LINES = 15
@@ -73,15 +76,24 @@ class Supervisor:
         logs: folder for the children's output; made if missing.
         say: receives one readable line for each thing worth knowing (a child died, a child is back).
         temporary: a folder to be removed at the end.
+        longest_pause: seconds after which a child that has died is started again, at most; each death soon after the
+            last one doubles the pause.
     """
 
     def __init__(
-        self, services: Sequence[Service], logs: Path, say: Callable[[str], None], temporary: Path | None = None
+        self,
+        services: Sequence[Service],
+        logs: Path,
+        say: Callable[[str], None],
+        temporary: Path | None = None,
+        *,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
         self._children = {service.name: _Child(service, logs / f"{service.name}.log") for service in services}
         self._say = say
         self._temporary = temporary
+        self._longest_pause = longest_pause
         self._guard: subprocess.Popen[str] | None = None
         self._is_stopping = False
 
@@ -195,8 +207,8 @@ class Supervisor:
             self._say(f"{name} {_how_ended(returncode)}; starting it again (log: {child.log})")
             if time.monotonic() - began > _LONG_ENOUGH:
                 pause = _FIRST_PAUSE
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            await asyncio.sleep(min(pause, self._longest_pause))
+            pause = min(pause * 2, self._longest_pause)
             began = time.monotonic()
             try:
                 await self._spawn(child)

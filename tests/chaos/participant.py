@@ -1,0 +1,70 @@
+"""The participant of these tests: a process of its own, with a state, that asks for leave at every step.
+
+``python -m tests.chaos.participant PORT LISTENING_POST``
+"""
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+import httpx
+
+from protocol.config import PurpleAgentConfig
+from protocol.messages import AssessmentStartMessage, TurnCompleteMessage
+from purple_sdk import BasePurpleAgent, serve
+
+BEN = "ben@work.example"
+LISTENING_POST = "CHAOS_LISTENING_POST"
+
+
+@dataclass
+class Notes:
+    """What it remembers: the mails that it has passed on."""
+
+    passed_on: list[str] = field(default_factory=list)
+
+
+class Secretary(BasePurpleAgent):
+    """Asks Ben something each turn, and passes each of his answers on, numbered.
+
+    Whatever is done twice shows in the simulation, as a second mail or a report with a wrong number. A process that is
+    new to the assessment finds out from the simulation what it has done there.
+    """
+
+    async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
+        reports = (await self.ues.chat.query(role="assistant"))["messages"]
+        if not reports:
+            await self.ues.chat.send(role="assistant", content="Good morning.")
+        read = [mail["message_id"] for mail in await self._from_ben() if mail["is_read"]]
+        self.state = Notes(passed_on=read)
+        await self._ask_leave("start")
+
+    async def execute_turn(self) -> TurnCompleteMessage:
+        await self._ask_leave(f"turn {self.turn_number} before")
+        await self.ues.email.send(
+            to_addresses=[BEN], subject=f"Lunch {self.turn_number}", body_text="Dear Ben, does it suit you? Thanks, Ana"
+        )
+        await self._ask_leave(f"turn {self.turn_number} during")
+        notes: Notes = self.state
+        for mail in await self._from_ben():
+            if mail["message_id"] not in notes.passed_on:
+                notes.passed_on.append(mail["message_id"])
+                await self.ues.email.read([mail["message_id"]])
+                await self.ues.chat.send(
+                    role="assistant", content=f"Report {len(notes.passed_on)}: {mail['subject']}: {mail['body_text']}"
+                )
+        await self._ask_leave(f"turn {self.turn_number} after")
+        return self.complete_turn(notes=f"{len(notes.passed_on)} reports so far")
+
+    async def _from_ben(self) -> list[dict[str, object]]:
+        mails = (await self.ues.email.query(folder="inbox"))["emails"]
+        return sorted((m for m in mails if m["from_address"] == BEN), key=lambda mail: str(mail["received_at"]))
+
+    async def _ask_leave(self, what: str) -> None:
+        async with httpx.AsyncClient(timeout=None, trust_env=False) as http:
+            await http.post(os.environ[LISTENING_POST], json={"what": what})
+
+
+if __name__ == "__main__":
+    os.environ[LISTENING_POST] = sys.argv[2]
+    serve(Secretary, PurpleAgentConfig(host="127.0.0.1", port=int(sys.argv[1]), log_level="WARNING"), name="secretary")
