@@ -39,8 +39,8 @@ class TurnActivities:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
         world = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        settled = given.turn_start + TURN_SETTLES
-        await _move_clock(world.admin, settled)
+        now = (await world.admin.time.get_state()).current_time
+        await _move_clock(world.admin, now, given.turn_start + TURN_SETTLES)
         events = await _events_of_turn(world, given)
         scenario = await self._deployment.scenario(plan.scenario)
         messages = await outgoing_messages(world.admin, events)
@@ -81,7 +81,7 @@ class TurnActivities:
                 data={**data, "timestamp": due.isoformat()},
                 metadata={"character_id": answer.reply.character_id, "turn": given.turn},
             )
-        processed = await _move_clock(world.admin, given.to)
+        processed = await _move_clock(world.admin, now, given.to)
         return Advanced(
             checkpoint=await take_checkpoint(self._deployment, world),
             current_time=max(given.to, now),
@@ -89,9 +89,9 @@ class TurnActivities:
         )
 
 
-async def _move_clock(admin: AsyncUESClient, to: datetime) -> int:
+async def _move_clock(admin: AsyncUESClient, now: datetime, to: datetime) -> int:
     """Move the clock to an instant, unless it is there already; returns how many events happened on the way."""
-    left = (to - (await admin.time.get_state()).current_time).total_seconds()
+    left = (to - now).total_seconds()
     return (await admin.time.advance(left)).events_executed if left > 0 else 0
 
 
