@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from temporalio.api.common.v1 import Payload
@@ -64,6 +65,7 @@ class Subscriptions:
     def __init__(self, connection: TemporalConnection) -> None:
         self._connection = connection
         self._readers: dict[str, _Reader] = {}
+        self._polls = _Polls()
 
     @asynccontextmanager
     async def listen(self, task_id: str) -> AsyncIterator[AsyncIterator[Update]]:
@@ -74,7 +76,7 @@ class Subscriptions:
         """
         reader = self._readers.get(task_id)
         if reader is None or reader.finished:
-            reader = self._readers[task_id] = _Reader(await self._connection.client(), task_id)
+            reader = self._readers[task_id] = _Reader(await self._connection.client(), task_id, self._polls)
         reader.listeners += 1
         try:
             yield reader.updates()
@@ -86,11 +88,44 @@ class Subscriptions:
                 await reader.stop()
 
 
+class _Polls:
+    """Starts polls, and sees every start through, even when the reader that wanted it is stopped.
+
+    An update that is called off before a worker has it can leave its workflow with a workflow task that nobody gets:
+    Temporal notices after ten seconds, for which the assessment stands still.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[tuple[str, int], asyncio.Task[WorkflowUpdateHandle[PollResult]]] = {}
+
+    async def start(self, workflow: WorkflowHandle[Any, Any], offset: int) -> WorkflowUpdateHandle[PollResult]:
+        key = (workflow.id, offset)
+        start = self._starts.get(key)
+        if start is None:
+            start = self._starts[key] = asyncio.create_task(
+                workflow.start_update(
+                    POLL,
+                    PollInput(topics=[UPDATES_TOPIC], from_offset=offset),
+                    id=f"updates-from-{offset}",
+                    wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+                    result_type=PollResult,
+                )
+            )
+            start.add_done_callback(partial(self._forget, key))
+        return await asyncio.shield(start)
+
+    def _forget(self, key: tuple[str, int], start: asyncio.Task[WorkflowUpdateHandle[PollResult]]) -> None:
+        del self._starts[key]
+        if not start.cancelled():
+            start.exception()  # a reader that still waits for it gets it; where there is none, nobody needs it
+
+
 class _Reader:
     """Reads one task's stream into a log that all its listeners follow."""
 
-    def __init__(self, client: Client, task_id: str) -> None:
+    def __init__(self, client: Client, task_id: str, polls: "_Polls") -> None:
         self.listeners = 0
+        self._polls = polls
         self._client = client
         self._task_id = task_id
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
@@ -178,13 +213,7 @@ class _Reader:
 
     async def _poll(self) -> bool:
         """Wait for the next updates; says whether there are more of them already."""
-        handle: WorkflowUpdateHandle[PollResult] = await self._handle.start_update(
-            POLL,
-            PollInput(topics=[UPDATES_TOPIC], from_offset=self._offset),
-            id=f"updates-from-{self._offset}",
-            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
-            result_type=PollResult,
-        )
+        handle = await self._polls.start(self._handle, self._offset)
         if handle.workflow_run_id != self._run_id:
             await self._take_what_there_is()
             return False

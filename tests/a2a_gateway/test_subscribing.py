@@ -151,14 +151,16 @@ async def test_a_reset_that_tells_the_same_story_repeats_nothing(gateway: Gatewa
 
 
 @pytest.mark.usefixtures("worker")
-async def test_a_listener_that_leaves_is_not_held(gateway: Gateway, client: Client, config: GreenAgentConfig) -> None:
-    async with sdk_client(gateway.url, streaming=False) as caller:
-        task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
+async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(gateway: Gateway, config: GreenAgentConfig) -> None:
+    """A poll that was called off at the wrong moment would keep the workflow from going on for ten seconds."""
     listeners = subscriptions.Subscriptions(TemporalConnection(partial(connect, config)))
-    for moment in (0, 0.1, 1):  # before the first poll, while it is sent, while it waits
-        async with asyncio.timeout(10), listeners.listen(task.id) as updates:
-            assert (await anext(updates)).sequence == 0
-            await asyncio.sleep(moment)
+    async with sdk_client(gateway.url, streaming=False) as caller:
+        for _ in range(10):
+            task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
+            for moment in (0, 0.002, 0.1):  # before the first poll, while it is sent, while it waits
+                async with asyncio.timeout(8), listeners.listen(task.id) as updates:
+                    assert (await anext(updates)).sequence == 0
+                    await asyncio.sleep(moment)
 
 
 @pytest.mark.usefixtures("worker")
