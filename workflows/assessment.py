@@ -360,7 +360,18 @@ class Assessment:
         return ApplicationError(sentence, results.model_dump(mode="json"), type=names.FAILED, non_retryable=True)
 
     async def _closed(self, reason: CompletionReason, status: str) -> None:
-        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin."""
+        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin.
+
+        A cancellation that comes only now comes too late: what is being ended ends as it would have.
+        """
+        closing = asyncio.create_task(self._close(reason, status))
+        while not closing.done():
+            try:
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                continue
+
+    async def _close(self, reason: CompletionReason, status: str) -> None:
         partings = []
         if self._plan is not None and self._may_begin:
             partings = [
