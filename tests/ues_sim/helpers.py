@@ -66,7 +66,7 @@ class Sim(httpx.Client):
         self.made = made
         self.simulation_id = made["simulation_id"]
         self.secret = secret or made["admin_key"]
-        super().__init__(base_url=made["base_url"], headers={"X-API-Key": self.secret}, timeout=30)
+        super().__init__(base_url=made["base_url"], headers={"X-API-Key": self.secret}, timeout=30, verify=False)
 
     def key(self, *permissions: str, name: str = "a key", **fields: Any) -> "Sim":
         """A client of the same simulation with a new key of these permissions."""

@@ -50,22 +50,17 @@ ROUTES = _rows(
     ("GET /location/state answer.current_time", "added", "As every other modality's state has it."),
     ("* /sms/* answer*.attachment_id",        "nullable", SINCE_01 + " A file of 0.1 has none."),
     ("* /sms/* answer*.reaction_id",          "nullable", SINCE_01 + " A file of 0.1 has none."),
-    ("POST /calendar/* request.attachments().attachment_id", "default", DRAWN),
 )
 """Departures from ues-openapi.json."""
 
 MODELS = _rows(
     ("* input.input_id",                        "default",  DRAWN),
-    ("* *.attachment_id",                       "default",  DRAWN),
     ("email input.attachments().attachment_id", "nullable", DRAWN),
     ("sms state.*_id",                          "nullable", SINCE_01 + " A file of 0.1 has none."),
     ("sms input.modality_type",                 "enum",     "The engine checks it, for every modality alike."),
     ("sms state.messages().message_id",         "default",  BY_KEY),
     ("sms state.conversations().thread_id",     "default",  BY_KEY),
     ("calendar state.last_updated",             "required", "The engine fills it in, for every modality alike."),
-    ("calendar state.*_id",                     "required", BY_KEY),
-    ("calendar state.*_id",                     "default",  BY_KEY),
-    ("calendar state.*_at",                     "default",  "May be missing in a file; the file's time stands in."),
     ("calendar input.operation",                "enum",     SINCE_01 + " respond, and the operations on calendars."),
     ("calendar input.*",                        "added",    SINCE_01 + " respond's fields, and those of calendars."),
 )
