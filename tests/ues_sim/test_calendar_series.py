@@ -389,3 +389,54 @@ def test_the_page_tells_of_the_next_occurrences(sim, call):
     sim.ok("POST", "/simulator/time/advance", {"seconds": 10 * 86400})
     page = sim.ok("GET", "/environment/state", compact="true")["modalities"]["calendar"]
     assert page["next"] == ["2025-01-20T08:00 Call", "2025-01-27T08:00 Call", "2025-02-03T08:00 Call"]
+
+
+# --- all of it together -----------------------------------------------------------------------------------------------
+
+
+def something(chance: random.Random, ids: list[str]) -> dict[str, object]:
+    """Some event's data, sensible or not."""
+    day = f"2025-01-{chance.randint(1, 31):02}"
+    hour = chance.randint(0, 22)
+    times = {"start": f"{day}T{hour:02}:00:00+01:00", "end": f"{day}T{hour + 1:02}:00:00+01:00"}
+    rule = {name: value for name, value in some_rule(chance).items() if value is not None}
+    operation = chance.choice(["create", "update", "update", "update", "delete", "respond"])
+    if operation == "create":
+        data = {"title": day, **times, "timezone": chance.choice(["UTC", "Europe/Berlin", "Pacific/Apia"])}
+        data |= {"recurrence": rule} if chance.random() < 0.8 else {}
+        return {"operation": operation, **data, "attendees": [{"email": "a@x"}], "all_day": chance.random() < 0.2}
+    data = {"operation": operation, "event_id": chance.choice(ids or ["none"])}
+    data["recurrence_scope"] = chance.choice(["this", "this_and_future", "all"])
+    if chance.random() < 0.8:
+        data["recurrence_id"] = chance.choice([day, f"{day}T09:00:00Z", "2025-02-03", "never"])
+    if operation == "update":
+        data |= chance.choice([{}, times, {"start": times["start"]}, {"end": times["end"]}, {"timezone": "Asia/Tokyo"}])
+        data |= chance.choice([{"title": "new"}, {"recurrence": rule}, {"recurrence_exceptions": [day]}, {}])
+    return {**data, "attendee_email": "a@x", "response": "accepted"} if operation == "respond" else data
+
+
+def states(sim: Sim):
+    return sim.export()["environment"]["modality_states"]["calendar"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_done_is_consistent_and_can_be_undone(sim, seed):
+    chance = random.Random(seed)
+    parent = {**WEEKLY_CALL, "calendar_id": "primary", "parent_event_id": "own", "recurrence_id": "2025-01-13"}
+    load(sim, events={"own": parent, "child": {**parent, "recurrence": {"frequency": "daily"}}})
+    before, reasons = states(sim), []
+    for _ in range(90):
+        reasons.append(sim.event("calendar", something(chance, list(sim.state("calendar")["events"])))["error_message"])
+        sim.query("calendar", expand_recurring=True, limit=5)
+    assert reasons.count(None) > 30
+    assert [reason for reason in reasons if reason and reason.startswith("unexpected")] == []
+    assert sim.ok("POST", "/environment/validate")["errors"] == []
+    after = states(sim)
+    load_twice = sim.server.new_simulation(start=None)
+    load(load_twice, **after)
+    assert states(load_twice) == after
+    load_twice.delete_me()
+    sim.ok("POST", "/simulation/undo", {"count": 100})
+    assert str(states(sim)) == str(before)
+    sim.ok("POST", "/simulation/redo", {"count": 100})
+    assert str(states(sim)) == str(after)

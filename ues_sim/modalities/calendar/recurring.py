@@ -28,11 +28,14 @@ def meant(change: Change, event: Event, given: CalendarInput) -> tuple[Event, st
 
 
 def replacements(state: State, event: Event) -> list[Event]:
-    """The events that stand for occurrences of a series."""
+    """The events that stand for occurrences of a series. A file may say of an event that it is its own parent."""
+    event_id = event["event_id"]
     return [
         other
         for other in state["events"].values()
-        if other["parent_event_id"] == event["event_id"] and other["recurrence_id"] and other["deleted_at"] is None
+        if other["parent_event_id"] == event_id != other["event_id"]
+        and other["recurrence_id"]
+        and other["deleted_at"] is None
     ]
 
 
