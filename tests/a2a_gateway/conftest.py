@@ -60,13 +60,16 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
     )
     address = f"127.0.0.1:{port}"
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the Temporal dev server ended at once"
-        if asyncio.run(_answers(address)):
-            return address, process
-        time.sleep(0.2)
-    process.kill()
-    raise AssertionError("the Temporal dev server did not come up in 60 s")
+    try:
+        while not asyncio.run(_answers(address)):
+            assert process.poll() is None, "the Temporal dev server ended at once"
+            assert time.monotonic() < deadline, "the Temporal dev server did not come up in 60 s"
+            time.sleep(0.2)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    return address, process
 
 
 def stop_temporal(process: subprocess.Popen[bytes]) -> None:
