@@ -113,7 +113,8 @@ async def test_a_service_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
 
 async def test_what_a_service_started_itself_ends_with_it(tmp_path: Path) -> None:
     child = tmp_path / "child"
-    forking = f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(child)!r}, 'w').write(str(p.pid))"
+    deaf = ["sh", "-c", "trap '' TERM; echo $$ > \"$0\"; exec sleep 60", str(child)]
+    forking = f"import subprocess; subprocess.Popen({deaf!r})"
     async with Supervisor([service(tmp_path, "a", does=forking)], tmp_path / "logs", print) as supervisor:
         await supervisor.start()
         await until(lambda: child.exists() and bool(child.read_text()))
