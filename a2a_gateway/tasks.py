@@ -178,7 +178,7 @@ def results_sentence(results: AssessmentResults) -> str:
     judged = "" if results.coverage == 1 else f" ({results.coverage:.0%} of the scenario's points were judged)"
     return (
         f"{results.participant} earned {overall.score} of {overall.max_score} points on {results.scenario_id}{judged} "
-        f"in {results.turns_taken} turns."
+        f"in {results.turns_taken} {'turn' if results.turns_taken == 1 else 'turns'}."
     )
 
 

@@ -81,17 +81,18 @@ class BasePurpleAgent(ABC):
         """What was done in this turn so far, in order."""
         return list(self._recorder.entries)
 
-    def complete_turn(self, notes: str | None = None, time_step: str = "PT1H") -> TurnCompleteMessage:
+    def complete_turn(self, notes: str | None = None, time_step: str | None = None) -> TurnCompleteMessage:
         """The answer to a turn, with the actions that were recorded.
 
         Args:
             notes: anything that a reader of the result should know.
-            time_step: ISO 8601; how far the clock shall move.
+            time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
 
         Raises:
             pydantic.ValidationError: ``time_step`` is no duration.
         """
-        return TurnCompleteMessage(actions=self.actions, notes=notes, time_step=time_step)
+        chosen = {} if time_step is None else {"time_step": time_step}
+        return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen)
 
     async def may_act(self) -> bool:
         """Wait ``config.action_delay`` seconds; whether ``config.max_actions_per_turn`` still allows an action."""

@@ -157,8 +157,11 @@ def _identified(context: RequestContext) -> tuple[Message, str, str]:
 
 
 def _answer_parts(answer: FromParticipant) -> list[Part]:
-    data = answer.model_dump(mode="json")
-    return [new_data_part(data), new_text_part(answer.model_dump_json(), media_type="application/json")]
+    # A time step that nobody chose is left out, so that the scenario's own default applies.
+    unchosen = {"time_step"} - answer.model_fields_set
+    data = answer.model_dump(mode="json", exclude=unchosen)
+    text = answer.model_dump_json(exclude=unchosen)
+    return [new_data_part(data), new_text_part(text, media_type="application/json")]
 
 
 def _text(updater: TaskUpdater, sentence: str) -> Message:

@@ -152,3 +152,9 @@ async def test_notes_reach_the_evaluators_turn_by_turn(stack: Stack) -> None:
         "{1: 'note 1', 3: 'note 3'}",
         "{1: 'note 1', 3: 'note 3'}",
     ]
+
+
+async def test_an_agent_of_the_sdk_moves_by_the_scenario_s_own_step(stack: Stack) -> None:
+    assessed = await followed(stack, idle, "half_hours", max_turns=3)
+    times = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
+    assert times == [START, START + timedelta(minutes=30), START + timedelta(hours=1)]
