@@ -392,6 +392,8 @@ class Assessment:
             pass  # the queue is gone, and nobody waits in it
         workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
         workflow.upsert_memo({"status": status})
+        self._stream.detach_pollers()
+        await workflow.wait_condition(workflow.all_handlers_finished)
 
     # Small steps
 
