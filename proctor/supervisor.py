@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from proctor import guard
+from activities.guard import Guard
 from proctor.errors import CommandError
 
 START_SECONDS = 60.0
@@ -68,8 +66,8 @@ class Supervisor:
     """Runs services as child processes.
 
     Each child leads a process group of its own, so that a Ctrl-C in the terminal reaches the supervisor alone, which
-    then ends the children in the reverse order of ``services``. A guard process (see ``proctor.guard``) ends them and
-    removes ``temporary`` even when the supervisor is killed.
+    then ends the children in the reverse order of ``services``. A guard process (see ``activities.guard``) ends them
+    and removes ``temporary`` even when the supervisor is killed.
 
     Args:
         services: in the order in which they are to be ended last to first.
@@ -94,11 +92,11 @@ class Supervisor:
         self._say = say
         self._temporary = temporary
         self._longest_pause = longest_pause
-        self._guard: subprocess.Popen[str] | None = None
+        self._guard: Guard | None = None
         self._is_stopping = False
 
     async def __aenter__(self) -> Self:
-        self._guard = _start_guard(self._temporary)
+        self._guard = Guard(self._temporary)
         return self
 
     async def __aexit__(
@@ -151,11 +149,9 @@ class Supervisor:
             _signal(child, signal.SIGKILL)
 
     def _dismiss_guard(self) -> None:
-        if self._guard is None or self._guard.stdin is None:
-            return
-        self._guard.stdin.close()
-        self._guard.wait()
-        self._guard = None
+        if self._guard is not None:
+            self._guard.dismiss()
+            self._guard = None
 
     async def _start_in_turn(self, child: _Child) -> None:
         for name in child.service.after:
@@ -179,7 +175,8 @@ class Supervisor:
                 )
             except OSError as problem:
                 raise ServiceStartError(f"{child.service.name} can't be started: {problem}") from None
-        self._tell_guard(f"+{child.process.pid}")
+        if self._guard:
+            self._guard.add(child.process.pid)
 
     async def _until_ready(self, child: _Child) -> None:
         process = child.process
@@ -233,25 +230,8 @@ class Supervisor:
     def _forget(self, child: _Child) -> None:
         """Kill what a child may have left in its group, and tell the guard that it need not."""
         _signal(child, signal.SIGKILL)
-        if child.process:
-            self._tell_guard(f"-{child.process.pid}")
-
-    def _tell_guard(self, line: str) -> None:
-        if self._guard is not None and self._guard.stdin is not None:
-            self._guard.stdin.write(line + "\n")
-            self._guard.stdin.flush()
-
-
-def _start_guard(temporary: Path | None) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", guard.__file__, *([str(temporary)] if temporary else [])],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-        cwd="/",
-    )
+        if child.process and self._guard:
+            self._guard.discard(child.process.pid)
 
 
 def _signal(child: _Child, number: signal.Signals) -> None:

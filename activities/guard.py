@@ -1,0 +1,99 @@
+"""Ends a process's children and removes its temporary folder when that process is gone, however it went.
+
+``Guard`` is the side of the process that has children. The other side runs as a process of its own,
+``python -I -S guard.py [FOLDER]``, with a pipe as standard input: ``+PID`` announces a child that leads a process
+group, ``-PID`` says that it has ended. The pipe closes when the parent ends, even by SIGKILL; then what is left of the
+groups is killed and FOLDER is removed. Only the standard library is used, so that it starts at once and stays small.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+_REMOVE_TRIES = 20
+
+
+class Guard:
+    """Watches over the children of this process, from its making until ``dismiss``.
+
+    Args:
+        temporary: a folder to be removed at the end.
+    """
+
+    def __init__(self, temporary: Path | None = None) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, *([str(temporary)] if temporary else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            cwd="/",
+        )
+
+    def add(self, pid: int) -> None:
+        """Announce a child, which leads a process group."""
+        self._tell(f"+{pid}")
+
+    def discard(self, pid: int) -> None:
+        """Say that a child and its group have ended."""
+        self._tell(f"-{pid}")
+
+    def dismiss(self) -> None:
+        """End what is left, wait until it is done, and end the guard."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+
+def read_children(pipe: TextIO) -> set[int]:
+    """Follow the announcements until the pipe closes; the process groups that are left."""
+    children: set[int] = set()
+    for line in pipe:
+        pid = int(line[1:])
+        if line.startswith("+"):
+            children.add(pid)
+        else:
+            children.discard(pid)
+    return children
+
+
+def kill_groups(groups: set[int]) -> None:
+    """Kill every process of these groups."""
+    for group in groups:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it; a process that is just dying may still be writing, so try again."""
+    for _ in range(_REMOVE_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(0.1)
+
+
+def main() -> None:
+    """Wait for the supervisor's end, then clean up behind it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    kill_groups(read_children(sys.stdin))
+    if len(sys.argv) > 1:
+        remove(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
