@@ -6,7 +6,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from activities.models import LLMFactory
 from activities.own_servers import OwnServers
 from activities.scenario_packages import ScenarioManager
-from activities.worlds import HostedWorlds, World, Worlds
+from activities.worlds import HostedWorlds, Worlds
 from protocol.config import GreenAgentConfig
 from protocol.scenario import ScenarioConfig
 from storage.blobs import BlobRef, BlobStore
@@ -36,10 +36,6 @@ class Deployment:
         """Let go of all simulations that are this worker's own, and close all connections."""
         await self.worlds.aclose()
         await self._http.aclose()
-
-    def world(self, simulation_id: str) -> World:
-        """The simulation of that name, whether or not it exists at the moment."""
-        return self.worlds.world(simulation_id)
 
     async def scenario(self, ref: BlobRef) -> ScenarioConfig:
         """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""

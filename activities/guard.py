@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -47,13 +48,15 @@ class Guard:
     def dismiss(self) -> None:
         """End what is left, wait until it is done, and end the guard."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
         self._process.wait()
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # somebody killed the guard: the children's parent can do without it
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
 
 
 def read_children(pipe: TextIO) -> set[int]:

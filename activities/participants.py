@@ -20,8 +20,8 @@ from activities.deployment import Deployment
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
 from activities.scenes import summarise
-from activities.simulations import stand_at, take_checkpoint
-from activities.worlds import World
+from activities.simulations import find, stand_at, take_checkpoint
+from activities.worlds import SimulationGoneError, World
 from protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -29,7 +29,7 @@ from protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
-from purple_sdk.ues import AuthenticationError, UESConnectionError
+from purple_sdk.ues import UESConnectionError
 from storage.blobs import BlobRef
 
 T = TypeVar("T")
@@ -57,11 +57,12 @@ class ParticipantActivities:
         world = await stand_at(self._deployment, plan.simulation_id, scene.checkpoint)
         message = await self._greeting(plan, world, scene.current_time, scene.summary)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            start_id = message_id(plan.assessment_id, _run(), "start")
+            start_id = message_id(plan.assessment_id, _run(), "start", world.fingerprint)
             answer = await self._heard(
                 participant, plan, "the start message", participant.send(message, start_id, _note_task)
             )
         answer.require_success()
+        world.participant_was_told()
         if (await world.current()).checkpoint == scene.checkpoint.sha256:
             return scene.checkpoint
         return await take_checkpoint(self._deployment, world)
@@ -81,7 +82,7 @@ class ParticipantActivities:
                 raise _lost(given.turn)
             is_unchanged = stands.checkpoint == given.checkpoint.sha256
             checkpoint = given.checkpoint if is_unchanged else await take_checkpoint(self._deployment, world)
-        except (AuthenticationError, UESConnectionError):
+        except (SimulationGoneError, UESConnectionError):
             raise _lost(given.turn) from None
         if isinstance(said, TurnCompleteMessage):
             return TurnAnswer(
@@ -109,10 +110,10 @@ class ParticipantActivities:
     async def _begin(self, given: TurnInput, mark: str) -> World:
         """Have the simulation stand at the start of this try, marked with it."""
         try:
-            world = self._deployment.world(given.plan.simulation_id)
+            world = find(self._deployment, given.plan.simulation_id)
             if (await world.current()).mark == mark:
                 return world
-        except AuthenticationError:
+        except SimulationGoneError:
             pass  # the simulation is gone: it is made anew below
         if heartbeats.notes():
             raise _lost(given.turn)
@@ -155,7 +156,7 @@ class ParticipantActivities:
         )
         start_id = message_id(plan.assessment_id, _run(), given.turn, given.attempt, "start")
         (await participant.send(greeting, start_id)).require_success()
-        world.is_known_to_participant = True
+        world.participant_was_told()
 
     async def _heard(
         self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]

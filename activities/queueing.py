@@ -1,7 +1,7 @@
 """Assessments of one A2A context wait for each other: they enter the context's queue, a workflow of its own."""
 
 from temporalio import activity
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.deployment import Deployment
@@ -32,10 +32,15 @@ class QueueActivities:
     @activity.defn
     async def is_running(self, task_id: str) -> bool:
         """Whether an assessment still runs; one that was terminated can't say so itself."""
-        try:
-            described = await activity.client().get_workflow_handle(task_id).describe()
-        except RPCError as problem:
-            if problem.status == RPCStatusCode.NOT_FOUND:
-                return False
-            raise
-        return described.status == WorkflowExecutionStatus.RUNNING
+        return await is_running(activity.client(), task_id)
+
+
+async def is_running(client: Client, task_id: str) -> bool:
+    """Whether an assessment is neither at its end nor unknown."""
+    try:
+        described = await client.get_workflow_handle(task_id).describe()
+    except RPCError as problem:
+        if problem.status == RPCStatusCode.NOT_FOUND:
+            return False
+        raise
+    return described.status == WorkflowExecutionStatus.RUNNING

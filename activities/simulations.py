@@ -5,39 +5,35 @@ there (creating or restoring it if not), acts, and returns the checkpoint that i
 simulator, another worker and a reset all do the right thing with no special code.
 """
 
-from contextlib import suppress
-
 from activities.deployment import Deployment
-from activities.own_servers import OwnServers
-from activities.worlds import World
-from purple_sdk.ues import AuthenticationError, ConflictError, NotFoundError
+from activities.worlds import SimulationGoneError, World
 from storage.blobs import BlobRef
 
 
 async def create(deployment: Deployment, simulation_id: str, seed: int) -> World:
     """Make an empty simulation, ending one of that name that may stand there from an earlier attempt."""
     await remove(deployment, simulation_id)
-    await deployment.worlds.create(simulation_id, seed)
-    return deployment.world(simulation_id)
+    return await deployment.worlds.create(simulation_id, seed)
+
+
+def find(deployment: Deployment, simulation_id: str) -> World:
+    """A simulation, wherever it stands.
+
+    Raises:
+        SimulationGoneError: it is known not to be there; otherwise that comes out when it is asked something.
+    """
+    return deployment.worlds.find(simulation_id)
 
 
 async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> World:
     """Make sure that a simulation stands at a checkpoint, and return it."""
     try:
-        world = deployment.world(simulation_id)
-        current = (await world.current()).checkpoint
-    except (AuthenticationError, NotFoundError):
-        current = None
-    if current == checkpoint.sha256:
-        return world
-    content = await deployment.store.get(checkpoint)
-    if isinstance(deployment.worlds, OwnServers):
-        deployment.worlds.prefer(simulation_id, content)
-    with suppress(ConflictError):  # it is there, only elsewhere
-        await deployment.worlds.create(simulation_id, None)
-    world = deployment.world(simulation_id)
-    await world.restore(content)
-    return world
+        world = deployment.worlds.find(simulation_id)
+        if (await world.current()).checkpoint == checkpoint.sha256:
+            return world
+    except SimulationGoneError:
+        pass
+    return await deployment.worlds.restore(simulation_id, await deployment.store.get(checkpoint))
 
 
 async def take_checkpoint(deployment: Deployment, world: World) -> BlobRef:

@@ -6,6 +6,8 @@ work in hand, keys. ``Worlds`` makes them, finds them and ends them; which kind 
 """
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from hashlib import sha256
 
 import httpx
 
@@ -20,12 +22,16 @@ from activities.keys import (
     reader_key,
 )
 from protocol.config import GreenAgentConfig
-from purple_sdk.ues import AsyncUESClient, AsyncUESHost, ConflictError, NotFoundError
+from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
 
 
+class SimulationGoneError(Exception):
+    """There is no such simulation (any more), as far as this worker can tell; a checkpoint brings it back."""
+
+
 class World(ABC):
-    """One simulation.
+    """One simulation; a request to it fails with a ``purple_sdk.ues.UESError``.
 
     Attributes:
         admin: a client that may do everything in it.
@@ -33,7 +39,6 @@ class World(ABC):
         address: where the participant finds it.
         participant_secret: the key that the participant acts with.
         participant_key_ids: the ids of that key, as events carry them; more than one where it had to be made again.
-        is_known_to_participant: False where address or key are not those that the participant was told.
     """
 
     admin: AsyncUESClient
@@ -41,14 +46,27 @@ class World(ABC):
     address: str
     participant_secret: str
     participant_key_ids: frozenset[str]
-    is_known_to_participant: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what a participant has to know: the same for as long as address and key are."""
+        return sha256(f"{self.address} {self.participant_secret}".encode()).hexdigest()[:16]
+
+    @property
+    def is_known_to_participant(self) -> bool:
+        """False where address or key are not what the participant was told last."""
+        return True
+
+    def participant_was_told(self) -> None:
+        """Note that the participant has been told address and key."""
+        return
 
     @abstractmethod
     async def current(self) -> CurrentCheckpoint:
         """Which checkpoint the simulation equals, if any, and how it is marked.
 
         Raises:
-            purple_sdk.ues.AuthenticationError: there is no such simulation (any more).
+            SimulationGoneError: there is no such simulation.
         """
 
     @abstractmethod
@@ -58,10 +76,6 @@ class World(ABC):
     @abstractmethod
     async def checkpoint(self) -> bytes:
         """The simulation as it is now."""
-
-    @abstractmethod
-    async def restore(self, checkpoint: bytes) -> None:
-        """Make the simulation equal to a checkpoint."""
 
     @abstractmethod
     async def make_keys(self) -> None:
@@ -80,11 +94,15 @@ class Worlds(ABC):
     """All worlds of a worker."""
 
     @abstractmethod
-    def world(self, simulation_id: str) -> World:
-        """The world of that name, whether or not it exists at the moment."""
+    def find(self, simulation_id: str) -> World:
+        """The world of that name; whether it is still there may come out only when it is asked something.
+
+        Raises:
+            SimulationGoneError: it is known not to be there.
+        """
 
     @abstractmethod
-    async def create(self, simulation_id: str, seed: int | None) -> None:
+    async def create(self, simulation_id: str, seed: int) -> World:
         """Make an empty one.
 
         Raises:
@@ -92,8 +110,16 @@ class Worlds(ABC):
         """
 
     @abstractmethod
+    async def restore(self, simulation_id: str, checkpoint: bytes) -> World:
+        """Make the world of that name equal to a checkpoint, wherever it stands, and where there is none make one."""
+
+    @abstractmethod
     async def remove(self, simulation_id: str) -> None:
         """End one, and all its keys with it; one that is gone already is fine."""
+
+    def held(self) -> list[str]:
+        """The names of those that take up something of this worker itself."""
+        return []
 
     async def aclose(self) -> None:
         """Let go of everything, at the end of the worker."""
@@ -115,7 +141,10 @@ class HostedWorld(World):
 
     async def current(self) -> CurrentCheckpoint:
         """See ``World``."""
-        return await self.admin.simulation.current()
+        try:
+            return await self.admin.simulation.current()
+        except (AuthenticationError, NotFoundError) as problem:
+            raise SimulationGoneError(str(problem)) from None
 
     async def mark(self, text: str) -> None:
         """See ``World``."""
@@ -124,10 +153,6 @@ class HostedWorld(World):
     async def checkpoint(self) -> bytes:
         """See ``World``."""
         return await self.admin.simulation.checkpoint()
-
-    async def restore(self, checkpoint: bytes) -> None:
-        """See ``World``."""
-        await self.admin.simulation.restore(checkpoint)
 
     async def make_keys(self) -> None:
         """See ``World``; checkpoints carry the keys, so they are made once."""
@@ -149,14 +174,22 @@ class HostedWorlds(Worlds):
         self._config = config
         self._http = http
 
-    def world(self, simulation_id: str) -> HostedWorld:
-        """See ``Worlds``."""
+    def find(self, simulation_id: str) -> HostedWorld:
+        """See ``Worlds``; only the server knows whether it is there."""
         return HostedWorld(self._config, simulation_id, self._http)
 
-    async def create(self, simulation_id: str, seed: int | None) -> None:
+    async def create(self, simulation_id: str, seed: int) -> HostedWorld:
         """See ``Worlds``."""
-        key = admin_key(self._config.secret.get_secret_value(), simulation_id)
-        await self._host().create(simulation_id=simulation_id, admin_key=key, seed=seed)
+        await self._create(simulation_id, seed)
+        return self.find(simulation_id)
+
+    async def restore(self, simulation_id: str, checkpoint: bytes) -> HostedWorld:
+        """See ``Worlds``; the checkpoint has the seed."""
+        with suppress(ConflictError):  # it is there, only elsewhere
+            await self._create(simulation_id, None)
+        world = self.find(simulation_id)
+        await world.admin.simulation.restore(checkpoint)
+        return world
 
     async def remove(self, simulation_id: str) -> None:
         """See ``Worlds``."""
@@ -164,6 +197,10 @@ class HostedWorlds(Worlds):
             await self._host().delete(simulation_id)
         except NotFoundError:
             return
+
+    async def _create(self, simulation_id: str, seed: int | None) -> None:
+        key = admin_key(self._config.secret.get_secret_value(), simulation_id)
+        await self._host().create(simulation_id=simulation_id, admin_key=key, seed=seed)
 
     def _host(self) -> AsyncUESHost:
         return AsyncUESHost(self._config.ues_url, host_key(self._config.secret.get_secret_value()), http=self._http)

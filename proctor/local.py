@@ -14,8 +14,9 @@ from pathlib import Path
 import httpx
 
 from activities.keys import host_key
+from activities.server_process import is_free
 from proctor.errors import CommandError, UsageError
-from proctor.ports import is_free, listener_on
+from proctor.ports import listener_on
 from proctor.supervisor import Service
 from protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES

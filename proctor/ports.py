@@ -16,18 +16,6 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-    return True
-
-
 def listener_on(port: int) -> str | None:
     """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None where that can't be told.
 

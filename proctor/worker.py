@@ -1,15 +1,17 @@
 """The worker: every workflow and activity, on the task queues of this deployment."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
@@ -17,10 +19,11 @@ from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
 from activities.participants import ParticipantActivities
-from activities.queueing import QueueActivities
+from activities.queueing import QueueActivities, is_running
 from activities.scenes import SceneActivities
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
+from activities.worlds import Worlds
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
 from workflows.assessment import Assessment
@@ -28,6 +31,7 @@ from workflows.context_queue import ContextQueue
 from workflows.names import SEARCH_ATTRIBUTES
 
 _OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
+_TIDY_SECONDS = 5.0
 
 
 async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None) -> None:
@@ -36,6 +40,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     Raises:
         storage.temporal.TemporalUnreachableError: nobody answers at the Temporal address.
     """
+    _log(config)
     client = await connect(config)
     await ensure_search_attributes(client)
     stop = asyncio.Event()
@@ -49,6 +54,8 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.push_async_callback(participants.aclose)
         for worker in _workers(client, config, deployment, participants):
             await stack.enter_async_context(worker)
+        tidying = asyncio.create_task(_tidy(client, deployment.worlds))
+        stack.callback(tidying.cancel)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
             ready.set()
@@ -101,6 +108,25 @@ def _workers(
         graceful_shutdown_timeout=timedelta(seconds=5),
     )
     return [main, models]
+
+
+async def _tidy(client: Client, worlds: Worlds) -> None:
+    """End what this worker still holds of assessments that are over: one may have been terminated, which lets nobody
+    clean up, or another worker may have taken it to its end.
+    """
+    while True:
+        await asyncio.sleep(_TIDY_SECONDS)
+        for simulation_id in worlds.held():
+            with suppress(RPCError):
+                if not await is_running(client, simulation_id):
+                    await worlds.remove(simulation_id)
+
+
+def _log(config: GreenAgentConfig) -> None:
+    """Our own rooms say as much as the settings ask for; libraries say what is wrong."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for room in _OUR_ROOMS:
+        logging.getLogger(room).setLevel(config.log_level)
 
 
 async def ensure_search_attributes(client: Client) -> None:

@@ -6,10 +6,11 @@ Environment variables: ``AGENTBEATS_*`` (common), ``AGENTBEATS_GREEN_*`` (evalua
 
 import argparse
 import secrets
+import shlex
 from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from protocol.durations import Duration
@@ -63,7 +64,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     same kind of API.
 
     ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
-    ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``.
+    ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
+    seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
+    it; with ``ues_command`` it has a ``{port}``, and the servers listen on all interfaces.
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
@@ -85,6 +88,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     ues_url: str = "http://127.0.0.1:8100"
     ues_public_url: str | None = None
     ues_command: str | None = None
+    ues_start_timeout: float = Field(default=30.0, gt=0)
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
     storage_url: str = ".proctor/storage"
     temporal_address: str = "127.0.0.1:7233"
@@ -93,6 +97,24 @@ class GreenAgentConfig(AgentBeatsConfig):
     task_queue: str = "assessments"
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)
+
+    @field_validator("ues_command")
+    @classmethod
+    def _command_can_be_filled_in(cls, command: str | None, others: ValidationInfo) -> str | None:
+        if not command:
+            return None
+        try:
+            words = shlex.split(command)
+        except ValueError as problem:
+            raise ValueError(f"it can't be read as a command line ({problem})") from None
+        if not any("{port}" in word for word in words):
+            raise ValueError("it has no {port}: write {port} where the server is told its port")
+        if (address := others.data.get("ues_public_url")) and "{port}" not in address:
+            raise ValueError(
+                "every assessment gets a port of its own then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such "
+                "as http://evaluator.example:{port}"
+            )
+        return command
 
 
 class PurpleAgentConfig(AgentBeatsConfig):

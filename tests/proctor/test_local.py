@@ -10,8 +10,9 @@ import pytest
 
 from proctor import local
 from proctor.errors import CommandError, UsageError
+from activities.server_process import is_free
 from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
-from proctor.ports import free_ports, is_free, listener_on
+from proctor.ports import free_ports, listener_on
 from protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 

@@ -1,0 +1,296 @@
+"""A simulation in a UES server of its own, which may be any server that speaks the contract.
+
+A server with checkpoints (ours) keeps everything. With any other, export and import stand in, and the worker itself
+knows what such a server can't: the mark, the keys that it chose, and whether anything has changed since the last
+export. What is lost then, ``docs/OPERATIONS.md`` says.
+"""
+
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, Literal
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json, to_json
+
+from activities import failures
+from activities.keys import (
+    PARTICIPANT_KEY_ID,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    admin_key,
+    participant_key,
+    reader_key,
+)
+from activities.server_process import ServerProcess
+from activities.worlds import SimulationGoneError, World
+from protocol.config import GreenAgentConfig
+from purple_sdk.ues import (
+    AsyncUESClient,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    UESResponseError,
+    UnexpectedAnswerError,
+    ValidationError_,
+)
+from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
+
+_NO_SUCH_ENDPOINT = (404, 405, 501)
+
+
+class Label(BaseModel):
+    """The first line of a checkpoint's content: what the server can't know or can't keep.
+
+    Attributes:
+        world: the version of this form.
+        kind: the content is the server's own checkpoint, or a scenario that it exported.
+        port: where the server listened.
+        is_running: whether the simulation was started; for an export.
+        participant_key_ids: every id that the participant's key has had.
+        has_access: whether that key opened anything; for an export.
+        told: a fingerprint of the address and the key that the participant was told last.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    world: Literal[1] = 1
+    kind: Literal["checkpoint", "export"]
+    port: int
+    is_running: bool
+    participant_key_ids: list[str]
+    has_access: bool
+    told: str | None
+
+    def on(self, content: bytes) -> bytes:
+        """A checkpoint with this label."""
+        return self.model_dump_json().encode() + b"\n" + content
+
+
+def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
+    """The label of a checkpoint, and what it is the label of.
+
+    Raises:
+        ApplicationError: it has none; ``ServerFailed``.
+    """
+    first, _, content = checkpoint.partition(b"\n")
+    try:
+        return Label.model_validate_json(first), content
+    except ValidationError:
+        raise failures.final(
+            failures.SERVER_FAILED,
+            "This assessment began on the embedded simulator, and a server started with AGENTBEATS_GREEN_UES_COMMAND "
+            "can't go on with it: unset that until it has ended, or start the assessment anew.",
+        ) from None
+
+
+class OwnWorld(World):
+    """A simulation in a server process of its own; it lives as long as the process.
+
+    Args:
+        config: the deployment's settings.
+        simulation_id: its name.
+        port: where its server listens, on this machine.
+        http: connections to share.
+        server: its process.
+    """
+
+    def __init__(
+        self, config: GreenAgentConfig, simulation_id: str, port: int, http: httpx.AsyncClient, server: ServerProcess
+    ) -> None:
+        secret = config.secret.get_secret_value()
+        self._base_url = f"http://127.0.0.1:{port}"
+        self._http = http
+        self._server = server
+        self.port = port
+        self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
+        self.admin = self._client(admin_key(secret, simulation_id))
+        self.participant_secret = participant_key(secret, simulation_id)
+        self._reader_secret = reader_key(secret, simulation_id)
+        self.reader = self._client(self._reader_secret)
+        self.participant_key_ids: frozenset[str] = frozenset()
+        self._participant_key: str | None = None
+        self._told: str | None = None
+        self._mark: str | None = None
+        self._base: tuple[str, str] | None = None
+        self._can_checkpoint: bool | None = None
+
+    @property
+    def is_known_to_participant(self) -> bool:
+        """See ``World``."""
+        return self._told == self.fingerprint
+
+    def participant_was_told(self) -> None:
+        """See ``World``; the next checkpoint says so."""
+        if not self.is_known_to_participant:
+            self._told = self.fingerprint
+            self._base = None
+
+    async def is_ready(self) -> bool:
+        """Whether the server answers, is well, and is the one that was started with our key."""
+        try:
+            health = await self._http.get(f"{self._base_url}/health", timeout=2)
+            if health.is_success:
+                await self.admin.simulation.status()
+        except (httpx.HTTPError, AuthenticationError):
+            return False
+        return health.is_success
+
+    async def current(self) -> CurrentCheckpoint:
+        """See ``World``."""
+        stands, mark = await self._stands()
+        is_at_base = self._base is not None and self._base[0] == stands
+        return CurrentCheckpoint(checkpoint=self._base[1] if self._base and is_at_base else None, mark=mark)
+
+    async def stands_at(self, checkpoint: bytes) -> bool:
+        """Whether the simulation equals a checkpoint."""
+        return (await self.current()).checkpoint == sha256(checkpoint).hexdigest()
+
+    async def mark(self, text: str) -> None:
+        """See ``World``."""
+        if await self._has_checkpoints():
+            await self.admin.simulation.mark(text)
+        else:
+            self._mark = text
+
+    async def checkpoint(self) -> bytes:
+        """See ``World``; a server without checkpoints is asked for an export."""
+        kind: Literal["checkpoint", "export"] = "checkpoint" if await self._has_checkpoints() else "export"
+        if kind == "checkpoint":
+            is_running = True
+            content = await self.admin.simulation.checkpoint()
+            stands = sha256(content).hexdigest()
+        else:
+            is_running = (await self.admin.simulation.status()).is_running
+            exported = _scenario(await self.admin.scenario.export_full())
+            content, stands = to_json(exported), _digest(exported)
+        labelled_content = Label(
+            kind=kind,
+            port=self.port,
+            is_running=is_running,
+            participant_key_ids=sorted(self.participant_key_ids),
+            has_access=self._participant_key is not None,
+            told=self._told,
+        ).on(content)
+        self._base = (stands, sha256(labelled_content).hexdigest())
+        return labelled_content
+
+    async def restore(self, checkpoint: bytes) -> None:
+        """Make the simulation equal to a checkpoint."""
+        label, content = labelled(checkpoint)
+        self._base, self._mark = None, None
+        self._told = label.told
+        self.participant_key_ids |= frozenset(label.participant_key_ids)
+        if label.kind == "checkpoint":
+            await self._restore(content)
+            self._participant_key = PARTICIPANT_KEY_ID if label.has_access else None
+        else:
+            await self._import(from_json(content), label.is_running)
+            if not label.has_access:
+                await self.revoke_participant_key()
+            elif self._participant_key is None or not await self._opens(self.participant_secret):
+                await self._make_participant_key()
+            if not await self._opens(self._reader_secret):
+                await self._make_reader_key()
+        stands, _ = await self._stands()
+        self._base = (stands or "", sha256(checkpoint).hexdigest())
+
+    async def make_keys(self) -> None:
+        """See ``World``; a server may choose secrets and ids by itself."""
+        await self._make_participant_key()
+        await self._make_reader_key()
+
+    async def revoke_participant_key(self) -> None:
+        """See ``World``."""
+        if self._participant_key is not None:
+            with suppress(NotFoundError, ConflictError):
+                await self.admin.keys.revoke(self._participant_key)
+        self._participant_key, self._base = None, None
+
+    async def _restore(self, content: bytes) -> None:
+        if not await self._has_checkpoints():
+            raise failures.final(
+                failures.SERVER_FAILED,
+                "This assessment began on a UES server with checkpoints, and the one that "
+                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment anew.",
+            )
+        await self.admin.simulation.restore(content)
+
+    async def _import(self, scenario: dict[str, Any], is_running: bool) -> None:
+        with suppress(ConflictError):  # it doesn't run
+            await self.admin.simulation.stop()
+        await self.admin.simulation.clear()
+        await self.admin.scenario.import_full(scenario)
+        if is_running:
+            await self.admin.simulation.start()
+
+    async def _make_participant_key(self) -> None:
+        made = await self._make_key("participant", USER_PERMISSIONS, self.participant_secret, PARTICIPANT_KEY_ID)
+        self.participant_secret = made.secret
+        self.participant_key_ids |= {made.key_id}
+        self._participant_key = made.key_id
+
+    async def _make_reader_key(self) -> None:
+        made = await self._make_key("evaluators", READER_PERMISSIONS, self._reader_secret, READER_KEY_ID)
+        self._reader_secret = made.secret
+        self.reader = self._client(made.secret)
+
+    async def _make_key(self, name: str, permissions: list[str], secret: str, key_id: str) -> KeyCreated:
+        """Make a key with our secret and id where the server lets us choose, which is our addition to the contract."""
+        try:
+            made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
+        except (BadRequestError, ValidationError_, ConflictError):
+            made = await self.admin.keys.create(name=name, permissions=permissions)
+        self._server.keep_out_of_the_log(made.secret)
+        return made
+
+    async def _opens(self, secret: str) -> bool:
+        try:
+            await self._client(secret).time.get_state()
+        except AuthenticationError:
+            return False
+        return True
+
+    async def _stands(self) -> tuple[str | None, str | None]:
+        """Where the simulation stands, and its mark: the server's word for it, or a digest of what it exports."""
+        try:
+            if await self._has_checkpoints():
+                answer = await self.admin.simulation.current()
+                return answer.checkpoint, answer.mark
+            return _digest(_scenario(await self.admin.scenario.export_full())), self._mark
+        except AuthenticationError as problem:  # another server has the port
+            raise SimulationGoneError(str(problem)) from None
+
+    async def _has_checkpoints(self) -> bool:
+        if self._can_checkpoint is None:
+            try:
+                await self.admin.simulation.current()
+            except UnexpectedAnswerError:
+                self._can_checkpoint = False
+            except UESResponseError as problem:
+                if problem.status not in _NO_SUCH_ENDPOINT:
+                    raise
+                self._can_checkpoint = False
+            else:
+                self._can_checkpoint = True
+        return self._can_checkpoint
+
+    def _client(self, secret: str) -> AsyncUESClient:
+        return AsyncUESClient(self._base_url, secret, http=self._http)
+
+
+def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
+    """The three sections of a scenario; a file may hold them in a wrapper (contract, the scenario file)."""
+    inner = exported.get("scenario")
+    return inner if isinstance(inner, dict) else exported
+
+
+def _digest(scenario: dict[str, Any]) -> str:
+    """What an export says, without when it was written."""
+    told = {name: value for name, value in scenario.items() if name != "metadata"}
+    environment = dict(told.get("environment") or {})
+    clock = environment.get("time_state") or {}
+    environment["time_state"] = {name: value for name, value in clock.items() if name != "last_wall_time_update"}
+    return sha256(to_json({**told, "environment": environment})).hexdigest()
