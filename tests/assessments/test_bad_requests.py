@@ -202,7 +202,7 @@ CASES = [
     Case(
         "an evaluator that raises",
         "personal_assistant earned 6 of 8 points on evaluator_raises (40% of the scenario's points were judged) in 1 "
-        "turns.",
+        "turn.",
         "completed",
         {"scenario_id": "evaluator_raises", "max_turns": 1},
         well_behaved,
