@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
@@ -14,7 +15,7 @@ from activities import failures
 from activities.guard import Guard
 from activities.keys import admin_key, participant_key, reader_key
 from activities.own_world import OwnWorld, labelled
-from activities.server_process import ServerProcess, is_free
+from activities.server_process import ServerProcess, claim, is_free
 from activities.worlds import SimulationGoneError, Worlds
 from protocol.config import GreenAgentConfig
 from purple_sdk.ues import ConflictError
@@ -44,7 +45,7 @@ class OwnServers(Worlds):
         self._http = http
         self._host = "0.0.0.0" if config.ues_public_url else "127.0.0.1"
         self._served: dict[str, _Served] = {}
-        self._ports: set[int] = set()
+        self._ports: dict[int, socket.socket] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._guard: Guard | None = None
 
@@ -112,7 +113,7 @@ class OwnServers(Worlds):
         return self._locks.setdefault(simulation_id, asyncio.Lock())
 
     def _candidates(self, first: int | None = None) -> Iterator[int]:
-        """Ports that nobody listens on, as far as one can tell: another worker may be about to take the same."""
+        """Ports that nobody listens on at the moment."""
         base = self._config.ues_base_port
         for port in [*([first] if first else []), *range(base, min(base + _PORTS_TRIED, 65536))]:
             if port not in self._ports and is_free(self._host, port):
@@ -129,16 +130,18 @@ class OwnServers(Worlds):
         """Start a server on the first port that it can have."""
         starts = 0
         for port in ports:
-            self._ports.add(port)
+            if (claimed := claim(port)) is None:
+                continue
+            self._ports[port] = claimed
             try:
                 served = await self._start_at(simulation_id, port)
             except BaseException:
-                self._ports.discard(port)
+                self._let_go(port)
                 raise
             if isinstance(served, _Served):
                 self._served[simulation_id] = served
                 return served.world
-            self._ports.discard(port)
+            self._let_go(port)
             # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
             starts += is_free(self._host, port)
             if starts >= _STARTS_TRIED:
@@ -189,7 +192,10 @@ class OwnServers(Worlds):
     async def _end(self, simulation_id: str) -> None:
         if served := self._served.pop(simulation_id, None):
             await served.server.end()
-            self._ports.discard(served.world.port)
+            self._let_go(served.world.port)
+
+    def _let_go(self, port: int) -> None:
+        self._ports.pop(port).close()
 
     def _guarded(self) -> Guard:
         if self._guard is None:

@@ -5,6 +5,7 @@ knows what such a server can't: the mark, the keys that it chose, and whether an
 export. What is lost then, ``docs/OPERATIONS.md`` says.
 """
 
+import asyncio
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Literal
@@ -32,12 +33,14 @@ from purple_sdk.ues import (
     BadRequestError,
     ConflictError,
     NotFoundError,
+    UESError,
     UESResponseError,
     UnexpectedAnswerError,
     ValidationError_,
 )
 from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
 
+_PROBE_SECONDS = 2.0
 _NO_SUCH_ENDPOINT = (404, 405, 501)
 
 
@@ -131,10 +134,11 @@ class OwnWorld(World):
     async def is_ready(self) -> bool:
         """Whether the server answers, is well, and is the one that was started with our key."""
         try:
-            health = await self._http.get(f"{self._base_url}/health", timeout=2)
-            if health.is_success:
-                await self.admin.simulation.status()
-        except (httpx.HTTPError, AuthenticationError):
+            async with asyncio.timeout(_PROBE_SECONDS):
+                health = await self._http.get(f"{self._base_url}/health")
+                if health.is_success:
+                    await self.admin.simulation.status()
+        except (httpx.HTTPError, UESError, TimeoutError):
             return False
         return health.is_success
 

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -119,6 +120,23 @@ class ServerProcess:
         if line := line.strip():
             self._last_lines.append(line)
             logger.debug("ues[%s] %s", self._process.pid, line)
+
+
+def claim(port: int) -> socket.socket | None:
+    """Agree with the other workers on this machine on who starts a server at a port; None where another one does.
+
+    The claim holds until it is closed or its process ends. Without it two servers may be started for the same port, and
+    not every system lets the second one fail. It is a name among Linux's abstract sockets (``man 7 unix``), which are
+    as far-reaching as ports are; other systems have none, and there a claim is nothing but a socket.
+    """
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    if sys.platform == "linux":
+        try:
+            name.bind(f"\0proctor-port-{port}")
+        except OSError:
+            name.close()
+            return None
+    return name
 
 
 def is_free(host: str, port: int) -> bool:

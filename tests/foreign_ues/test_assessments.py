@@ -1,0 +1,199 @@
+"""Whole assessments on servers of their own: the same scores, whatever dies, and no process left on any way out."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from a2a.types import CancelTaskRequest
+
+from proctor.ports import free_ports
+from protocol.results import AssessmentResults
+from purple_sdk.ues import AsyncUESClient
+from storage.temporal import connect
+from tests.a2a_gateway.callers import sdk_client
+from tests.assessments.observers import Running, running
+from tests.assessments.scripts import diligent
+from tests.foreign_ues.conftest import judged, served_by
+from tests.foreign_ues.servers import Program
+from tests.stack import Script, Stack, assess, play, serving
+
+SOON = 3.0
+TIDY_SECONDS = 5.0
+START_SECONDS = "5"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(tmp_path_factory.mktemp("limited"))
+
+
+@pytest.fixture(scope="module")
+def stack(program: Program, scenarios_dir: Path, embedded: AssessmentResults) -> Iterator[Stack]:
+    """An evaluator with limited servers; it starts when the embedded one has ended."""
+    with served_by(
+        program.command, scenarios_dir, free_ports(1)[0], AGENTBEATS_GREEN_UES_START_TIMEOUT=START_SECONDS
+    ) as stack:
+        yield stack
+    assert program.are_all_gone(SOON)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(program: Program) -> Iterator[None]:
+    program.be_limited()
+    yield
+    assert program.are_all_gone(SOON)
+
+
+Act = Callable[[], Any]
+
+
+def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None) -> Script:
+    """The diligent script; something happens once in the first try of a turn, before its deeds or after them."""
+    happened: list[bool] = []
+
+    async def script(now_turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+        is_first = now_turn == turn and not happened
+        if is_first:
+            happened.append(True)
+            before()
+        said = await diligent(now_turn, ues, now)
+        if is_first:
+            after()
+        return said
+
+    return script
+
+
+async def test_with_a_server_like_ours_all_is_as_embedded(
+    stack: Stack, program: Program, embedded: AssessmentResults
+) -> None:
+    program.be_like_ours()
+    assert judged(await play(stack, "tiny", diligent)) == judged(embedded)
+
+
+DEATHS = {
+    "in a turn, the deed done": (1, "before", ["POST /email/send"], {"1": 2}),
+    "in a turn, nothing done": (2, "before", ["POST /email/query"], {"2": 2}),
+    "between turns, the clock moved": (1, "after", ["POST /simulator/time/advance"], {}),
+    "between turns, an answer scheduled": (1, "after", ["POST /events"], {}),
+    "when the stage is closed": (2, "after", ["DELETE /keys"], {}),
+    "under the judges": (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {}),
+}
+"""The turn, whether before or after the participant's deeds the trap is laid, its requests; the tries of turns."""
+
+
+@pytest.mark.parametrize(("turn", "when", "requests", "tries"), DEATHS.values(), ids=DEATHS)
+async def test_the_server_dies(
+    stack: Stack,
+    program: Program,
+    embedded: AssessmentResults,
+    turn: int,
+    when: str,
+    requests: list[str],
+    tries: dict[str, int],
+) -> None:
+    program.trap.unlink(missing_ok=True)
+    results = await play(stack, "tiny", interrupted(turn, **{when: lambda: program.die_at(*requests)}))
+    assert program.trap.read_text() == "", "it did not die"
+    assert judged(results) == judged(embedded)
+    assert results.turn_tries == tries
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+async def test_the_worker_dies_in_a_turn(
+    stack: Stack, program: Program, embedded: AssessmentResults, number: signal.Signals
+) -> None:
+    left: list[bool] = []
+
+    def end_the_worker() -> None:
+        pid = stack.supervisor.pid("worker")
+        assert pid is not None
+        servers = {process.pid for process in program.processes()}
+        assert servers
+        os.kill(pid, number)
+        asyncio.get_running_loop().run_in_executor(None, lambda: left.append(_are_gone(servers, program)))
+
+    results = await play(stack, "tiny", interrupted(1, after=end_the_worker))
+    assert left == [True], "the worker's servers outlived it"
+    assert judged(results) == judged(embedded)
+
+
+def _are_gone(pids: set[int], program: Program) -> bool:
+    """Whether these processes end; the worker itself may take five seconds for its end."""
+    deadline = time.monotonic() + 5 + SOON
+    while pids & {process.pid for process in program.processes()}:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@asynccontextmanager
+async def dawdling(stack: Stack) -> AsyncIterator[Running]:
+    """An assessment that is in its first turn, and stays there."""
+    plays = asyncio.Event()
+
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        plays.set()
+        await asyncio.sleep(60)
+
+    async with serving(script) as url, running(stack, url, "tiny", max_turns=1) as assessment:
+        await assessment.until("turn_started")
+        await plays.wait()
+        yield assessment
+
+
+async def test_failed(stack: Stack, program: Program) -> None:
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        assert program.processes()
+        raise RuntimeError("I can't.")
+
+    async with serving(script) as url:
+        assessed = await assess(stack, url, "tiny", turn_tries=1)
+    assert assessed.state == "failed"
+    assert program.are_all_gone(SOON)
+
+
+async def test_canceled(stack: Stack, program: Program) -> None:
+    async with dawdling(stack) as assessment, sdk_client(stack.gateway_url) as caller:
+        assert program.processes()
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        assert (await assessment.end()).state == "canceled"
+        assert await asyncio.to_thread(program.are_all_gone, SOON)
+
+
+async def test_terminated(stack: Stack, program: Program) -> None:
+    """Nobody gets to clean up after a termination; the worker finds out by itself."""
+    async with dawdling(stack) as assessment:
+        assert program.processes()
+        await (await connect(stack.config)).get_workflow_handle(assessment.task_id).terminate("enough")
+        assert await asyncio.to_thread(program.are_all_gone, TIDY_SECONDS + SOON)
+
+
+BAD = {
+    "can't be started": None,
+    "ended with exit code 3 before it was healthy. It said: no licence": "echo no licence >&2; exit 3",
+    "did not answer GET /health": "sleep 60",
+}
+
+
+@pytest.mark.parametrize(("words", "script"), BAD.items())
+async def test_a_command_that_is_no_good(stack: Stack, program: Program, words: str, script: str | None) -> None:
+    if script is None:
+        program.path.unlink()
+    else:
+        program.be(script)
+    async with serving(diligent) as url:
+        assessed = await assess(stack, url, "tiny")
+    assert assessed.state == "failed"
+    assert assessed.sentence.startswith("The UES server of AGENTBEATS_GREEN_UES_COMMAND ")
+    assert words in assessed.sentence
+    assert assessed.results is not None
+    assert (assessed.results.status, assessed.results.coverage) == ("failed", 0)
