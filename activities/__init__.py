@@ -11,6 +11,7 @@ The activities, in the order of an assessment's story:
 What they are made of:
 
 * ``plan``: what passes between workflow and activities; ``failures``: how they fail; ``heartbeats``: how they live
+* ``scrubbing``: no secret leaves an activity
 * ``deployment``: what a worker's activities share
 * ``simulations``, ``keys``: how simulations go from checkpoint to checkpoint, and what opens them
 * ``worlds``: where simulations live; ``own_servers``, ``own_world``: each in a UES server of its own

@@ -21,6 +21,7 @@ from activities.heartbeats import Heartbeats
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, is_running
 from activities.scenes import SceneActivities
+from activities.scrubbing import Scrubbing
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from activities.worlds import Worlds
@@ -85,7 +86,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[Heartbeats()],
+        interceptors=[Heartbeats(), Scrubbing(deployment)],
         workflow_runner=SandboxedWorkflowRunner(
             restrictions=SandboxRestrictions.default.with_passthrough_modules(*_OUR_ROOMS, "pydantic", "isodate")
         ),
@@ -100,7 +101,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[Heartbeats()],
+        interceptors=[Heartbeats(), Scrubbing(deployment)],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=timedelta(seconds=1),

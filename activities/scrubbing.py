@@ -1,0 +1,134 @@
+"""No secret leaves an activity: what it returns and how it fails are read for keys, which are taken out.
+
+Activities are the only place where secrets meet text that others wrote: a provider that quotes the key which it
+refuses, a participant that says with which key it was turned away, an evaluator whose exception shows a request. What
+leaves an activity goes to Temporal's history, from there to updates, results and sentences for callers; so this is
+the one place where all of it passes.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_json, to_jsonable_python
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, FailureError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities.deployment import Deployment
+from activities.keys import admin_key, host_key, participant_key, reader_key
+from activities.worlds import SimulationGoneError
+
+REMOVED = "[secret removed]"
+
+_SHORTEST = 8
+"""Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+
+_SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+
+
+def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
+    """The values of environment variables that are secrets by their names: ``OPENAI_API_KEY``, ``HF_TOKEN``, …"""
+    return frozenset(
+        value for name, value in environment.items() if _SECRET_NAMES.fullmatch(name) and len(value) >= _SHORTEST
+    )
+
+
+class Scrubber:
+    """Takes known secrets out of texts, data and exceptions; what has none is given back as it is."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        # Longest first, as one secret may begin with another.
+        ordered = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
+        self._as_json = [to_json(secret)[1:-1] for secret in ordered]
+
+    def text(self, text: str) -> str:
+        """A text without secrets."""
+        return self._pattern.sub(REMOVED, text)
+
+    def data(self, value: Any) -> Any:
+        """JSON data without secrets, in its keys too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list | tuple):
+            return [self.data(member) for member in value]
+        if isinstance(value, dict):
+            return {self.data(key): self.data(member) for key, member in value.items()}
+        return value
+
+    def result(self, result: Any) -> Any:
+        """What an activity returns, without secrets."""
+        written = to_json(result)
+        if not any(secret in written for secret in self._as_json):
+            return result
+        clean = self.data(to_jsonable_python(result))
+        return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
+
+    def failure(self, problem: BaseException) -> BaseException:
+        """An exception without secrets, nor any in what caused it. An unclean one is made anew, of the type by which
+        Temporal would show it.
+        """
+        cause = problem.__cause__ and self.failure(problem.__cause__)
+        said = problem.message if isinstance(problem, FailureError) else str(problem)
+        details = list(problem.details) if isinstance(problem, ApplicationError) else []
+        if cause is problem.__cause__ and self.text(said) == said and self.result(details) == details:
+            return problem
+        clean: BaseException
+        if isinstance(problem, ApplicationError):
+            clean = ApplicationError(
+                self.text(said),
+                *self.result(details),
+                type=problem.type,
+                non_retryable=problem.non_retryable,
+                next_retry_delay=problem.next_retry_delay,
+            )
+        elif isinstance(problem, FailureError):
+            return problem  # Temporal's own (a cancellation): nothing in it is ours
+        else:
+            clean = ApplicationError(self.text(said), type=type(problem).__name__)
+        clean.__cause__ = cause
+        return clean.with_traceback(problem.__traceback__)
+
+
+class Scrubbing(Interceptor):
+    """The worker's interceptor that reads what activities give."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        secret = deployment.config.secret.get_secret_value()
+        self._shared = secrets_in(os.environ) | {secret, host_key(secret)}
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Scrubbed(next, self)
+
+    def scrubber(self, simulation_id: str) -> Scrubber:
+        """For an activity of an assessment, whose id is its simulation's too."""
+        secret = self._deployment.config.secret.get_secret_value()
+        known = {make(secret, simulation_id) for make in (admin_key, participant_key, reader_key)}
+        with suppress(SimulationGoneError):
+            known.add(self._deployment.worlds.find(simulation_id).participant_secret)  # some servers choose it
+        return Scrubber(self._shared | known)
+
+
+class _Scrubbed(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, scrubbing: Scrubbing) -> None:  # noqa: A002
+        super().__init__(next)
+        self._scrubbing = scrubbing
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        try:
+            result = await super().execute_activity(input)
+        except Exception as problem:
+            clean = self._scrubber().failure(problem)
+            if clean is problem:
+                raise
+            raise clean from clean.__cause__
+        return self._scrubber().result(result)
+
+    def _scrubber(self) -> Scrubber:
+        return self._scrubbing.scrubber(activity.info().workflow_id or "")

@@ -1,0 +1,261 @@
+"""No key is found where others may look: history, blobs, logs, updates, results, sentences.
+
+The participant, the scenario's evaluators and the model's server all do their worst: they say the keys that they know.
+"""
+
+import asyncio
+import base64
+import json
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from a2a.types import CancelTaskRequest
+from temporalio.exceptions import ApplicationError, CancelledError
+
+from activities.keys import admin_key, host_key, participant_key, reader_key
+from activities.scrubbing import REMOVED, Scrubber, secrets_in
+from storage.blobs import BlobStore
+from storage.temporal import connect
+from tests.a2a_gateway.callers import sdk_client
+from tests.assessments import participants
+from tests.assessments.observers import Running, running
+from tests.assessments.packages import write_package
+from tests.assessments.participants import Json, by_hand
+from tests.histories.reading import made_whole, payloads_in, runs_of
+from tests.openai_endpoint import OpenAIEndpoint
+from tests.stack import Assessed, Stack, running_stack
+
+PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
+_LEAKY = f"""
+import os
+
+async def asked(ctx, params):
+    return {{"score": 1, "max_score": 1, "explanation": "judged with " + os.environ["OPENAI_API_KEY"]}}
+
+async def told(ctx, params):
+    raise RuntimeError("401 for the header Bearer {PROVIDER_KEY}")
+"""
+
+
+class Telltale(OpenAIEndpoint):
+    """Quotes the key in every refusal, as some providers do."""
+
+    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, answer = super().respond(path, body)
+        return (status, answer) if status == 200 else (status, {"error": {"message": f"Bad key: {PROVIDER_KEY}"}})
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Telltale]:
+    with Telltale() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def talkative(endpoint: Telltale, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """An evaluator that logs all it can, with a model and a scenario that give keys away."""
+    directory = tmp_path_factory.mktemp("scenarios")
+    write_package(directory, "leaky", files={"evaluators.py": _LEAKY})
+    settings: dict[str, str | None] = {
+        "OPENAI_API_KEY": PROVIDER_KEY,
+        "AGENTBEATS_LOG_LEVEL": "DEBUG",
+        "AGENTBEATS_GREEN_LOG_LEVEL": "DEBUG",
+        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
+        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": endpoint.base_url,
+        "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
+        "AGENTBEATS_GREEN_EVALUATION_BASE_URL": endpoint.base_url,
+    }
+    with running_stack(directory, environment=settings) as stack:
+        yield stack
+
+
+@dataclass
+class Traces:
+    """What an assessment left behind: where it was found, to its text."""
+
+    task_id: str
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def places_of(self, text: str) -> list[str]:
+        """Where a text stands."""
+        return [place for place, found in self.texts.items() if text.encode() in found]
+
+
+def unwrapped(text: bytes) -> bytes:
+    """A payload's text followed by what its strings are base64 of, which updates travel in."""
+    found = [text]
+
+    def walk(value: Any) -> None:
+        if isinstance(value, str):
+            try:
+                found.append(unwrapped(base64.b64decode(value, validate=True)))
+            except ValueError:
+                return
+        elif isinstance(value, list | dict):
+            for member in value.values() if isinstance(value, dict) else value:
+                walk(member)
+
+    try:
+        walk(json.loads(text))
+    except ValueError:
+        pass
+    return b"\n".join(found)
+
+
+async def traces(stack: Stack, assessment: Running, ended: Assessed) -> Traces:
+    """Collect what can be read of an assessment by those who may look at Temporal, the store, the logs, the answers."""
+    found = Traces(assessment.task_id)
+    client, store = await connect(stack.config), BlobStore(stack.config.storage_url)
+    for number, run in enumerate(await runs_of(client, assessment.task_id)):
+        for event in made_whole(run, store).events:
+            payloads = b"\n".join(unwrapped(payload.data) for payload in payloads_in(event))
+            found.texts[f"run {number}, event {event.event_id}"] = event.SerializeToString() + payloads
+    described = (await client.get_workflow_handle(assessment.task_id).describe()).raw_description
+    found.texts["description"] = described.SerializeToString() + b"".join(p.data for p in payloads_in(described))
+    for log in stack.local.logs.iterdir():
+        found.texts[log.name] = log.read_bytes()
+    for blob in filter(Path.is_file, Path(stack.config.storage_url).rglob("*")):
+        found.texts[f"blob {blob.name}"] = unwrapped(zlib.decompress(blob.read_bytes()))
+    found.texts["updates"] = b"\n".join(update.model_dump_json().encode() for update in assessment.updates)
+    found.texts["sentence"] = ended.sentence.encode()
+    found.texts["results"] = ended.results.model_dump_json().encode() if ended.results else b""
+    return found
+
+
+def expect_none(found: Traces, stack: Stack) -> None:
+    secret = stack.config.secret.get_secret_value()
+    known = {
+        "the deployment's secret": secret,
+        "the host key": host_key(secret),
+        "the admin key": admin_key(secret, found.task_id),
+        "the participant's key": participant_key(secret, found.task_id),
+        "the reader's key": reader_key(secret, found.task_id),
+        "the provider's key": PROVIDER_KEY,
+    }
+    assert {what: found.places_of(key) for what, key in known.items()} == {what: [] for what in known}
+
+
+@asynccontextmanager
+async def leaking(stack: Stack, answer: Callable[[str], Any]) -> AsyncIterator[Running]:
+    """Play the leaky scenario with a participant that answers a turn so, given its key."""
+
+    def with_key(_said: Json) -> Any:
+        return answer(participant.messages[0]["api_key"])
+
+    async with (
+        by_hand(with_key) as participant,
+        running(stack, participant.url, "leaky", max_turns=1, offline=False, turn_tries=2) as assessment,
+    ):
+        await assessment.until("")
+        yield assessment
+
+
+def gossip(key: str) -> Json:
+    """The turn is done, and its key in every free text and parameter."""
+    action = {
+        "timestamp": "2026-03-02T09:00:00Z",
+        "action": "email.send",
+        "parameters": {"headers": {"X-API-Key": key}, key: [key]},
+        "success": False,
+        "error_message": f"{key} was refused",
+    }
+    return participants.message(
+        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}"})
+    )
+
+
+def judge(endpoint: Telltale) -> None:
+    """Have a judge that quotes the key as well."""
+    endpoint.forget()
+    items = [{"id": name, "reason": PROVIDER_KEY, "points": 1} for name in ("thanks", "warm")]
+    endpoint.answer("Now judge the criterion", {"items": items, "explanation": f"With {PROVIDER_KEY}."})
+
+
+async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
+    judge(endpoint)
+    endpoint.statuses[:] = [429]
+    async with leaking(talkative, gossip) as assessment:
+        ended = await assessment.end()
+    assert ended.state == "completed", ended.sentence
+    found = await traces(talkative, assessment, ended)
+    expect_none(found, talkative)
+    assert ended.results is not None
+    asked, told, manners = ended.results.criteria_results
+    assert asked.explanation == f"judged with {REMOVED}"
+    assert told.unscored_reason == f"evaluator told raised RuntimeError: 401 for the header Bearer {REMOVED}"
+    assert manners.explanation == f"With {REMOVED}."
+    [reported] = ended.results.action_report.reported
+    assert reported.parameters == {"headers": {"X-API-Key": REMOVED}, REMOVED: [REMOVED]}
+    # Everything was said, and everything was looked at.
+    assert any(place.startswith("run") for place in found.places_of(f"my key is {REMOVED}"))
+    assert any(place.startswith("run") for place in found.places_of(f"Bad key: {REMOVED}"))
+    assert any(place.startswith("blob") for place in found.places_of("participant"))
+    assert "updates" in found.places_of("update_assessment_completed")
+
+
+async def test_failed_by_its_participant(talkative: Stack) -> None:
+    def refuse(key: str) -> Json:
+        return participants.task("failed", participants.text(f"401: {key} is not valid"))
+
+    async with leaking(talkative, refuse) as assessment:
+        ended = await assessment.end()
+    assert (ended.state, ended.sentence) == ("failed", f"The participant's task failed: 401: {REMOVED} is not valid")
+    expect_none(await traces(talkative, assessment, ended), talkative)
+
+
+async def test_failed_by_its_model(talkative: Stack, endpoint: Telltale) -> None:
+    judge(endpoint)
+    endpoint.statuses[:] = [401]
+    async with leaking(talkative, gossip) as assessment:
+        ended = await assessment.end()
+    assert ended.state == "failed"
+    assert f"Bad key: {REMOVED}" in ended.sentence
+    expect_none(await traces(talkative, assessment, ended), talkative)
+
+
+async def test_canceled(talkative: Stack) -> None:
+    async def dawdle(_key: str) -> None:
+        await asyncio.sleep(60)
+
+    async with leaking(talkative, dawdle) as assessment, sdk_client(talkative.gateway_url) as caller:
+        await assessment.until("turn_started")
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        ended = await assessment.end()
+    assert ended.state == "canceled"
+    expect_none(await traces(talkative, assessment, ended), talkative)
+
+
+def test_secrets_are_known_by_their_names() -> None:
+    environment = {
+        "OPENAI_API_KEY": "sk-0123456789",
+        "hf_token": "hf-0123456789",
+        "DB_PASSWORD": "correct horse",
+        "AGENTBEATS_GREEN_SECRET": "0123456789",
+        "KEYBOARD": "qwertyuiop",
+        "TOKENIZERS_PARALLELISM": "false-or-true",
+        "SHORT_KEY": "test",
+    }
+    assert secrets_in(environment) == {"sk-0123456789", "hf-0123456789", "correct horse", "0123456789"}
+
+
+def test_failures_are_cleaned_with_their_causes() -> None:
+    scrubber = Scrubber(["the-secret", "the-secret-and-more"])
+    clean = ApplicationError("fine", type="Fine")
+    assert scrubber.failure(clean) is clean
+    canceled = CancelledError("the-secret")
+    assert scrubber.failure(canceled) is canceled
+
+    problem = ApplicationError("no the-secret-and-more", {"k": "the-secret"}, type="Mine", non_retryable=True)
+    problem.__cause__ = ValueError("bad the-secret")
+    found = scrubber.failure(problem)
+    assert isinstance(found, ApplicationError)
+    assert (found.message, found.type, found.non_retryable) == (f"no {REMOVED}", "Mine", True)
+    assert list(found.details) == [{"k": REMOVED}]
+    cause = found.__cause__
+    assert isinstance(cause, ApplicationError)
+    assert (cause.message, cause.type) == (f"bad {REMOVED}", "ValueError")
