@@ -80,6 +80,7 @@ def serve(
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
+    listener.listen(2048)  # at once: with SO_REUSEADDR alone, a second server could bind the same port meanwhile
     config = uvicorn.Config(
         served.app,
         log_level="warning",

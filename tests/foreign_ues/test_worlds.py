@@ -31,7 +31,7 @@ from tests.foreign_ues.servers import Program, running
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 INITIAL: dict[str, Any] = json.loads((TINY / "initial_state.json").read_text())
-OURS = f"{sys.executable} -m ues_sim --single --host {{host}} --port {{port}}"
+OURS = f"{sys.executable} -m proctor ues --single --host {{host}} --port {{port}}"
 
 MakeWorker = Callable[..., OwnServers]
 
