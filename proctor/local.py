@@ -6,9 +6,9 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -28,7 +28,7 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
 }
-"""Dynamic configuration of the Temporal dev server: key to JSON value."""
+"""Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
 
 _PROBE_SECONDS = 1.0
 
@@ -53,12 +53,14 @@ class LocalStack:
         ports: where they listen.
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
+        dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
     """
 
     config: GreenAgentConfig
     ports: Ports
     state: Path
     is_durable: bool
+    dev_server: Mapping[str, str] = field(default_factory=lambda: DEV_SERVER_SETTINGS)
 
     @property
     def logs(self) -> Path:
@@ -152,7 +154,7 @@ class LocalStack:
             command += ["--namespace", self.config.temporal_namespace]
         for key in SEARCH_ATTRIBUTES:
             command += ["--search-attribute", f"{key.name}={key.indexed_value_type.name.title()}"]
-        for setting, value in DEV_SERVER_SETTINGS.items():
+        for setting, value in self.dev_server.items():
             command += ["--dynamic-config-value", f"{setting}={value}"]
         if self.is_durable:
             command += ["--db-filename", str(self.state / "temporal.db")]

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from proctor.caller import AssessmentCall, Ended, Progress
-from proctor.local import LocalStack, Ports
+from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
 from proctor.ports import free_ports
 from proctor.supervisor import Supervisor
 from protocol.config import GreenAgentConfig, PurpleAgentConfig
@@ -76,11 +76,16 @@ class Stack:
 
 @contextmanager
 def running_stack(
-    scenarios_dir: Path = SCENARIOS, *, is_durable: bool = False, environment: dict[str, str | None] | None = None
+    scenarios_dir: Path = SCENARIOS,
+    *,
+    is_durable: bool = False,
+    environment: dict[str, str | None] | None = None,
+    dev_server: Mapping[str, str] | None = None,
 ) -> Iterator[Stack]:
     """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards.
 
-    ``environment`` is added to its processes' own; None takes a variable away.
+    ``environment`` is added to its processes' own; None takes a variable away. ``dev_server`` is added to the dynamic
+    configuration of Temporal's dev server.
     """
 
     loop = asyncio.new_event_loop()
@@ -95,6 +100,7 @@ def running_stack(
             ports=Ports(gateway, ues, temporal, ui),
             state=Path(folder),
             is_durable=is_durable,
+            dev_server={**DEV_SERVER_SETTINGS, **(dev_server or {})},
         )
         supervisor = Supervisor(local.services(), local.logs, say=print)
         stack = Stack(local, supervisor, loop)
