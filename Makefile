@@ -13,10 +13,10 @@ INSTALLED := $(VENV)/.installed
 PACKAGES := protocol ues_sim purple_sdk storage activities workflows a2a_gateway proctor
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help install demo test check lint types imports nightly lock clean
+.PHONY: help install demo test check lint types imports nightly sizes record-histories lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(INSTALLED) ## make .venv with the pinned packages of requirements.lock
 
@@ -53,6 +53,12 @@ imports: $(INSTALLED) ## import-linter: which room may import which
 
 nightly: $(INSTALLED) ## the long profiles: property tests and API fuzzing with many more examples
 	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600
+
+sizes: $(INSTALLED) ## long assessments: 300 and 1,000 turns, a mailbox of 50 MB; prints histories, payloads, memory
+	$(BIN)/python -m tests.sizes
+
+record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
+	$(BIN)/python -m tests.histories.record
 
 # Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
 lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows

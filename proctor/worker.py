@@ -35,6 +35,16 @@ _OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
 _TIDY_SECONDS = 5.0
 
 
+WORKFLOWS: list[type] = [Assessment, ContextQueue]
+
+
+def workflow_runner() -> SandboxedWorkflowRunner:
+    """How workflows run: in Temporal's sandbox, with our own modules imported once and not for every workflow."""
+    return SandboxedWorkflowRunner(
+        restrictions=SandboxRestrictions.default.with_passthrough_modules(*_OUR_ROOMS, "pydantic", "isodate")
+    )
+
+
 async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None) -> None:
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
@@ -71,7 +81,7 @@ def _workers(
     main = Worker(
         client,
         task_queue=config.task_queue,
-        workflows=[Assessment, ContextQueue],
+        workflows=WORKFLOWS,
         activities=[
             *thinking,
             AdmissionActivities(deployment).admit,
@@ -87,9 +97,7 @@ def _workers(
             turns.advance,
         ],
         interceptors=[Heartbeats(), Scrubbing(deployment)],
-        workflow_runner=SandboxedWorkflowRunner(
-            restrictions=SandboxRestrictions.default.with_passthrough_modules(*_OUR_ROOMS, "pydantic", "isodate")
-        ),
+        workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
         max_heartbeat_throttle_interval=timedelta(seconds=1),

@@ -1,0 +1,169 @@
+"""The long form: hundreds of turns and a great mailbox, each to its end, with the sizes that they come to in Temporal.
+
+python -m tests.sizes [300-turns] [1000-turns] [50-MB]
+"""
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from purple_sdk.ues import AsyncUESClient
+from storage.temporal import connect
+from tests.assessments.packages import edited, write_package
+from tests.assessments.scripts import BEN, ask_ben
+from tests.histories.reading import runs_of
+from tests.sizes.following import Size, follow, size_of, turns_in
+from tests.stack import Script, Stack, running_stack, serving
+
+MEGABYTE = 1_000_000
+
+
+async def writes_now_and_then(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    """Asks Ben in every tenth turn, and reads what is unread in every turn."""
+    if turn % 10 == 1:
+        await ask_ben(ues)
+    unread = await ues.email.query(is_read=False)
+    if mails := [mail["message_id"] for mail in unread["emails"]]:
+        await ues.email.read(message_ids=mails)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One long assessment: how its scenario differs from the tiny one, and what its participant does."""
+
+    name: str
+    turns: int
+    mailbox: int = 0
+    script: Script = writes_now_and_then
+
+    def write(self, directory: Path) -> None:
+        """Write its scenario."""
+        step = int(12 * 3600 / self.turns)
+
+        def change(scenario: dict[str, Any]) -> None:
+            scenario.update(default_time_step=f"PT{step}S")
+
+        files = {"initial_state.json": edited("initial_state.json", filled(self.mailbox))} if self.mailbox else {}
+        write_package(directory, self.name, change=change, files=files)
+
+
+CASES = (Case("300-turns", 300), Case("1000-turns", 1000), Case("50-MB", 4, mailbox=50 * MEGABYTE))
+
+
+def filled(size: int) -> Callable[[dict[str, Any]], None]:
+    """Puts mails of so many bytes in all into an initial state: ten kilobytes each, of words that hardly compress."""
+
+    def change(state: dict[str, Any]) -> None:
+        dice = random.Random(size)
+        first = datetime.fromisoformat("2026-01-01T09:00:00+00:00")
+        emails, threads = {}, {}
+        for number in range(size // 10_000):
+            name, at = f"mail-{number}", (first + timedelta(minutes=number)).isoformat()
+            emails[name] = {
+                "message_id": name,
+                "thread_id": name,
+                "from_address": BEN,
+                "to_addresses": ["ana@home.example"],
+                "cc_addresses": [],
+                "bcc_addresses": [],
+                "subject": f"Report {number}",
+                "body_text": dice.randbytes(4600).hex(" ", 4),
+                "attachments": [],
+                "in_reply_to": None,
+                "references": [],
+                "sent_at": at,
+                "received_at": at,
+                "priority": "normal",
+                "labels": [],
+                "is_read": True,
+                "is_starred": False,
+                "folder": "inbox",
+            }
+            threads[name] = {
+                "thread_id": name,
+                "subject": f"Report {number}",
+                "participant_addresses": [BEN, "ana@home.example"],
+                "message_ids": [name],
+                "created_at": at,
+                "message_count": 1,
+                "unread_count": 0,
+                "last_message_at": at,
+            }
+        state["environment"]["modality_states"]["email"].update(
+            emails=emails,
+            threads=threads,
+            folders={"inbox": list(emails), "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []},
+        )
+
+    return change
+
+
+async def play(stack: Stack, case: Case) -> bool:
+    """Play one, print what it came to; whether all is as it should be."""
+    began = time.monotonic()
+    async with serving(case.script) as url:
+        followed = await follow(stack, url, case.name, max_turns=case.turns)
+    took = time.monotonic() - began
+    runs = await runs_of(await connect(stack.config), followed.task_id)
+    sizes = [size_of(run) for run in runs]
+    largest = Size(*(max(getattr(size, part) for size in sizes) for part in Size.__dataclass_fields__))
+    results = followed.results
+    complaints = []
+    if followed.state != "completed" or results is None:
+        complaints.append(f"it {followed.state}: {followed.sentence}")
+    else:
+        writes = [entry.turn for entry in results.action_log if entry.action == "email.send"]
+        if results.turns_taken != case.turns or turns_in(runs) != case.turns:
+            complaints.append(f"{results.turns_taken} turns, {turns_in(runs)} scheduled")
+        if writes != list(range(1, case.turns + 1, 10)):
+            complaints.append(f"mails were sent in turns {writes}")
+        if results.action_report.unreported or results.action_report.never_happened:
+            complaints.append("the action report differs from the action log")
+    if followed.sequences != list(range(len(followed.sequences))):
+        complaints.append("updates are missing or told twice")
+    print(
+        f"{case.name:10}  {took:6.1f} s  {len(runs)} runs  {len(followed.sequences)} updates  largest history: "
+        f"{largest.events} events, {largest.size / MEGABYTE:.2f} MB  largest payload: {largest.largest_payload} bytes "
+        f"inline, {largest.largest_reference / MEGABYTE:.2f} MB by reference  {memory(stack)}"
+    )
+    for complaint in complaints:
+        print(f"{case.name:10}  WRONG: {complaint}")
+    return not complaints
+
+
+def memory(stack: Stack) -> str:
+    """What the services hold in memory now."""
+    held = []
+    for process in psutil.Process().children(recursive=True):
+        words = process.cmdline()
+        if words[1:3] == ["-m", "proctor"]:
+            held.append(f"{words[3]} {process.memory_info().rss / MEGABYTE:.0f} MB")
+    folder = stack.local.state
+    stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return f"memory: {', '.join(held)}; on disk: {stored / MEGABYTE:.0f} MB"
+
+
+async def play_all(stack: Stack, cases: list[Case]) -> bool:
+    return all([await play(stack, case) for case in cases])
+
+
+def main(names: list[str]) -> int:
+    cases = [case for case in CASES if not names or case.name in names]
+    with tempfile.TemporaryDirectory(prefix="proctor-sizes-") as folder:
+        for case in cases:
+            case.write(Path(folder))
+        with running_stack(Path(folder), is_durable=True) as stack:
+            return 0 if asyncio.run(play_all(stack, cases)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
