@@ -83,9 +83,7 @@ class Assessment:
         try:
             plan = self._plan or await self._admitted()
             progress = self._progress or await self._opened(plan)
-            deadline = progress.started_at + timedelta(seconds=plan.assessment_timeout)
-            seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
-            results = await asyncio.wait_for(self._assessed(plan, progress), seconds_left)
+            results = await self._assessed_in_time(plan, progress)
         except asyncio.CancelledError:
             await self._closed("error", names.CANCELED)
             raise
@@ -173,6 +171,22 @@ class Assessment:
             **limits.turn("start message", plan.turn_timeout),
         )
         return progress
+
+    async def _assessed_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
+        """Play and judge, but no longer than the assessment may take.
+
+        Raises:
+            TimeoutError: the deadline has passed.
+        """
+        deadline = progress.started_at + timedelta(seconds=plan.assessment_timeout)
+        seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
+        try:
+            return await asyncio.wait_for(self._assessed(plan, progress), seconds_left)
+        except ActivityError as problem:
+            # At the deadline the activity at work is canceled, and fails by that before wait_for can say why.
+            if is_cancelled_exception(problem) and workflow.now() >= deadline:
+                raise TimeoutError from None
+            raise
 
     async def _assessed(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""
