@@ -111,6 +111,9 @@ def test_unknown_paths_and_methods(sim):
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
     both = sim.put("/events/x")
     assert (both.status_code, both.headers["allow"]) == (405, "DELETE, GET")
+    # A whole path hides one with a variable part: /events/next is no event's id.
+    hidden = sim.delete("/events/next")
+    assert (hidden.status_code, hidden.headers["allow"]) == (405, "GET")
     for path in ("/email", "/email/state/", "/email//state", "/%00", "/%ff", "/events/" + "x" * 5000, "/ünï"):
         assert sim.get(path).status_code == 404, path
 

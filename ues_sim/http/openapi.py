@@ -116,6 +116,8 @@ def _responses(route: Route[Any], schemas: dict[type[BaseModel], JsonObject]) ->
         str(status): {"description": meaning, "content": {"application/json": {"schema": success}}}
         for status, meaning in statuses.items()
     }
+    if route.also_text:
+        responses[str(route.status)]["content"]["text/plain"] = {"schema": {"type": "string"}}
     errors = set(route.errors)
     if route.permission is not None:
         errors |= {401, 403}

@@ -71,6 +71,8 @@ class Route(Generic[C]):
     responses: tuple[type[BaseModel], ...] = ()
     """What a success looks like; several when it depends on the parameters; none for free-form JSON."""
     status: int = 200
+    also_text: bool = False
+    """Whether a success may be plain text instead of JSON, depending on the parameters."""
     further_statuses: Mapping[int, str] | None = None
     """Other successful statuses and what they mean."""
     errors: tuple[int, ...] = ()
@@ -92,7 +94,10 @@ class Route(Generic[C]):
 
 
 class Router(Generic[C]):
-    """Finds a route by method and path: whole paths by dictionary, the few with variable parts by their segments."""
+    """Finds a route by method and path: whole paths by dictionary, the few with variable parts by their segments.
+
+    A whole path hides variable ones, as OpenAPI says: ``DELETE /events/next`` is no wrong id but a wrong method.
+    """
 
     def __init__(self, routes: Iterable[Route[C]]) -> None:
         self.routes = tuple(routes)
@@ -109,25 +114,25 @@ class Router(Generic[C]):
 
     def find(self, method: str, path: str) -> tuple[Route[C], dict[str, str]]:
         """The route and the path's variable parts. Raises NotFound (404) or WrongMethod (405)."""
-        allowed: list[str] = []
-        by_method = self._exact.get(path)
-        if by_method is not None:
-            route = by_method.get(method)
-            if route is not None:
-                return route, {}
-            allowed += by_method
+        by_method, values = self._methods(path)
+        route = by_method.get(method)
+        if route is not None:
+            return route, values
+        if by_method:
+            allowed = sorted(by_method)
+            raise WrongMethod(f"{path[:200]} doesn't take {method[:20]}; it takes {', '.join(allowed)}.", allowed)
+        raise NotFound(f"There is no path {path[:200]!r}; /openapi.json lists those that exist.")
+
+    def _methods(self, path: str) -> tuple[dict[str, Route[C]], dict[str, str]]:
+        exact = self._exact.get(path)
+        if exact is not None:
+            return exact, {}
         segments = path.split("/")
         for template, by_method in self._templates.items():
             values = _fit(template, segments)
             if values is not None:
-                route = by_method.get(method)
-                if route is not None:
-                    return route, values
-                allowed += by_method
-        if allowed:
-            known = sorted(set(allowed))
-            raise WrongMethod(f"{path[:200]} doesn't take {method[:20]}; it takes {', '.join(known)}.", known)
-        raise NotFound(f"There is no path {path[:200]!r}; /openapi.json lists those that exist.")
+                return by_method, values
+        return {}, {}
 
 
 def _fit(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:

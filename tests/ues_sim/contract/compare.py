@@ -94,11 +94,14 @@ def differences(contract: Schema, ours: Schema, where: str, *, answer: bool) -> 
     """Every difference of two schemas, at any depth.
 
     In an answer only what callers rely on counts: that each field is there and of what type. What ours adds is a
-    difference in either, called ``added``.
+    difference in either, called ``added``; an answer's further shapes stand behind those of the contract.
     """
     theirs, own = contract.plain, ours.plain
     if "anyOf" in theirs:
-        yield from _choices(contract, ours, where, answer=answer)
+        yield from _choices(contract.choices, ours, where, answer=answer)
+        return
+    if answer and "anyOf" in own and contract.properties:
+        yield from _choices([contract], ours, where, answer=answer)
         return
     for keyword in ("type", "nullable", *(() if answer else ("enum", "default", *BOUNDS))):
         wanted, got = theirs.get(keyword), own.get(keyword)
@@ -120,13 +123,15 @@ def differences(contract: Schema, ours: Schema, where: str, *, answer: bool) -> 
     yield from _properties(contract, ours, where, answer=answer)
 
 
-def _choices(contract: Schema, ours: Schema, where: str, *, answer: bool) -> Iterator[Difference]:
+def _choices(contract: list[Schema], ours: Schema, where: str, *, answer: bool) -> Iterator[Difference]:
     own = ours.choices
-    if len(own) != len(contract.choices):
-        yield Difference(where, "anyOf", contract.plain["anyOf"], ours.raw)
+    if len(own) < len(contract) or (len(own) > len(contract) and not answer):
+        yield Difference(where, "anyOf", [choice.raw for choice in contract], ours.raw)
         return
-    for number, (one, other) in enumerate(zip(contract.choices, own, strict=True)):
-        yield from differences(one, other, f"{where}|{number}", answer=answer)
+    for number, (one, other) in enumerate(zip(contract, own, strict=False)):
+        yield from differences(one, other, where if len(contract) == 1 else f"{where}|{number}", answer=answer)
+    for number in range(len(contract), len(own)):
+        yield Difference(f"{where}|{number}", "added", None, own[number].raw)
 
 
 def _properties(contract: Schema, ours: Schema, where: str, *, answer: bool) -> Iterator[Difference]:

@@ -34,6 +34,8 @@ def _rows(*rows: tuple[str, str, str]) -> tuple[Departure, ...]:
 ROUTES = _rows(
     ("GET /*/state ?compact",                 "added",   SINCE_01),
     ("GET /environment/state ?format",        "added",   SINCE_01),
+    ("GET /email/state answer|2",             "added",   SINCE_01 + " The compact form."),
+    ("GET /sms/state answer|1",               "added",   SINCE_01 + " The compact form."),
     ("GET /email/state answer|0.folders()",   "type",    SINCE_01 + " A list of message ids in place of a count."),
     ("GET /email/state answer|0.labels()",    "type",    SINCE_01 + " A list of message ids in place of a count."),
     ("* /events* answer*.agent_id",           "added",   "The page, 'Keys and permissions': event answers include it."),

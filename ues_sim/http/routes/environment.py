@@ -164,6 +164,7 @@ ROUTES = (
         tag="environment",
         params=EnvironmentParams,
         responses=(EnvironmentStateResponse,),
+        also_text=True,
         participant=True,
     ),
     Route(

@@ -34,7 +34,11 @@ MODALITY = Modality(
         "mark_spam": operations.mark_spam,
         "mark_not_spam": operations.mark_not_spam,
     },
-    state_response=(models.EmailStateResponse, models.EmailSummaryStateResponse),
+    state_response=(
+        models.EmailStateResponse,
+        models.EmailSummaryStateResponse,
+        models.EmailCompactStateResponse,
+    ),
     state_params=models.EmailStateParams,
     show=views.show,
     digest=views.digest,

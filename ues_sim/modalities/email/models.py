@@ -197,12 +197,49 @@ class EmailStateParams(StateParams):
 
 
 class EmailStateResponse(Response):
-    """What ``GET /email/state`` answers. Compact, the emails carry neither bodies nor attachments' contents."""
+    """What ``GET /email/state`` answers."""
 
     modality_type: str = "email"
     current_time: Instant
     user_email_address: str
     emails: dict[str, Email]
+    threads: dict[str, EmailThread]
+    folders: dict[str, list[str]]
+    labels: dict[str, list[str]]
+    total_email_count: int
+    unread_count: int
+    starred_count: int
+
+
+class CompactEmail(Response):
+    """One message without its body and its references."""
+
+    message_id: str
+    thread_id: str
+    from_address: str
+    to_addresses: list[str]
+    cc_addresses: list[str]
+    bcc_addresses: list[str]
+    reply_to_address: str | None = None
+    subject: str
+    attachments: list[Any]
+    in_reply_to: str | None = None
+    sent_at: Instant
+    received_at: Instant
+    is_read: bool
+    is_starred: bool
+    priority: str
+    folder: str
+    labels: list[str]
+
+
+class EmailCompactStateResponse(Response):
+    """What ``GET /email/state?compact=true`` answers."""
+
+    modality_type: str = "email"
+    current_time: Instant
+    user_email_address: str
+    emails: dict[str, CompactEmail]
     threads: dict[str, EmailThread]
     folders: dict[str, list[str]]
     labels: dict[str, list[str]]

@@ -39,7 +39,7 @@ MODALITY = Modality(
         "update_conversation": groups.update_conversation,
     },
     initial=lambda now: {"last_updated": now, "user_phone_number": "+15550000000"},
-    state_response=(models.SMSStateResponse,),
+    state_response=(models.SMSStateResponse, models.SMSCompactStateResponse),
     show=views.show,
     digest=views.digest,
     describe=views.describe,

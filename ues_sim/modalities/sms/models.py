@@ -313,12 +313,43 @@ class SMSQueryRequest(QueryRequest):
 
 
 class SMSStateResponse(Response):
-    """What ``GET /sms/state`` answers. Compact, the messages carry no bodies beyond a preview, and no histories."""
+    """What ``GET /sms/state`` answers."""
 
     modality_type: str = "sms"
     current_time: Instant
     user_phone_number: str
     messages: dict[str, SMSMessage]
+    conversations: dict[str, SMSConversation]
+    total_message_count: int
+    unread_count: int
+    total_conversation_count: int
+
+
+class CompactSMSMessage(Response):
+    """One message in short. ``body_preview`` holds its first characters."""
+
+    message_id: str
+    thread_id: str
+    from_number: str
+    to_numbers: list[str]
+    message_type: str
+    direction: str
+    sent_at: Instant
+    is_read: bool
+    delivery_status: str
+    is_deleted: bool
+    replied_to_message_id: str | None = None
+    is_spam: bool
+    body_preview: str
+
+
+class SMSCompactStateResponse(Response):
+    """What ``GET /sms/state?compact=true`` answers: no bodies beyond a preview, no attachments, no reactions."""
+
+    modality_type: str = "sms"
+    current_time: Instant
+    user_phone_number: str
+    messages: dict[str, CompactSMSMessage]
     conversations: dict[str, SMSConversation]
     total_message_count: int
     unread_count: int
