@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from activities.server_process import is_free
 from proctor import local
 from proctor.errors import CommandError, UsageError
-from activities.server_process import is_free
 from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
 from proctor.ports import free_ports, listener_on
 from protocol.config import GreenAgentConfig
