@@ -11,8 +11,9 @@ from typing import Any
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
+from temporalio.common import WorkerDeploymentVersion
 from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.admission import AdmissionActivities
@@ -104,6 +105,7 @@ def _workers(
         default_heartbeat_throttle_interval=timedelta(seconds=1),
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
         graceful_shutdown_timeout=timedelta(seconds=5),
+        deployment_config=_version(config),
     )
     models = Worker(
         client,
@@ -115,8 +117,19 @@ def _workers(
         max_heartbeat_throttle_interval=timedelta(seconds=1),
         default_heartbeat_throttle_interval=timedelta(seconds=1),
         graceful_shutdown_timeout=timedelta(seconds=5),
+        deployment_config=_version(config),
     )
     return [main, models]
+
+
+def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
+    """What Temporal has to know to keep assessments on the version that they began with; None without a build id."""
+    if not config.worker_build_id:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(deployment_name=config.task_queue, build_id=config.worker_build_id),
+        use_worker_versioning=True,
+    )
 
 
 async def _tidy(client: Client, worlds: Worlds) -> None:

@@ -67,6 +67,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
     seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
     it; with ``ues_command`` it has a ``{port}``, and the servers listen on all interfaces.
+
+    ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
+    they began with (docs/OPERATIONS.md, versions).
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
@@ -97,6 +100,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     task_queue: str = "assessments"
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)
+    worker_build_id: str | None = None
 
     @field_validator("ues_command")
     @classmethod
