@@ -16,7 +16,7 @@ from temporalio.service import RPCError
 from purple_sdk.ues import AsyncUESClient
 from storage.temporal import connect
 from tests.assessments.observers import running
-from tests.assessments.scripts import ask_ben
+from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
 from tests.stack import Stack, assess, running_stack, serving
 
@@ -76,13 +76,14 @@ async def test_an_assessment_ends_on_the_version_that_it_began_with(versioned: S
         await ask_ben(ues)
         await is_deployed.wait()
 
-    async with serving(script) as url, running(versioned, url, "tiny", max_turns=2) as before:
+    async with serving(script) as url, running(versioned, url, "tiny", max_turns=3) as before:
         await before.until("turn_started")
         async with another_worker(versioned, "two"):
             await make_current(client, versioned, "two")
+            async with serving(idle) as other_url:
+                after = await assess(versioned, other_url, "tiny", max_turns=1)
             is_deployed.set()
             ended = await before.end()
-            after = await assess(versioned, url, "tiny", max_turns=1)
     assert (ended.state, after.state) == ("completed", "completed")
     assert after.results is not None
     assert await versions_of(client, before.task_id) == {"one"}
