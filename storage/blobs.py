@@ -6,9 +6,13 @@ import os
 import posixpath
 import uuid
 import zlib
+from datetime import UTC, datetime, timedelta
 
 import fsspec
 from pydantic import BaseModel, ConfigDict, Field
+
+RENEWED_AFTER = timedelta(days=1)
+"""A blob's time of writing is never much older than its last use, so that stores may be pruned by age."""
 
 
 class BlobRef(BaseModel):
@@ -44,7 +48,7 @@ class BlobStore:
         self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
 
     async def put(self, content: bytes) -> BlobRef:
-        """Keep a content and return its name; a content that is there already is not written again."""
+        """Keep a content and return its name; one that is there already is written again after ``RENEWED_AFTER``."""
         return await asyncio.to_thread(self.put_blocking, content)
 
     async def get(self, ref: BlobRef) -> bytes:
@@ -60,7 +64,7 @@ class BlobStore:
         """``put`` for callers without an event loop."""
         ref = blob_ref(content)
         path = self._path(ref)
-        if self._fs.exists(path):
+        if self._has_fresh(path):
             return ref
         self._fs.makedirs(posixpath.dirname(path), exist_ok=True)
         packed = zlib.compress(content, 1)
@@ -87,6 +91,15 @@ class BlobStore:
         if blob_ref(content) != ref:
             raise BlobDamagedError(f"blob {ref.sha256} below {self._root} has other content than its name says")
         return content
+
+    def _has_fresh(self, path: str) -> bool:
+        try:
+            written: datetime = self._fs.modified(path)
+        except FileNotFoundError:
+            return False
+        except NotImplementedError:
+            return bool(self._fs.exists(path))
+        return datetime.now(UTC) - written.astimezone(UTC) < RENEWED_AFTER
 
     def _path(self, ref: BlobRef) -> str:
         return posixpath.join(self._root, ref.sha256[:2], ref.sha256[2:])

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,22 @@ async def test_many_writers_of_one_content_leave_one_file(tmp_path):
     refs = await asyncio.gather(*(store.put(b"the same") for _ in range(20)))
     assert len(set(refs)) == 1
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+async def test_a_blob_that_is_used_again_never_looks_old(tmp_path: Path):
+    store = BlobStore(str(tmp_path))
+    ref = await store.put(b"used every month")
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    now = time.time()
+
+    def written_ago() -> float:
+        return now - file.stat().st_mtime
+
+    hour, month = 3600, 30 * 86_400
+    for age, expected in ((hour, hour), (month, 0)):
+        os.utime(file, (now - age, now - age))
+        assert await store.put(b"used every month") == ref
+        assert written_ago() == pytest.approx(expected, abs=60)
 
 
 async def test_a_missing_blob_says_so(url):
