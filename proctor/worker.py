@@ -11,7 +11,7 @@ from typing import Any
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
-from temporalio.common import WorkerDeploymentVersion
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
@@ -123,12 +123,18 @@ def _workers(
 
 
 def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
-    """What Temporal has to know to keep assessments on the version that they began with; None without a build id."""
+    """What Temporal has to know to keep workflows on the version that they began with; None without a build id.
+
+    The behavior stands here and not at the workflows, since Temporal refuses workers without a version that name one.
+    """
     if not config.worker_build_id:
         return None
     return WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(deployment_name=config.task_queue, build_id=config.worker_build_id),
         use_worker_versioning=True,
+        # Not in the workflows' decorators: Temporal refuses a behavior from workers that have no version.
+        default_versioning_behavior=VersioningBehavior.PINNED,
+        default_versioning_behavior=VersioningBehavior.PINNED,
     )
 
 

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 from temporalio.contrib.workflow_streams import WorkflowStream
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
@@ -54,7 +53,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.trimming import trimmed
 
 
-@workflow.defn(name=names.ASSESSMENT_WORKFLOW, versioning_behavior=VersioningBehavior.PINNED)
+@workflow.defn(name=names.ASSESSMENT_WORKFLOW)
 class Assessment:
     """One assessment; its id is the A2A task's id, its result the A2A artifact."""
 

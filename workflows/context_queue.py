@@ -8,7 +8,7 @@ work.
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy, VersioningBehavior
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
@@ -24,8 +24,7 @@ def queue_id(context_id: str) -> str:
     return f"context-{context_id}"
 
 
-# It lasts as long as its context is in use: pinned to a version, it would keep that version's workers for ever.
-@workflow.defn(name=CONTEXT_QUEUE, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn(name=CONTEXT_QUEUE)
 class ContextQueue:
     """Started by the first assessment that joins; ends when nobody is left."""
 
