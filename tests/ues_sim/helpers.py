@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from datetime import datetime, timedelta
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -21,12 +21,13 @@ def at(seconds: float) -> str:
 
 
 class Server:
-    """``python -m ues_sim`` in its own process, on a free port."""
+    """``python -m ues_sim`` in its own process, on a free port. What it logs goes to the file ``log``, if given."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, log: IO[str] | None = None, **environment: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ues_sim", "--port", "0", *arguments],
             stdout=subprocess.PIPE,
+            stderr=log,
             text=True,
             env={**os.environ, "UES_HOST_KEY": HOST_KEY, **environment},
         )

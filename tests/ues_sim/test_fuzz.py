@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -181,21 +182,28 @@ def sharpened(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "paths": paths}
 
 
-def quiet(server: Server, capfd: pytest.CaptureFixture[str]) -> Iterator[Server]:
-    """The server, which must log nothing: an operation's defect makes its event fail, not the request."""
-    yield server
-    server.stop()
-    assert capfd.readouterr().err == ""
+@contextmanager
+def quiet_server(folder: Path, *arguments: str, **environment: str) -> Iterator[Server]:
+    """A server that must log no error: an operation's defect makes its event fail, not the request."""
+    with (folder / "log").open("w+") as log:
+        server = Server(*arguments, log=log, **environment)
+        yield server
+        server.stop()
+        log.seek(0)
+        logged = log.read()
+        assert "Traceback" not in logged, logged
 
 
 @pytest.fixture
-def single(capfd: pytest.CaptureFixture[str]) -> Iterator[Server]:
-    yield from quiet(Server("--single", "--seed", "fuzz", UES_ADMIN_KEY=ADMIN_KEY), capfd)
+def single(tmp_path: Path) -> Iterator[Server]:
+    with quiet_server(tmp_path, "--single", "--seed", "fuzz", UES_ADMIN_KEY=ADMIN_KEY) as server:
+        yield server
 
 
 @pytest.fixture
-def host(capfd: pytest.CaptureFixture[str]) -> Iterator[Server]:
-    yield from quiet(Server(), capfd)
+def host(tmp_path: Path) -> Iterator[Server]:
+    with quiet_server(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture
