@@ -132,8 +132,6 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
     return WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(deployment_name=config.task_queue, build_id=config.worker_build_id),
         use_worker_versioning=True,
-        # Not in the workflows' decorators: Temporal refuses a behavior from workers that have no version.
-        default_versioning_behavior=VersioningBehavior.PINNED,
         default_versioning_behavior=VersioningBehavior.PINNED,
     )
 
