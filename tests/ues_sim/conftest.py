@@ -2,13 +2,38 @@
 
 ``sim`` is what most tests want: an HTTP client of a new simulation, with its admin key. See ``helpers.py``
 for what it can do besides.
+
+Hypothesis has two profiles, chosen by ``HYPOTHESIS_PROFILE``: ``short`` (by default; the same examples every time)
+and ``nightly`` (many, and others every night).
 """
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.ues_sim.helpers import Server, Sim
+
+settings.register_profile(
+    "short",
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    # What fails here is told at once; the nightly run takes the time to make it small.
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile(
+    "nightly",
+    max_examples=400,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
 @pytest.fixture(scope="session")
