@@ -77,8 +77,7 @@ class Assessment:
 
         Raises:
             ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed``, with the
-            results
-                so far as its first detail, where the assessment came to no good end.
+                results so far as its first detail, where the assessment came to no good end.
         """
         try:
             plan = self._plan or await self._admitted()
