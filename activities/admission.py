@@ -7,14 +7,14 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
-from activities.models import missing_setting
-from activities.plan import AdmitInput, CriterionBrief, Plan
-from activities.scenario_packages import (
+from activities.models.factory import missing_setting
+from activities.packages.manager import (
     EvaluatorLoadError,
     ScenarioNotFoundError,
     ScenarioPackage,
     ScenarioValidationError,
 )
+from activities.plan import AdmitInput, CriterionBrief, Plan
 from protocol.config import GreenAgentConfig
 from protocol.durations import parse_iso8601_duration
 from protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings

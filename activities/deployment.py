@@ -3,10 +3,10 @@
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.models import LLMFactory
-from activities.own_servers import OwnServers
-from activities.scenario_packages import ScenarioManager
-from activities.worlds import HostedWorlds, Worlds
+from activities.models.factory import LLMFactory
+from activities.packages.manager import ScenarioManager
+from activities.simulations.own_servers import OwnServers
+from activities.simulations.worlds import HostedWorlds, Worlds
 from protocol.config import GreenAgentConfig
 from protocol.scenario import ScenarioConfig
 from storage.blobs import BlobRef, BlobStore

@@ -20,8 +20,8 @@ from activities.deployment import Deployment
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
 from activities.scenes import summarise
-from activities.simulations import find, stand_at, take_checkpoint
-from activities.worlds import SimulationGoneError, World
+from activities.simulations.checkpoints import find, stand_at, take_checkpoint
+from activities.simulations.worlds import SimulationGoneError, World
 from protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,

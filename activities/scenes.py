@@ -6,9 +6,10 @@ from typing import Any
 from pydantic_core import from_json, to_json
 from temporalio import activity
 
-from activities import failures, simulations
+from activities import failures
 from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
+from activities.simulations import checkpoints
 from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
@@ -26,7 +27,7 @@ class SceneActivities:
     async def set_up(self, plan: Plan) -> Scene:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
         initial_state = from_json(await self._deployment.store.get(plan.initial_state))
-        world = await simulations.create(self._deployment, plan.simulation_id, plan.seed)
+        world = await checkpoints.create(self._deployment, plan.simulation_id, plan.seed)
         try:
             await world.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
@@ -38,7 +39,7 @@ class SceneActivities:
         await world.admin.simulation.start()
         states = await snapshot(world.admin)
         return Scene(
-            checkpoint=await simulations.take_checkpoint(self._deployment, world),
+            checkpoint=await checkpoints.take_checkpoint(self._deployment, world),
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
             summary=await summarise(world.admin, plan.start_time, states),
@@ -48,7 +49,7 @@ class SceneActivities:
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
         plan = given.plan
-        world = await simulations.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        world = await checkpoints.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         await world.revoke_participant_key()
         record = JudgeRecord(
             action_log=given.action_log,
@@ -57,14 +58,14 @@ class SceneActivities:
             final_state=await snapshot(world.admin),
         )
         return Evidence(
-            checkpoint=await simulations.take_checkpoint(self._deployment, world),
+            checkpoint=await checkpoints.take_checkpoint(self._deployment, world),
             record=await self._deployment.store.put(record.model_dump_json().encode()),
         )
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
         """End the simulation; the participant's key dies with it."""
-        await simulations.remove(self._deployment, simulation_id)
+        await checkpoints.remove(self._deployment, simulation_id)
 
 
 def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:

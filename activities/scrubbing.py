@@ -19,8 +19,8 @@ from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities.deployment import Deployment
-from activities.keys import admin_key, host_key, participant_key, reader_key
-from activities.worlds import SimulationGoneError
+from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
+from activities.simulations.worlds import SimulationGoneError
 
 REMOVED = "[secret removed]"
 

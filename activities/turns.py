@@ -5,13 +5,13 @@ from typing import Any
 
 from temporalio import activity
 
-from activities import characters, failures
-from activities.action_log import entries_from_events
-from activities.characters import CharacterReply, characters_addressed
+from activities import failures
+from activities.actions.log import entries_from_events
+from activities.characters import generator
+from activities.characters.generator import CharacterReply, characters_addressed
+from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
-from activities.keys import PARTICIPANT_KEY_ID
-from activities.models import ModelSettingsError
-from activities.outgoing import outgoing_messages
+from activities.models.factory import ModelSettingsError
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -21,8 +21,9 @@ from activities.plan import (
     RespondInput,
     TurnApplied,
 )
-from activities.simulations import stand_at, take_checkpoint
-from activities.worlds import World
+from activities.simulations.checkpoints import stand_at, take_checkpoint
+from activities.simulations.keys import PARTICIPANT_KEY_ID
+from activities.simulations.worlds import World
 from purple_sdk.ues import AsyncUESClient
 
 _PAGE = 1000
@@ -61,7 +62,7 @@ class TurnActivities:
         scenario = await self._deployment.scenario(given.scenario)
         model = None if given.offline else self._deployment.character_model(given.seed)
         try:
-            return await characters.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
+            return await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
@@ -73,7 +74,7 @@ class TurnActivities:
         scenario = await self._deployment.scenario(plan.scenario)
         now = (await world.admin.time.get_state()).current_time
         for answer in given.answers:
-            modality, data = characters.reply_event(answer.reply, answer.message, scenario)
+            modality, data = generator.reply_event(answer.reply, answer.message, scenario)
             due = max(now, answer.message.sent_at + timedelta(seconds=answer.reply.delay_seconds))
             await world.admin.events.create(
                 scheduled_time=due,

@@ -4,10 +4,10 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
-from activities.judging import judge
-from activities.models import ModelSettingsError
+from activities.judging.judge import judge
+from activities.models.factory import ModelSettingsError
 from activities.plan import JudgeInput, JudgeRecord
-from activities.simulations import stand_at
+from activities.simulations.checkpoints import stand_at
 from protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from protocol.results import CriterionResult
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from activities.scenario_packages import ScenarioManager
+from activities.packages.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode

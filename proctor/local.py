@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx
 
-from activities.keys import host_key
-from activities.server_process import is_free
+from activities.simulations.keys import host_key
+from activities.simulations.server_process import is_free
 from proctor.errors import CommandError, UsageError
 from proctor.ports import listener_on
 from proctor.supervisor import Service

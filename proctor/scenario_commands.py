@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from activities.scenario_packages import (
+from activities.packages.manager import (
     ScenarioError,
     ScenarioManager,
     ScenarioNotFoundError,

@@ -61,7 +61,7 @@ def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -
     Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret, else made by the simulator, which
     prints it.
     """
-    from activities.keys import host_key
+    from activities.simulations.keys import host_key
     from ues_sim.server import serve
 
     config = read_settings(GreenAgentConfig)

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from activities.scenario_packages import ScenarioError, ScenarioManager
+from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.errors import UsageError
 from protocol.config import AgentBeatsConfig, GreenAgentConfig
 from protocol.problems import show_value

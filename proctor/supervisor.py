@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from activities.guard import Guard
+from activities.simulations.guard import Guard
 from proctor.errors import CommandError
 
 START_SECONDS = 60.0
@@ -66,8 +66,8 @@ class Supervisor:
     """Runs services as child processes.
 
     Each child leads a process group of its own, so that a Ctrl-C in the terminal reaches the supervisor alone, which
-    then ends the children in the reverse order of ``services``. A guard process (see ``activities.guard``) ends them
-    and removes ``temporary`` even when the supervisor is killed.
+    then ends the children in the reverse order of ``services``. A guard process (see ``activities.simulations.guard``)
+    ends them and removes ``temporary`` even when the supervisor is killed.
 
     Args:
         services: in the order in which they are to be ended last to first.

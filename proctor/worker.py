@@ -23,9 +23,9 @@ from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, is_running
 from activities.scenes import SceneActivities
 from activities.scrubbing import Scrubbing
+from activities.simulations.worlds import Worlds
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
-from activities.worlds import Worlds
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
 from workflows.assessment import Assessment

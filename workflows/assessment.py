@@ -10,7 +10,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 with workflow.unsafe.imports_passed_through():
     from activities import failures
-    from activities.action_log import compare
+    from activities.actions.log import compare
     from activities.admission import AdmissionActivities
     from activities.participants import ParticipantActivities
     from activities.plan import (

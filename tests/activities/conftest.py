@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.models import LLMFactory
+from activities.models.factory import LLMFactory
 from protocol.scenario import ScenarioConfig
 from tests.openai_endpoint import OpenAIEndpoint
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from activities.action_log import ActionLog, InvalidTurnNumberError, InvalidTurnStateError, entries_from_events
+from activities.actions.log import ActionLog, InvalidTurnNumberError, InvalidTurnStateError, entries_from_events
 from protocol.messages import ActionLogEntry
 from protocol.results import ActionLogEntryWithTurn
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.characters import (
+from activities.characters.generator import (
     CharacterReply,
     OutgoingMessage,
     ThreadEntry,
@@ -16,7 +16,7 @@ from activities.characters import (
     respond,
     searched_text,
 )
-from activities.models import ModelAnswerError
+from activities.models.factory import ModelAnswerError
 from protocol.scenario import ScenarioConfig
 from tests.activities.conftest import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint

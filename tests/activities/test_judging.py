@@ -14,8 +14,8 @@ import httpx
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging import judge
-from activities.models import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from activities.judging.judge import judge
+from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
 from protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
 from protocol.results import ActionLogEntryWithTurn, CriterionResult
 from protocol.scenario import EvaluationCriterion

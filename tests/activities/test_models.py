@@ -6,7 +6,7 @@ import warnings
 import pytest
 from langchain_openai import ChatOpenAI
 
-from activities.models import (
+from activities.models.factory import (
     LLMConfig,
     LLMFactory,
     LLMProvider,

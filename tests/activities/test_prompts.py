@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.prompts import quote_untrusted, shorten, within_budget
+from activities.models.prompts import quote_untrusted, shorten, within_budget
 
 
 @pytest.mark.parametrize(

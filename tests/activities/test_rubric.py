@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from activities.rubric import passes, score_rubric, texts_written
+from activities.judging.rubric import passes, score_rubric, texts_written
 from protocol.results import ActionLogEntryWithTurn
 from protocol.scenario import RubricCheck, RubricItem
 

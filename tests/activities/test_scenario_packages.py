@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_packages import (
+from activities.packages.manager import (
     EvaluatorLoadError,
     ScenarioManager,
     ScenarioNotFoundError,

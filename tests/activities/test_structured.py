@@ -4,8 +4,8 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel
 
-from activities.models import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
-from activities.structured import ask, read_answer
+from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from activities.models.structured import ask, read_answer
 from tests.openai_endpoint import OpenAIEndpoint
 
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from activities.action_log import compare, entries_from_events
-from activities.characters import CharacterReply, OutgoingMessage, reply_event
-from activities.initial_states import read_initial_state
+from activities.actions.log import compare, entries_from_events
+from activities.characters.generator import CharacterReply, OutgoingMessage, reply_event
+from activities.packages.initial_states import read_initial_state
 from protocol.results import ReportedAction
 from protocol.scenario import ScenarioConfig
 from purple_sdk.ues import AsyncUESClient

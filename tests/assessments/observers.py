@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from activities.keys import host_key
+from activities.simulations.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from protocol.updates import TaskUpdate
 from purple_sdk.ues import AsyncUESHost

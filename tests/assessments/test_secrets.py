@@ -17,8 +17,8 @@ import pytest
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from activities.keys import admin_key, host_key, participant_key, reader_key
 from activities.scrubbing import REMOVED, Scrubber, secrets_in
+from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
 from storage.blobs import BlobStore
 from storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client

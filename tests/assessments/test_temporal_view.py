@@ -9,7 +9,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.keys import admin_key, participant_key, reader_key
+from activities.simulations.keys import admin_key, participant_key, reader_key
 from protocol.results import AssessmentResults
 from storage.temporal import connect
 from tests.assessments import participants

@@ -18,10 +18,10 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.own_servers import OwnServers
-from activities.own_world import OwnWorld
 from activities.scenes import at_time
-from activities.worlds import SimulationGoneError
+from activities.simulations.own_servers import OwnServers
+from activities.simulations.own_world import OwnWorld
+from activities.simulations.worlds import SimulationGoneError
 from proctor.ports import free_ports
 from protocol.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESClient, AuthenticationError, EventRecord, PermissionDeniedError
@@ -236,7 +236,7 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     """With a process of its own as the worker, since this one has to live on."""
     worker_itself = """
 import asyncio, httpx, sys
-from activities.own_servers import OwnServers
+from activities.simulations.own_servers import OwnServers
 from protocol.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.server_process import is_free
+from activities.simulations.server_process import is_free
 from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder

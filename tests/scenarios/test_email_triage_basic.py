@@ -11,7 +11,7 @@ from datetime import datetime
 
 import pytest
 
-from activities.scenario_packages import ScenarioManager
+from activities.packages.manager import ScenarioManager
 from protocol.messages import EarlyCompletionMessage
 from protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient

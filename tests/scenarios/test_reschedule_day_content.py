@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from activities.characters import CharacterReply, OutgoingMessage, respond
-from activities.evaluator_modules import import_evaluators
-from activities.scenario_packages import ScenarioManager
+from activities.characters.generator import CharacterReply, OutgoingMessage, respond
+from activities.packages.evaluator_modules import import_evaluators
+from activities.packages.manager import ScenarioManager
 from protocol.results import DIMENSIONS
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "reschedule_day"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from activities.action_report import compare
+from activities.actions.report import compare
 from protocol.messages import ActionLogEntry
 from protocol.results import ActionLogEntryWithTurn
 

@@ -12,11 +12,11 @@ import httpx
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
-from activities.guard import Guard
-from activities.keys import admin_key, participant_key, reader_key
-from activities.own_world import OwnWorld, labelled
-from activities.server_process import ServerProcess, claim, is_free
-from activities.worlds import SimulationGoneError, Worlds
+from activities.simulations.guard import Guard
+from activities.simulations.keys import admin_key, participant_key, reader_key
+from activities.simulations.own_world import OwnWorld, labelled
+from activities.simulations.server_process import ServerProcess, claim, is_free
+from activities.simulations.worlds import SimulationGoneError, Worlds
 from protocol.config import GreenAgentConfig
 from purple_sdk.ues import ConflictError
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from activities.evaluator_modules import import_evaluators
-from activities.initial_states import InitialStateError, read_initial_state
+from activities.packages.evaluator_modules import import_evaluators
+from activities.packages.initial_states import InitialStateError, read_initial_state
 from protocol.evaluation import EvaluatorRegistry
 from protocol.problems import describe, show_value
 from protocol.scenario import ScenarioConfig

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Self
 
-from activities.guard import Guard
+from activities.simulations.guard import Guard
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from typing import Any
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel, Field
 
-from activities.evidence import evidence
-from activities.json_safe import json_safe_text
-from activities.prompts import UNTRUSTED_NOTICE
-from activities.structured import ask
+from activities.judging.evidence import evidence
+from activities.judging.json_safe import json_safe_text
+from activities.models.prompts import UNTRUSTED_NOTICE
+from activities.models.structured import ask
 from protocol.evaluation import AgentBeatsEvalContext
 from protocol.results import CriterionResult
 from protocol.scenario import EvaluationCriterion, RubricItem

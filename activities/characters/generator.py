@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from activities.character_prompts import (
+from activities.characters.prompts import (
     CalendarAnswer,
     Decision,
     TextAnswer,
@@ -19,7 +19,7 @@ from activities.character_prompts import (
     persona,
     reply_question,
 )
-from activities.structured import ask
+from activities.models.structured import ask
 from protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
 
 Modality = Literal["email", "sms", "calendar"]
@@ -142,7 +142,7 @@ async def respond(
         The answer, or None for silence (also for someone whom the message didn't reach).
 
     Raises:
-        activities.models.ModelError: the model failed; see ``structured.ask``.
+        activities.models.factory.ModelError: the model failed; see ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None

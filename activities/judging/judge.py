@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.json_safe import json_safe, json_safe_text
-from activities.model_judge import judge_by_model
-from activities.models import ModelError, ModelUnavailableError
-from activities.rubric import ItemScore, score_rubric
-from activities.structured import is_transient
+from activities.judging.json_safe import json_safe, json_safe_text
+from activities.judging.model_judge import judge_by_model
+from activities.judging.rubric import ItemScore, score_rubric
+from activities.models.factory import ModelError, ModelUnavailableError
+from activities.models.structured import is_transient
 from protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorFunc, EvaluatorRegistry
 from protocol.results import CriterionResult
 from protocol.scenario import EvaluationCriterion

@@ -6,7 +6,7 @@ simulator, another worker and a reset all do the right thing with no special cod
 """
 
 from activities.deployment import Deployment
-from activities.worlds import SimulationGoneError, World
+from activities.simulations.worlds import SimulationGoneError, World
 from storage.blobs import BlobRef
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities import failures
-from activities.keys import (
+from activities.simulations.keys import (
     PARTICIPANT_KEY_ID,
     READER_KEY_ID,
     READER_PERMISSIONS,
@@ -24,8 +24,8 @@ from activities.keys import (
     participant_key,
     reader_key,
 )
-from activities.server_process import ServerProcess
-from activities.worlds import SimulationGoneError, World
+from activities.simulations.server_process import ServerProcess
+from activities.simulations.worlds import SimulationGoneError, World
 from protocol.config import GreenAgentConfig
 from purple_sdk.ues import (
     AsyncUESClient,

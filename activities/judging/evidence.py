@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from activities.prompts import quote_untrusted, shorten, within_budget
-from activities.rubric import texts_written
+from activities.judging.rubric import texts_written
+from activities.models.prompts import quote_untrusted, shorten, within_budget
 from protocol.evaluation import AgentBeatsEvalContext
 
 _ACTIONS_BUDGET = 14_000

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import httpx
 
-from activities.keys import (
+from activities.simulations.keys import (
     PARTICIPANT_KEY_ID,
     READER_KEY_ID,
     READER_PERMISSIONS,

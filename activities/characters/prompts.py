@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
-from activities.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
+from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from protocol.scenario import ScenarioConfig
 
 if TYPE_CHECKING:
-    from activities.characters import OutgoingMessage
+    from activities.characters.generator import OutgoingMessage
 
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000

@@ -15,7 +15,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
-from activities.models import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
+from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
 from protocol.problems import describe
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
