@@ -164,7 +164,7 @@ async def listening(make_app: Callable[[str], Any]) -> AsyncIterator[str]:
     )
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
     task = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+    while not server.started:
         await asyncio.sleep(0.01)
     try:
         yield url

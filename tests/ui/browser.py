@@ -1,0 +1,139 @@
+"""A headless Chromium, and what a person does with it in the Temporal UI.
+
+``python -m tests.ui.browser`` says which Chromium would be taken, and fails with a sentence where there is none.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Locator, Page, async_playwright, expect
+from playwright.sync_api import sync_playwright
+
+CHOSEN = "PROCTOR_TEST_CHROMIUM"
+"""Environment variable that names the program, where it is none of those below."""
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_PATIENCE_SECONDS = 30
+_SIZE = {"width": 1280, "height": 1000}
+
+
+class NoBrowserError(Exception):
+    """There is no Chromium on this machine."""
+
+
+def find_chromium() -> str | None:
+    """The Chromium that somebody chose or that the system has; None where it has none."""
+    return os.environ.get(CHOSEN) or next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def require_chromium(of_playwright: str) -> str:
+    """A Chromium's path: the system's, else the one that playwright can install for itself.
+
+    Raises:
+        NoBrowserError: neither is there; says how to get one, with root's rights or without.
+    """
+    found = find_chromium() or of_playwright
+    if not Path(found).is_file():
+        raise NoBrowserError(
+            f"the tests of the Temporal UI need Chromium, and {found} is not there: as root, apt-get install chromium; "
+            "without root's rights, .venv/bin/playwright install chromium; or name the program that you have with "
+            f"{CHOSEN}=PATH. All other tests: make test PYTEST_ARGS='-n 2 --ignore tests/ui'"
+        )
+    return found
+
+
+@asynccontextmanager
+async def temporal_ui(address: str) -> AsyncIterator["TemporalUI"]:
+    """Open the Temporal UI in a browser that knows nothing yet; ``address`` is the UI's."""
+    async with async_playwright() as playwright:
+        program = require_chromium(playwright.chromium.executable_path)
+        with tempfile.TemporaryDirectory(prefix="proctor-browser-", ignore_cleanup_errors=True) as profile:
+            browser = await playwright.chromium.launch_persistent_context(
+                profile, executable_path=program, args=_FLAGS, viewport=_SIZE
+            )
+            try:
+                browser.set_default_timeout(_PATIENCE_SECONDS * 1000)
+                yield TemporalUI(browser.pages[0], address)
+            finally:
+                await browser.close()
+
+
+class TemporalUI:
+    """The Temporal UI as a person uses it: by what stands on the screen."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self._address = address
+
+    async def open(self, workflow_id: str) -> None:
+        """Go to a workflow's page."""
+        await self.page.goto(f"{self._address}/namespaces/default/workflows/{workflow_id}")
+
+    async def require_status(self, status: str) -> None:
+        """Wait until the open workflow's badge says this."""
+        badge = self.page.get_by_role("main").get_by_role("status").filter(has_text=status)
+        await expect(badge.first).to_be_visible(timeout=_PATIENCE_SECONDS * 1000)
+
+    async def workflow_task_before(self, summary: str) -> int:
+        """Look up, in the open workflow's history, the workflow task that scheduled the activity of this summary.
+
+        Returns:
+            The id of its WorkflowTaskCompleted event.
+        """
+        await self.page.get_by_role("tab", name="Event History").click()
+        row = self.page.get_by_role("row").filter(has=self.page.get_by_text(summary, exact=True)).first
+        number = await row.get_by_role("link").first.inner_text()
+        await row.get_by_role("link").first.click()
+        await self.page.wait_for_url(f"**/history/events/{number}")
+        term = self.page.get_by_text("Workflow Task Completed Event ID", exact=True).locator("visible=true").first
+        return int((await term.locator("xpath=following-sibling::*[1]").inner_text()).strip())
+
+    async def reset(self, event_id: int, reason: str) -> None:
+        """*Reset* the open workflow to a WorkflowTaskCompleted event."""
+        await self.fill_in_reset(event_id, reason)
+        await self._dialog.get_by_role("button", name="Confirm").click()
+        await expect(self._dialog).to_be_hidden(timeout=_PATIENCE_SECONDS * 1000)
+
+    async def fill_in_reset(self, event_id: int, reason: str) -> None:
+        """Open the form of *Reset* and fill it in."""
+        await self.page.get_by_role("button", name="Reset", exact=True).click()
+        await self._dialog.get_by_test_id("workflow-reset-event-id-select-button").click()
+        await self._dialog.get_by_role("option", name=f"{event_id} - WorkflowTaskCompleted", exact=True).click()
+        await self._dialog.get_by_placeholder("Enter a reason").fill(reason)
+
+    @property
+    def _dialog(self) -> Locator:
+        return self.page.get_by_role("dialog", name="Reset Workflow")
+
+
+def main() -> int:
+    """Say which Chromium there is."""
+    chosen = find_chromium()
+    if chosen is None:
+        with sync_playwright() as playwright:
+            chosen = playwright.chromium.executable_path
+    try:
+        print(require_chromium(chosen))
+    except NoBrowserError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

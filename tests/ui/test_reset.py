@@ -1,0 +1,142 @@
+"""An assessment whose participant died goes on from *Reset* in the Temporal UI."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from a2a.client import ClientConfig, ClientFactory
+from a2a.types import a2a_pb2 as a2a
+
+from proctor.caller import AssessmentCall, Ended, Progress
+from proctor.ports import free_ports
+from protocol.results import AssessmentResults
+from protocol.updates import TaskUpdate, TurnStartedUpdate
+from tests.stack import Stack, assess
+from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
+
+ROOT = Path(__file__).parents[2]
+
+
+class Participant:
+    """A participant's process."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+
+    @property
+    def log(self) -> list[str]:
+        """What it has written down."""
+        log = self._folder / "log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    async def waits(self) -> None:
+        """Return once it waits in the turn that it is to wait in."""
+        async with asyncio.timeout(60):
+            while not self.log or not self.log[-1].endswith("waits"):
+                await asyncio.sleep(0.02)
+
+    def go_on(self) -> None:
+        """Let it finish that turn."""
+        (self._folder / "go_on").touch()
+
+    def kill(self) -> None:
+        """SIGKILL; returns when nothing of it is left."""
+        self._process.kill()
+        self._process.wait()
+
+
+@asynccontextmanager
+async def participating(port: int, folder: Path, *, waits_in: int = 0) -> AsyncIterator[Participant]:
+    """Start a participant, with a log of its own."""
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.ui.participant", str(port), str(folder), str(waits_in)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    participant = Participant(process, folder)
+    try:
+        async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(60):
+            while process.poll() is None:
+                try:
+                    await http.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json")
+                    break
+                except httpx.TransportError:
+                    await asyncio.sleep(0.05)
+        yield participant
+    finally:
+        participant.kill()
+
+
+def comparable(results: AssessmentResults):
+    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds"})
+
+
+async def state_of(stack: Stack, task_id: str) -> int:
+    """The A2A task's state, from the gateway."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        client = await ClientFactory(ClientConfig(httpx_client=http)).create_from_url(stack.gateway_url)
+        return (await client.get_task(a2a.GetTaskRequest(id=task_id))).status.state
+
+
+async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: Stack, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    async with participating(port, tmp_path / "undisturbed"):
+        undisturbed = await assess(stack, url, "tiny")
+    async with participating(port, tmp_path / "first", waits_in=5) as first:
+        assessing = asyncio.create_task(assess(stack, url, "tiny", turn_tries=1))
+        await first.waits()
+        first.kill()
+        failed = await assessing
+    assert failed.state == "failed"
+    assert failed.results is not None
+    assert failed.results.turns_taken == 4
+    assert f"Nobody answers at the participant's address {url}" in failed.sentence
+    assert first.log == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 5", "turn 5 waits"]
+    task_id = failed.results.assessment_id
+    assert await state_of(stack, task_id) == a2a.TASK_STATE_FAILED
+
+    async with participating(port, tmp_path / "second", waits_in=8) as second, temporal_ui(stack.local.ui_url) as ui:
+        await ui.open(task_id)
+        await ui.require_status("Failed")
+        await ui.reset(await ui.workflow_task_before("turn 5"), "the participant is back")
+        await second.waits()
+        assert await state_of(stack, task_id) == a2a.TASK_STATE_WORKING
+        ended, updates = await followed(stack, task_id, second)
+        await ui.open(task_id)
+        await ui.require_status("Completed")
+
+    assert second.log == [*(f"turn {n}" for n in range(5, 9)), "turn 8 waits", *(f"turn {n}" for n in range(9, 13))]
+    assert ended.state == "completed", ended.sentence
+    assert ended.results is not None
+    assert undisturbed.results is not None
+    assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(undisturbed.results)
+    assert [update.turn_number for update in updates if isinstance(update, TurnStartedUpdate)] == [*range(1, 13)]
+    assert await state_of(stack, task_id) == a2a.TASK_STATE_COMPLETED
+
+
+async def followed(stack: Stack, task_id: str, participant: Participant) -> tuple[Ended, list[TaskUpdate]]:
+    """Subscribe to the task while its participant waits in turn 8, then let it go on, and listen to the end."""
+    updates: list[TaskUpdate] = []
+    async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
+        async for event in call.events():
+            if isinstance(event, Progress):
+                updates.append(event.update)
+                if isinstance(event.update, TurnStartedUpdate) and event.update.turn_number == 8:
+                    participant.go_on()
+            elif isinstance(event, Ended):
+                return event, updates
+    raise AssertionError("the stream ended without an end")
+
+
+def test_without_a_browser_the_reader_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PROCTOR_TEST_CHROMIUM", raising=False)
+    with pytest.raises(NoBrowserError, match=r"/nowhere is not there: as root, apt-get install chromium; without"):
+        require_chromium("/nowhere")
+    (tmp_path / "chromium").touch(mode=0o755)
+    assert require_chromium("/nowhere") == str(tmp_path / "chromium")
