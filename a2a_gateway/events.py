@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from a2a.types import Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
-from google.protobuf.struct_pb2 import Struct
+from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
 from a2a_gateway.parts import agent_message, data_parts, text_part
 from a2a_gateway.subscriptions import Update
@@ -12,25 +11,30 @@ from protocol.updates import parse_update
 
 
 def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:
-    """One update: state working, one sentence as text, the structured update as a data part.
+    """One update: state working, and its message. ``metadata.sequence`` is the message's."""
+    message = update_message(task, update)
+    return TaskStatusUpdateEvent(
+        task_id=task.id,
+        context_id=task.context_id,
+        status=TaskStatus(state=TaskState.TASK_STATE_WORKING, message=message, timestamp=datetime.now(UTC)),
+        metadata=message.metadata,
+    )
+
+
+def update_message(task: Task, update: Update) -> Message:
+    """One update as a message: one sentence as text, the structured update as a data part.
 
     ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
     id for every listener.
     """
-    metadata = Struct()
-    metadata["sequence"] = update.sequence
     message = agent_message(
         f"{task.id}-{update.sequence}",
         task.id,
         task.context_id,
         [text_part(_sentence(update)), *data_parts(update.data)],
     )
-    return TaskStatusUpdateEvent(
-        task_id=task.id,
-        context_id=task.context_id,
-        status=TaskStatus(state=TaskState.TASK_STATE_WORKING, message=message, timestamp=datetime.now(UTC)),
-        metadata=metadata,
-    )
+    message.metadata["sequence"] = update.sequence
+    return message
 
 
 def closing_events(task: Task) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:

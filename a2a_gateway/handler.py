@@ -35,7 +35,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.service import RPCError, RPCStatusCode
 
-from a2a_gateway.events import closing_events, update_event
+from a2a_gateway.events import closing_events, update_event, update_message
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Subscriptions
@@ -84,9 +84,20 @@ class AssessmentHandler(RequestHandler):
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
-        """The task as it is now, with the artifact once there is one."""
+        """The task as it is now, with the artifact once there is one.
+
+        Where the caller says how much history it wants, an ended task's history has all its updates, for
+        a subscriber that had lost its connection when the task ended. They come from a worker.
+        """
         validate_history_length(params)
-        return apply_history_length(await self._task(params.id), params)
+        with temporal_errors(params.id):
+            client = await self._connection.client()
+            execution = await find_assessment(client, params.id)
+            task = await read_task(client, execution, self._config)
+            if params.history_length and is_closed(execution):
+                async with self._subscriptions.listen(task.id) as updates:
+                    task.history.extend([update_message(task, update) async for update in updates])
+        return apply_history_length(task, params)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Tasks by context, state and time of change, page by page."""

@@ -35,6 +35,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 4.0
 _SILENCE_SECONDS = 60.0
 """A stream silent for so long is taken as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
 
+_ALL = 2**31 - 1
+"""The longest history that can be asked for; with it come the updates of a task that has ended."""
+
 EndState = Literal["completed", "failed", "canceled", "rejected"]
 
 _END_STATES: dict[a2a.TaskState, EndState] = {
@@ -152,9 +155,10 @@ class AssessmentCall:
                             yield event
                 problem = "the gateway closed the connection"
             except UnsupportedOperationError:
-                if ended := await self._look():
+                if events := await self._look():
                     yield ConnectionBack()
-                    yield await self._with_results(ended)
+                    for event in events:
+                        yield await self._with_results(event) if isinstance(event, Ended) else event
                     return
                 problem = "the gateway does not let us listen to this task"
             except (A2AError, httpx.HTTPError) as error:
@@ -222,10 +226,7 @@ class AssessmentCall:
             self._keep_results(response.artifact_update.artifact)
         elif response.HasField("status_update"):
             event = response.status_update
-            sequence = _sequence(event.metadata)
-            if sequence is None or sequence > self._last_sequence:
-                self._last_sequence = self._last_sequence if sequence is None else sequence
-                yield from (Progress(update) for update in _updates(event.status.message))
+            yield from self._read_message(event.status.message, _sequence(event.metadata))
             yield from _ending(event.status)
 
     def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
@@ -236,21 +237,30 @@ class AssessmentCall:
             yield Accepted(task.id, task.context_id, metadata.get("temporal_workflow"))
         for artifact in task.artifacts:
             self._keep_results(artifact)
+        for message in task.history:
+            if message.role == a2a.ROLE_AGENT:
+                yield from self._read_message(message, _sequence(message.metadata))
         yield from _ending(task.status)
+
+    def _read_message(self, message: a2a.Message, sequence: int | None) -> Iterator[Progress]:
+        """The updates of a message that was not seen before."""
+        if sequence is None or sequence > self._last_sequence:
+            self._last_sequence = self._last_sequence if sequence is None else sequence
+            yield from (Progress(update) for update in _updates(message))
 
     def _keep_results(self, artifact: a2a.Artifact) -> None:
         for part in artifact.parts:
             if part.HasField("raw"):
                 self._results = part.raw
 
-    async def _look(self) -> Ended | None:
-        """Ask for the task once; how it ended, or None if it hasn't."""
+    async def _look(self) -> list[CallEvent]:
+        """Ask for the task once; what we missed of it and how it ended, or nothing if it hasn't."""
         try:
             client = await self._connect()
-            task = await client.get_task(a2a.GetTaskRequest(id=self._task_id))
+            task = await client.get_task(a2a.GetTaskRequest(id=self._task_id, history_length=_ALL))
         except (A2AError, httpx.HTTPError):
-            return None
-        return next((event for event in self._read_task(task) if isinstance(event, Ended)), None)
+            return []
+        return list(self._read_task(task)) if task.status.state in _END_STATES else []
 
     async def _with_results(self, ended: Ended) -> Ended:
         if self._results is None and ended.state in ("completed", "failed"):

@@ -69,6 +69,20 @@ async def test_a_task_can_be_got_while_no_worker_runs(
 
 
 @pytest.mark.usefixtures("worker")
+async def test_an_ended_task_has_its_updates_in_its_history(
+    gateway: Gateway, client: Client, more_gateways: Callable[[], Awaitable[Gateway]]
+) -> None:
+    async with sdk_client(gateway.url) as caller:
+        events = await collect(caller.send_message(message(data_part(request()))))
+    told = [event.status_update.status.message for event in events if "sequence" in event.status_update.metadata]
+    assert [message.metadata["sequence"] for message in told] == [*range(6)]
+    (asked,) = (await get(gateway.url, events[0].task.id)).history
+    replica = await more_gateways()
+    assert list((await get(replica.url, asked.task_id, history=100)).history) == [asked, *told]
+    assert list((await get(replica.url, asked.task_id, history=2)).history) == told[-2:]
+
+
+@pytest.mark.usefixtures("worker")
 async def test_03_caller_gets_and_cancels(gateway: Gateway) -> None:
     params = {**message03(text03("not a request")), "configuration": {"blocking": False}}
     rejected = (await call03(gateway.http, "message/send", params))["result"]
