@@ -3,6 +3,7 @@
 import hashlib
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 
 from a2a.types import Message
 from temporalio.client import Client
@@ -20,6 +21,11 @@ from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
 from workflows.inputs import AssessmentInput
 from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, SUBMITTED
+
+WORKFLOW_TASK = timedelta(seconds=5)
+"""How long a worker may take over one step of the workflow, local activities not counted: it reports on those while
+they run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
             ),
             id=message.task_id,
             task_queue=task_queue,
+            task_timeout=WORKFLOW_TASK,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             search_attributes=TypedSearchAttributes(
