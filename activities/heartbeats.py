@@ -25,6 +25,12 @@ def note(text: str) -> None:
         activity.heartbeat(*kept)
 
 
+def forget() -> None:
+    """Let the next attempt know nothing of what was noted so far."""
+    _notes.get().clear()
+    activity.heartbeat()
+
+
 class Heartbeats(Interceptor):
     """The worker's interceptor that beats for the activities."""
 

@@ -82,6 +82,11 @@ class Answer:
         return self.state in _FAILED
 
     @property
+    def may_have_refused(self) -> bool:
+        """Whether it may have failed because it knows nothing of the assessment; who was stopped knew of it."""
+        return self.has_failed and self.state != TaskState.TASK_STATE_CANCELED
+
+    @property
     def has_ended(self) -> bool:
         """Whether nothing more will come by itself."""
         return self.state in _ENDED

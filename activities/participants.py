@@ -20,7 +20,7 @@ from activities.deployment import Deployment
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
 from activities.scenes import summarise
-from activities.simulations.checkpoints import find, stand_at, take_checkpoint
+from activities.simulations.checkpoints import find, patiently, stand_at, take_checkpoint
 from activities.simulations.worlds import SimulationGoneError, World
 from protocol.messages import (
     AssessmentCompleteMessage,
@@ -29,7 +29,7 @@ from protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
-from purple_sdk.ues import UESConnectionError
+from purple_sdk.ues.answers import CurrentCheckpoint
 from storage.blobs import BlobRef
 
 T = TypeVar("T")
@@ -54,36 +54,41 @@ class ParticipantActivities:
     async def greet(self, given: GreetInput) -> BlobRef:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
         plan, scene = given.plan, given.scene
-        world = await stand_at(self._deployment, plan.simulation_id, scene.checkpoint)
-        message = await self._greeting(plan, world, scene.current_time, scene.summary)
+        step = f"{_run()} start"
+        world, mark = await self._begin(plan, scene.checkpoint, step, may_start_over=True)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            start_id = message_id(plan.assessment_id, _run(), "start", world.fingerprint)
             answer = await self._heard(
-                participant, plan, "the start message", participant.send(message, start_id, _note_task)
+                participant, plan, "the start message", self._start(participant, given, world, mark)
             )
         answer.require_success()
+        world = find(self._deployment, plan.simulation_id)
         world.participant_was_told()
-        if (await world.current()).checkpoint == scene.checkpoint.sha256:
-            return scene.checkpoint
-        return await take_checkpoint(self._deployment, world)
+        stands = await patiently(world.current)
+        if not _is_marked(stands.mark, step):
+            raise failures.passing(
+                failures.SIMULATION_LOST,
+                "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
+            )
+        return await self._reached(world, stands, scene.checkpoint)
 
     @activity.defn
     async def purple_turn(self, given: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = given.plan
-        mark = f"{_run()} turn {given.turn} try {given.attempt}"
-        world = await self._begin(given, mark)
-        async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            answer = await self._heard(participant, plan, f"turn {given.turn}", self._play(participant, given, world))
-        said = answer.to_turn()
+        step = f"{_run()} turn {given.turn} try {given.attempt}"
+        world, mark = await self._begin(plan, given.checkpoint, step, may_start_over=False)
         try:
-            stands = await world.current()
+            async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
+                answer = await self._heard(
+                    participant, plan, f"turn {given.turn}", self._play(participant, given, world, mark)
+                )
+            stands = await patiently(world.current)
             if stands.mark != mark:
-                raise _lost(given.turn)
-            is_unchanged = stands.checkpoint == given.checkpoint.sha256
-            checkpoint = given.checkpoint if is_unchanged else await take_checkpoint(self._deployment, world)
-        except (SimulationGoneError, UESConnectionError):
-            raise _lost(given.turn) from None
+                raise _lost(step)  # whatever the participant says: it was not its fault
+            said = answer.to_turn()
+            checkpoint = await self._reached(world, stands, given.checkpoint)
+        except SimulationGoneError:
+            raise _lost(step) from None
         if isinstance(said, TurnCompleteMessage):
             return TurnAnswer(
                 checkpoint=checkpoint,
@@ -107,22 +112,65 @@ class ParticipantActivities:
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
 
-    async def _begin(self, given: TurnInput, mark: str) -> World:
-        """Have the simulation stand at the start of this try, marked with it."""
-        try:
-            world = find(self._deployment, given.plan.simulation_id)
-            if (await world.current()).mark == mark:
-                return world
-        except SimulationGoneError:
-            pass  # the simulation is gone: it is made anew below
-        if heartbeats.notes():
-            raise _lost(given.turn)
-        world = await stand_at(self._deployment, given.plan.simulation_id, given.checkpoint)
+    async def _begin(self, plan: Plan, checkpoint: BlobRef, step: str, *, may_start_over: bool) -> tuple[World, str]:
+        """Have the simulation stand at the start of a step and marked with it, unless the step is under way there.
+
+        Returns:
+            The simulation and its mark. The mark names the attempt that made it, and messages derive their ids from
+            it: where a mark was lost with what the participant did, the message that comes next is a new one.
+
+        Raises:
+            ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
+                ``may_start_over``.
+        """
+
+        async def begin() -> tuple[World, str]:
+            with suppress(SimulationGoneError):  # then it is made anew below
+                world = find(self._deployment, plan.simulation_id)
+                mark = (await world.current()).mark
+                if mark and _is_marked(mark, step):
+                    return world, mark
+            if heartbeats.notes() and not may_start_over:
+                raise _lost(step)
+            return await self._start_over(plan, checkpoint, f"{step} since {activity.info().attempt}")
+
+        return await patiently(begin)
+
+    async def _start_over(self, plan: Plan, checkpoint: BlobRef, mark: str) -> tuple[World, str]:
+        """Have the simulation stand at the start of a step, with a new mark; what earlier attempts noted is void."""
+        heartbeats.forget()
+        world = await stand_at(self._deployment, plan.simulation_id, checkpoint)
         await world.mark(mark)
         heartbeats.note(_MARKED)
-        return world
+        return world, mark
 
-    async def _play(self, participant: ParticipantClient, given: TurnInput, world: World) -> Answer:
+    async def _reached(self, world: World, stands: CurrentCheckpoint, before: BlobRef) -> BlobRef:
+        """The checkpoint at which a step has ended."""
+        if stands.checkpoint == before.sha256:
+            return before
+        return await patiently(lambda: take_checkpoint(self._deployment, world))
+
+    async def _start(self, participant: ParticipantClient, given: GreetInput, world: World, mark: str) -> Answer:
+        plan, scene = given.plan, given.scene
+        if tasks := _tasks():
+            known = await participant.rejoin(tasks[-1])
+            if known is not None:
+                return known
+            # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
+            again = f"{_run()} start since {activity.info().attempt} again"
+            world, mark = await patiently(lambda: self._start_over(plan, scene.checkpoint, again))
+        message = await self._greeting(plan, world, scene.current_time, scene.summary)
+        start_id = message_id(plan.assessment_id, mark, world.fingerprint)
+        return await participant.send(message, start_id, _note_task)
+
+    async def _play(self, participant: ParticipantClient, given: TurnInput, world: World, mark: str) -> Answer:
+        message = TurnStartMessage(
+            turn_number=given.turn,
+            current_time=given.current_time,
+            events_processed=given.events_processed,
+            attempt=given.attempt,
+        )
+        step = (given.plan.assessment_id, mark)
         if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
@@ -130,19 +178,12 @@ class ParticipantActivities:
                     failures.PARTICIPANT_FAILED,
                     f"The participant lost its task of turn {given.turn}: it was restarted in mid-turn.",
                 )
-            return known
-        plan = given.plan
-        step = (plan.assessment_id, _run(), given.turn, given.attempt)
-        message = TurnStartMessage(
-            turn_number=given.turn,
-            current_time=given.current_time,
-            events_processed=given.events_processed,
-            attempt=given.attempt,
-        )
-        if not world.is_known_to_participant:
-            await self._greet_again(participant, given, world)
-        answer = await participant.send(message, message_id(*step), _note_task)
-        if answer.has_failed and (await world.current()).checkpoint == given.checkpoint.sha256:
+            answer = known
+        else:
+            if not world.is_known_to_participant:
+                await self._greet_again(participant, given, world)
+            answer = await participant.send(message, message_id(*step), _note_task)
+        if answer.may_have_refused and (await patiently(world.current)).checkpoint == given.checkpoint.sha256:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
             await self._greet_again(participant, given, world)
             answer = await participant.send(message, message_id(*step, "after start"), _note_task)
@@ -161,7 +202,11 @@ class ParticipantActivities:
     async def _heard(
         self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]
     ) -> Answer:
-        """Wait for an answer; a participant that nobody waits for any more is told to stop."""
+        """Wait for an answer; a participant that nobody waits for any more is told to stop.
+
+        An attempt that is given up because another one has taken its place, or because its worker ends, tells nobody:
+        the next one waits for the same task.
+        """
         try:
             return await _in_time(plan, what, work)
         except ApplicationError as problem:
@@ -169,7 +214,8 @@ class ParticipantActivities:
                 await self._abandon(participant)
             raise
         except asyncio.CancelledError:
-            await asyncio.shield(self._abandon(participant))
+            if _is_unwanted():
+                await asyncio.shield(self._abandon(participant))
             raise
 
     async def _abandon(self, participant: ParticipantClient) -> None:
@@ -205,10 +251,21 @@ def _note_task(answer: Answer) -> None:
         heartbeats.note(answer.task_id)
 
 
-def _lost(turn: int) -> ApplicationError:
+def _is_marked(mark: str | None, step: str) -> bool:
+    return mark is not None and mark.startswith(f"{step} since ")
+
+
+def _is_unwanted() -> bool:
+    """Whether this attempt is canceled because the assessment wants no answer any more."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested
+
+
+def _lost(step: str) -> ApplicationError:
+    what = step.partition(" ")[2]
     return failures.final(
         failures.SIMULATION_LOST,
-        f"The simulator lost what the participant did in turn {turn}: it has to be played again.",
+        f"The simulator lost what the participant did in {what}: it has to be played again.",
     )
 
 

@@ -34,6 +34,8 @@ from workflows.names import SEARCH_ATTRIBUTES
 
 _OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
 _TIDY_SECONDS = 5.0
+_NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
+"""What an attempt notes for the next one (the participant's task) is held back for so long at most."""
 
 
 WORKFLOWS: list[type] = [Assessment, ContextQueue]
@@ -101,8 +103,8 @@ def _workers(
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
-        max_heartbeat_throttle_interval=timedelta(seconds=1),
-        default_heartbeat_throttle_interval=timedelta(seconds=1),
+        max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+        default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_version(config),
@@ -114,8 +116,8 @@ def _workers(
         interceptors=[Heartbeats(), Scrubbing(deployment)],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
-        max_heartbeat_throttle_interval=timedelta(seconds=1),
-        default_heartbeat_throttle_interval=timedelta(seconds=1),
+        max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+        default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_version(config),
     )

@@ -5,9 +5,19 @@ there (creating or restoring it if not), acts, and returns the checkpoint that i
 simulator, another worker and a reset all do the right thing with no special code.
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from activities.deployment import Deployment
 from activities.simulations.worlds import SimulationGoneError, World
+from purple_sdk.ues import UESConnectionError
 from storage.blobs import BlobRef
+
+T = TypeVar("T")
+
+_PATIENCE, _PAUSE = 60.0, 0.3
+"""Seconds for which an absent simulator is waited for, and between two looks."""
 
 
 async def create(deployment: Deployment, simulation_id: str, seed: int) -> World:
@@ -44,3 +54,23 @@ async def take_checkpoint(deployment: Deployment, world: World) -> BlobRef:
 async def remove(deployment: Deployment, simulation_id: str) -> None:
     """End a simulation, and all its keys with it; one that is gone already is fine."""
     await deployment.worlds.remove(simulation_id)
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Do something that may be repeated, and wait for the simulator where it is away for a while.
+
+    For activities that wait for the participant: their own attempts are few, so that an absent participant is given up
+    soon, and an absent simulator is no fault of the participant's.
+
+    Raises:
+        purple_sdk.ues.UESConnectionError: it stays away.
+    """
+    clock = asyncio.get_running_loop().time
+    give_up_at = clock() + _PATIENCE
+    while True:
+        try:
+            return await work()
+        except UESConnectionError:
+            if clock() > give_up_at:
+                raise
+            await asyncio.sleep(_PAUSE)
