@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 PACKAGES := protocol ues_sim purple_sdk storage activities workflows a2a_gateway proctor
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help install demo test check lint types imports nightly sizes record-histories lock clean
+.PHONY: help install demo test browser check lint types imports nightly chaos sizes record-histories lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,8 +36,15 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) ## all tests (under 10 minutes on 2 cores)
+test: $(INSTALLED) browser ## all tests (under 10 minutes on 2 cores)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now
+	@$(BIN)/python -m tests.ui.browser >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "installing chromium for the tests of the Temporal UI ..."; \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		else $(BIN)/playwright install chromium; fi; } || $(BIN)/python -m tests.ui.browser || true
 
 check: lint types imports ## lint, types, import rules
 
@@ -59,6 +66,9 @@ sizes: $(INSTALLED) ## long assessments: 300 and 1,000 turns, a mailbox of 50 MB
 
 record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record
+
+chaos: $(INSTALLED) ## kill every process at every moment, then by 200 random schedules (about an hour on 2 cores)
+	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
 # Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
 lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.chaos.table import recorded, table
 from tests.stack import Stack, running_stack
 
 
@@ -12,3 +13,11 @@ def stack() -> Iterator[Stack]:
     """One evaluator for all tests of a session that need one."""
     with running_stack() as running:
         yield running
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After a run with chaos tests: what was killed when, and how soon it went on."""
+    reports = [*terminalreporter.stats.get("passed", []), *terminalreporter.stats.get("failed", [])]
+    if recoveries := recorded(reports):
+        terminalreporter.section("killed at, recovered")
+        terminalreporter.write_line(table(recoveries))

@@ -102,7 +102,7 @@ class Moments:
 
 
 @contextmanager
-def listening_post(moments: Moments) -> Iterator[str]:
+def listening_post(moments: Moments, port: int) -> Iterator[str]:
     """Serve the place where participants ask for leave (``POST /`` with ``{"what": ...}``); gives its address."""
 
     class Handler(_Handler):
@@ -111,12 +111,12 @@ def listening_post(moments: Moments) -> Iterator[str]:
             moments.pass_by("participant", document["what"], document, self.client_address[1])
             self.reply(204, [], b"")
 
-    with _served(Handler) as url:
+    with _served(Handler, port) as url:
         yield url
 
 
 @contextmanager
-def proxy(moments: Moments, who: str, upstream: str) -> Iterator[str]:
+def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]:
     """Serve what ``upstream`` serves, with moments; gives the address."""
     target = urlsplit(upstream)
 
@@ -150,7 +150,7 @@ def proxy(moments: Moments, who: str, upstream: str) -> Iterator[str]:
         def do_PUT(self) -> None:
             self.do_POST()
 
-    with _served(Handler) as url:
+    with _served(Handler, port) as url:
         yield url
 
 
@@ -186,12 +186,12 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def _served(handler: type[_Handler]) -> Iterator[str]:
-    server = _Server(("127.0.0.1", 0), handler)
+def _served(handler: type[_Handler], port: int) -> Iterator[str]:
+    server = _Server(("127.0.0.1", port), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.shutdown()
         server.server_close()

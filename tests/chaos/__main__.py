@@ -1,0 +1,54 @@
+"""``python -m tests.chaos``: every process killed at every moment, then random schedules; prints the table."""
+
+import argparse
+import asyncio
+import sys
+
+from tests.chaos.rehearsals import PHASES, Recovery, Schedule, killed_at, killed_by, undisturbed
+from tests.chaos.stage import PROCESSES, Stage, running_stage
+from tests.chaos.table import table
+
+
+async def play(stage: Stage, phases: list[str], processes: list[str], seeds: range) -> int:
+    """Play all; the number of things that went wrong."""
+    reference = await undisturbed(stage)
+    (await undisturbed(stage)).require_same(reference)
+    recoveries: dict[tuple[str, str], Recovery] = {}
+    problems = []
+    for phase in phases:
+        for process in processes:
+            recovery = recoveries[phase, process] = await killed_at(stage, phase, process, reference)
+            print(f"{phase} × {process}: {recovery}", file=sys.stderr, flush=True)
+            if recovery.problem:
+                problems.append(f"{phase} × {process}: {recovery.problem}")
+    if recoveries:
+        print(table(recoveries))
+    for seed in seeds:
+        schedule = Schedule.drawn(seed)
+        recovery = await killed_by(stage, schedule, reference)
+        print(f"{schedule}: {recovery}", file=sys.stderr, flush=True)
+        if recovery.problem:
+            problems.append(f"{schedule}: {recovery.problem}")
+    if seeds:
+        lost = sum("lost" in problem for problem in problems)
+        doubled = sum("doubled" in problem for problem in problems)
+        print(f"{len(seeds)} random schedules: {lost} lost, {doubled} doubled, {len(problems)} problems")
+    print("\n".join(problems))
+    return len(problems)
+
+
+def main() -> int:
+    """Read the command line and play."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos")
+    parser.add_argument("--phases", nargs="*", default=list(PHASES), metavar="PHASE", help=", ".join(PHASES))
+    parser.add_argument("--processes", nargs="*", default=list(PROCESSES), choices=PROCESSES)
+    parser.add_argument("--schedules", type=int, default=200, help="how many random schedules")
+    parser.add_argument("--seed", type=int, default=0, help="of the first schedule; the next ones count on")
+    chosen = parser.parse_args()
+    with running_stage() as stage:
+        seeds = range(chosen.seed, chosen.seed + chosen.schedules)
+        return int(asyncio.run(play(stage, chosen.phases, chosen.processes, seeds)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

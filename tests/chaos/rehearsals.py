@@ -1,0 +1,301 @@
+"""One assessment on the stage, killed at or left in peace, and what is compared of it."""
+
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from a2a.types import a2a_pb2 as a2a
+from google.protobuf.json_format import MessageToDict
+
+from proctor.caller import Accepted, AssessmentCall, Ended, Progress
+from protocol.results import AssessmentResults
+from protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
+from tests.chaos.moments import Matches, Moment, Seen
+from tests.chaos.stage import PROCESSES, SCENARIO, Stage
+from tests.stack import request_json
+
+SECONDS = 90.0
+"""How long an assessment may take, with all that is done to it."""
+
+_NEWS_ARRIVE = 0.4
+"""Seconds until the subscriber has heard of what was before a moment."""
+
+_OF_ONE_RUN = {"keys", "access_log", "seal"}
+"""What of a checkpoint differs from run to run: secrets that derive from the assessment's id, and wall-clock times."""
+
+
+def _is_participant(words: str) -> Matches:
+    return lambda seen: seen.who == "participant" and seen.what == words
+
+
+def _is_request(method: str, path: str, turn: int, seconds: tuple[float, float] = (0, 1e9)) -> Matches:
+    def matches(seen: Seen) -> bool:
+        return (
+            seen.who == "simulator"
+            and seen.what.startswith(f"{method} ")
+            and seen.what.endswith(path)
+            and seen.turn == turn
+            and seconds[0] <= seen.body.get("seconds", 0) <= seconds[1]
+        )
+
+    return matches
+
+
+def _is_model(words: str, turn: int) -> Matches:
+    return lambda seen: seen.who == "model" and seen.turn == turn and words in json.dumps(seen.body)
+
+
+TURNS = 3
+PHASES: dict[str, Matches] = {
+    "set-up": _is_request("POST", "/scenario/import/full", 0),
+    "start message": _is_participant("start"),
+    "turn: before": _is_participant("turn 2 before"),
+    "turn: during": _is_participant("turn 2 during"),
+    "turn: after": _is_participant("turn 2 after"),
+    "apply": _is_request("POST", "/simulator/time/advance", 2, (0.5, 1.5)),
+    "responding": _is_model("You decided to answer", 2),
+    "scheduling": _is_request("POST", "/events", 2),
+    "advancing": _is_request("POST", "/simulator/time/advance", 2, (2, 1e9)),
+    "judging": _is_model("Now judge the criterion", TURNS),
+    "finishing": lambda seen: (
+        seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == TURNS
+    ),
+}
+"""The moments; those within a turn are in the second."""
+
+DURING_A_TURN = {"turn: before", "turn: during", "turn: after"}
+
+
+class ChaosError(AssertionError):
+    """An assessment did not go as it should have."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What must be the same however often something died.
+
+    Attributes:
+        results: the result without ids, wall-clock times and counts of tries.
+        state: the simulation's last checkpoint, parsed: every modality's state, all events, the clock.
+        emails: subject and folder to how many there are.
+        story: the updates without wall-clock times and without those that tell of errors got over.
+        turn_tries: how often turns were played, where that was more than once.
+    """
+
+    results: dict[str, Any]
+    state: dict[str, Any]
+    emails: Counter[tuple[str, str]]
+    story: list[dict[str, Any]]
+    turn_tries: dict[str, int]
+
+    def require_same(self, reference: "Outcome") -> None:
+        """Raise ``ChaosError`` at the first thing that differs."""
+        if lost := reference.emails - self.emails:
+            raise ChaosError(f"emails lost: {dict(lost)}")
+        if doubled := self.emails - reference.emails:
+            raise ChaosError(f"emails doubled: {dict(doubled)}")
+        for name in ("results", "state", "story"):
+            if place := _difference(getattr(self, name), getattr(reference, name), name):
+                raise ChaosError(place)
+
+
+class _Call(AssessmentCall):
+    """A caller that writes down what the gateway sent under which sequence number."""
+
+    def __init__(self, gateway_url: str, request: str) -> None:
+        super().__init__(gateway_url, request)
+        self.sent: dict[int, Any] = {}
+
+    def _read_message(self, message: a2a.Message, sequence: int | None) -> Iterator[Progress]:
+        if sequence is not None:
+            update = [MessageToDict(part.data) for part in message.parts if part.HasField("data")]
+            if self.sent.setdefault(sequence, update) != update:
+                raise ChaosError(f"update {sequence} was told in two ways: {self.sent[sequence]} and {update}")
+        return super()._read_message(message, sequence)
+
+
+class Rehearsal:
+    """An assessment that is followed while things happen to it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.task_id = ""
+        self._accepted = asyncio.Event()
+        self._progress: list[tuple[float, Progress]] = []
+        self._ended_at = 0.0
+        self._task = asyncio.create_task(self._play())
+
+    async def accepted(self) -> None:
+        """Wait until the gateway has taken the request."""
+        waiting = asyncio.create_task(self._accepted.wait())
+        await asyncio.wait({waiting, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+    def progress_after(self, moment: float) -> float:
+        """Seconds from a moment (monotonic) until the subscriber heard of the next progress; errors are none."""
+        heard = [at for at, said in self._progress if at > moment and not isinstance(said.update, ErrorOccurredUpdate)]
+        return (min(heard) if heard else self._ended_at) - moment
+
+    async def outcome(self) -> Outcome:
+        """Wait for the end.
+
+        Raises:
+            ChaosError: it was not completed, or the subscriber didn't get every update once.
+        """
+        try:
+            return await asyncio.wait_for(self._task, SECONDS)
+        except TimeoutError:
+            heard = [progress.update.message_type for _, progress in self._progress]
+            raise ChaosError(f"not over after {SECONDS:.0f} s; last heard: {heard[-3:]}") from None
+
+    async def give_up(self) -> None:
+        """Follow it no longer."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _play(self) -> Outcome:
+        request = request_json(self._stage.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10)
+        async with _Call(self._stage.gateway_url, request) as call:
+            async for event in call.events():
+                if isinstance(event, Accepted):
+                    self.task_id = event.task_id
+                    self._accepted.set()
+                elif isinstance(event, Progress):
+                    self._progress.append((time.monotonic(), event))
+                elif isinstance(event, Ended):
+                    self._ended_at = time.monotonic()
+                    return self._checked(event, call.sent)
+        raise ChaosError("the stream ended without an end")
+
+    def _checked(self, ended: Ended, sent: dict[int, Any]) -> Outcome:
+        if ended.state != "completed" or ended.results is None:
+            raise ChaosError(f"{ended.state}: {ended.sentence}")
+        if sorted(sent) != list(range(len(sent))):
+            raise ChaosError(f"updates are missing: there are only {sorted(sent)}")
+        if len(self._progress) != len(sent):
+            raise ChaosError(f"{len(sent)} updates were sent, {len(self._progress)} were heard")
+        results = AssessmentResults.model_validate_json(ended.results)
+        state = json.loads(self._stage.moments.checkpoints[self.task_id])
+        del state["clock"]["last_wall_time_update"]
+        emails = state["states"]["email"]["emails"]
+        mails = emails.values() if isinstance(emails, dict) else emails
+        return Outcome(
+            results=results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "turn_tries"}),
+            state={key: value for key, value in state.items() if key not in _OF_ONE_RUN},
+            emails=Counter((mail["subject"], mail["folder"]) for mail in mails),
+            story=_story([progress.update for _, progress in self._progress]),
+            turn_tries=results.turn_tries,
+        )
+
+
+def _story(updates: list[TaskUpdate]) -> list[dict[str, Any]]:
+    """What was told; criteria are judged at the same time, so the order of their updates says nothing."""
+    verdicts = sorted(
+        (update for update in updates if isinstance(update, CriterionEvaluatedUpdate)), key=lambda v: v.criterion_id
+    )
+    told = [verdicts.pop(0) if isinstance(update, CriterionEvaluatedUpdate) else update for update in updates]
+    return [
+        update.model_dump(
+            mode="json",
+            exclude={"assessment_id", "duration_seconds"}
+            | ({"start_time"} if isinstance(update, AssessmentStartedUpdate) else set()),
+        )
+        for update in told
+        if not isinstance(update, ErrorOccurredUpdate)
+    ]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What became of one kill at one moment: seconds until the next news, the turns' tries, what went wrong if any."""
+
+    seconds: float
+    turn_tries: dict[str, int]
+    problem: str | None = None
+
+
+async def undisturbed(stage: Stage) -> Outcome:
+    """Play one assessment in peace."""
+    return await Rehearsal(stage).outcome()
+
+
+async def killed_at(stage: Stage, phase: str, process: str, reference: Outcome) -> Recovery:
+    """Play one assessment, kill a process at a moment, and compare."""
+    moment: Moment = stage.moments.await_(PHASES[phase])
+    rehearsal = Rehearsal(stage)
+    killed_at = time.monotonic()
+    try:
+        await rehearsal.accepted()
+        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+            raise ChaosError(f"{phase} was never reached")
+        await asyncio.sleep(_NEWS_ARRIVE)
+        await stage.kill_process(process, rehearsal.task_id, moment.seen)
+        killed_at = time.monotonic()
+        moment.release(answer_is_lost=process == "simulator" and moment.seen.who == "simulator")
+        outcome = await rehearsal.outcome()
+        recovery = Recovery(rehearsal.progress_after(killed_at), outcome.turn_tries)
+        outcome.require_same(reference)
+    except ChaosError as problem:
+        return Recovery(time.monotonic() - killed_at, {}, str(problem))
+    finally:
+        moment.release()
+        await rehearsal.give_up()
+        await asyncio.wait_for(stage.all_up(), 60)
+    return recovery
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Kills at random times: (seconds since the start or the last kill, process) each."""
+
+    seed: int
+    kills: tuple[tuple[float, str], ...]
+
+    @classmethod
+    def drawn(cls, seed: int) -> "Schedule":
+        """The schedule of a seed."""
+        draw = random.Random(seed)
+        count = draw.randint(1, 4)
+        return cls(seed, tuple((round(draw.uniform(0.0, 2.5), 2), draw.choice(PROCESSES)) for _ in range(count)))
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: " + ", ".join(f"+{seconds:g} s {process}" for seconds, process in self.kills)
+
+
+async def killed_by(stage: Stage, schedule: Schedule, reference: Outcome) -> Recovery:
+    """Play one assessment under a schedule, and compare; a worker that dies is the one or the other by turns."""
+    rehearsal = Rehearsal(stage)
+    began = time.monotonic()
+    try:
+        for number, (seconds, process) in enumerate(schedule.kills):
+            await asyncio.sleep(seconds)
+            stage.kill_any(process, number)
+        outcome = await rehearsal.outcome()
+        outcome.require_same(reference)
+    except ChaosError as problem:
+        return Recovery(time.monotonic() - began, {}, str(problem))
+    finally:
+        await rehearsal.give_up()
+        await asyncio.wait_for(stage.all_up(), 60)
+    return Recovery(time.monotonic() - began, outcome.turn_tries)
+
+
+def _difference(found: Any, expected: Any, place: str) -> str | None:
+    """Where two JSON documents differ first."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if found.keys() != expected.keys():
+            return f"{place} has {sorted(found.keys() ^ expected.keys())} too many or too few"
+        pairs = [(f"{place}.{key}", found[key], expected[key]) for key in expected]
+    elif isinstance(found, list) and isinstance(expected, list):
+        if len(found) != len(expected):
+            extra = found[len(expected) :] or expected[len(found) :]
+            return f"{place} has {len(found)} members instead of {len(expected)}; {json.dumps(extra)[:300]}"
+        pairs = [(f"{place}[{number}]", *both) for number, both in enumerate(zip(found, expected, strict=True))]
+    else:
+        return None if found == expected else f"{place} is {found!r} instead of {expected!r}"
+    return next((where for place, one, other in pairs if (where := _difference(one, other, place))), None)

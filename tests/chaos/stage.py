@@ -1,0 +1,159 @@
+"""The evaluator on which everything is killed: two workers, a simulator, a gateway, a dev server with a database file,
+and a participant, each a process that a supervisor brings back.
+"""
+
+import asyncio
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+from temporalio.client import Client
+
+from proctor.local import LocalStack, Ports
+from proctor.ports import free_ports
+from proctor.supervisor import Service, Supervisor
+from protocol.config import GreenAgentConfig
+from storage.temporal import connect
+from tests.assessments.packages import write_package
+from tests.chaos.moments import Moments, Seen, listening_post, proxy
+from tests.openai_endpoint import OpenAIEndpoint
+from tests.stack import Stack
+
+SCENARIO = "three_turns"
+PROCESSES = ("worker", "simulator", "gateway", "participant", "temporal")
+
+_WORKERS = ("worker", "worker-2")
+_SERVICE = {"simulator": "ues", "participant": "agent"}
+_RUBRIC = {
+    "items": [{"id": "thanks", "reason": "It does.", "points": 2}, {"id": "warm", "reason": "A bit.", "points": 1}],
+    "explanation": "Polite, a little cool.",
+}
+
+
+class Stage(Stack):
+    """A running evaluator, its moments, and the means to kill its processes."""
+
+    moments: Moments
+
+    @property
+    def agent_url(self) -> str:
+        return str(self.local.agent_url)
+
+    def pid(self, name: str) -> int | None:
+        """The process id of a service; None while it is dead."""
+        return self.supervisor.pid(name)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL a service, as the kernel would when memory runs out."""
+        if pid := self.pid(name):
+            os.kill(pid, signal.SIGKILL)
+
+    async def kill_process(self, process: str, task_id: str, seen: Seen) -> None:
+        """Kill one of ``PROCESSES``; of the workers, the one that is at it."""
+        if process == "worker":
+            self.kill(await self._worker_at(task_id, seen))
+        else:
+            self.kill(_SERVICE.get(process, process))
+
+    def kill_any(self, process: str, number: int) -> None:
+        """Kill one of ``PROCESSES``; of the workers, the ``number``-th, counted round."""
+        self.kill(_WORKERS[number % len(_WORKERS)] if process == "worker" else _SERVICE.get(process, process))
+
+    async def all_up(self) -> None:
+        """Wait until every service answers again."""
+        for service in self.local_services:
+            while (pid := self.pid(service.name)) is None or not await service.is_ready(pid):
+                await asyncio.sleep(0.05)
+
+    async def client(self) -> Client:
+        """A Temporal client."""
+        return await connect(self.config)
+
+    local_services: list[Service]
+
+    async def _worker_at(self, task_id: str, seen: Seen) -> str:
+        """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
+        pids = {pid: name for name in _WORKERS if (pid := self.pid(name))}
+        if seen.who != "participant":
+            for pid, name in pids.items():
+                ports = {link.laddr.port for link in psutil.Process(pid).net_connections("tcp") if link.laddr}
+                if seen.peer in ports:
+                    return name
+        described = await (await self.client()).get_workflow_handle(task_id).describe()
+        for activity in described.raw_description.pending_activities:
+            pid, _, _ = activity.last_worker_identity.partition("@")
+            if pid.isdigit() and int(pid) in pids:
+                return pids[int(pid)]
+        raise AssertionError(f"no worker is at {seen.what}")
+
+
+@contextmanager
+def running_stage() -> Iterator[Stage]:
+    """Start everything on free ports in a temporary folder; nothing of it is left afterwards."""
+    moments = Moments()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
+        write_package(folder / "scenarios", SCENARIO)
+        model = stack.enter_context(OpenAIEndpoint())
+        gateway, ues, temporal, ui, agent, post, model_port, ues_port = free_ports(8)
+        local = LocalStack(
+            config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios")),
+            ports=Ports(gateway, ues, temporal, ui, agent),
+            state=folder,
+            is_durable=True,
+        )
+        model.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+        model.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+        model.answer("Now judge the criterion", _RUBRIC)
+        model_url = stack.enter_context(proxy(moments, "model", model.base_url.removesuffix("/v1"), model_port)) + "/v1"
+        for_workers = {
+            "OPENAI_API_KEY": "key-of-this-test",
+            "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
+            "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": model_url,
+            "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
+            "AGENTBEATS_GREEN_EVALUATION_BASE_URL": model_url,
+            "AGENTBEATS_GREEN_UES_URL": stack.enter_context(proxy(moments, "simulator", local.ues_url, ues_port)),
+            "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
+        }
+        services = list(_services(local, for_workers, stack.enter_context(listening_post(moments, post))))
+        loop = stack.enter_context(_loop_of_its_own())
+        supervisor = Supervisor(services, local.logs, say=lambda _: None, longest_pause=0.2)
+        stage = Stage(local, supervisor, loop)
+        stage.moments, stage.local_services = moments, services
+        stage.run(supervisor.__aenter__())
+        try:
+            stage.run(supervisor.start())
+            yield stage
+        finally:
+            stage.run(supervisor.stop())
+
+
+def _services(local: LocalStack, for_workers: dict[str, str], listening_post_url: str) -> Iterator[Service]:
+    for service in local.services():
+        if service.name == "agent":
+            command = [*service.command[:2], "tests.chaos.participant", str(local.ports.agent), listening_post_url]
+            yield replace(service, command=command)
+        elif service.name == "worker":
+            for name in _WORKERS:
+                yield replace(service, name=name, environment={**service.environment, **for_workers})
+        else:
+            yield service
+
+
+@contextmanager
+def _loop_of_its_own() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()

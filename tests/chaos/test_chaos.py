@@ -1,0 +1,41 @@
+"""A part of the table: each process is killed once, each at another moment. ``make chaos`` plays all of it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.chaos.rehearsals import Schedule, killed_at, undisturbed
+from tests.chaos.stage import Stage, running_stage
+from tests.chaos.table import RECOVERY
+
+DIAGONAL = [
+    ("start message", "participant"),
+    ("turn: during", "simulator"),
+    ("apply", "worker"),
+    ("scheduling", "gateway"),
+    ("judging", "temporal"),
+]
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    with running_stage() as running:
+        yield running
+
+
+@pytest.mark.timeout(400)  # one test, so that it needs one stage; a minute on an idle machine
+async def test_killed_and_recovered(stage: Stage, record_property: Callable[[str, object], None]) -> None:
+    reference = await undisturbed(stage)
+    assert reference.results["actions_taken"] == 8  # good morning, three mails, two answers read and passed on
+    problems = []
+    for phase, process in DIAGONAL:
+        recovery = await killed_at(stage, phase, process, reference)
+        record_property(RECOVERY, [phase, process, recovery.seconds, recovery.turn_tries, recovery.problem])
+        if recovery.problem:
+            problems.append(f"{process} killed at {phase}: {recovery.problem}")
+    assert not problems
+
+
+def test_schedules_are_those_of_their_seeds() -> None:
+    assert str(Schedule.drawn(3)) == str(Schedule.drawn(3))
+    assert len({str(Schedule.drawn(seed)) for seed in range(200)}) == 200
