@@ -70,7 +70,7 @@ async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expec
         sdk_client(stack.gateway_url) as caller,
     ):
         await assessment.until(update)
-        while at not in (*seen, "nothing"):  # noqa: ASYNC110 - it says so on no event
+        while at not in (*seen, "nothing"):
             await asyncio.sleep(0.02)
         asked_at = time.monotonic()
         task = await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
@@ -95,13 +95,13 @@ async def test_canceled_while_it_waits_for_another_of_its_context(stack: Stack) 
             return (await send(caller, at_once(request))).id
 
         first, second, third = await ask(), await ask(), await ask()
-        while "turn" not in seen:  # noqa: ASYNC110 - as above
+        while "turn" not in seen:
             await asyncio.sleep(0.02)
         waiting = await caller.cancel_task(CancelTaskRequest(id=second))
         assert state_name(waiting.status.state) == "canceled"
         assert seen == ["start", "turn"]
         await caller.cancel_task(CancelTaskRequest(id=first))
-        while seen.count("turn") < 2:  # noqa: ASYNC110
+        while seen.count("turn") < 2:
             await asyncio.sleep(0.02)
         assert state_name((await caller.get_task(GetTaskRequest(id=third))).status.state) == "working"
         await caller.cancel_task(CancelTaskRequest(id=third))

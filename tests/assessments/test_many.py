@@ -83,7 +83,7 @@ async def test_requests_of_one_context_run_one_after_another(stack: Stack) -> No
             second.id: "submitted",
         }
         first_may_end.set()
-        while await state(second.id) != "completed":  # noqa: ASYNC110 - the gateway is asked, as a caller would
+        while await state(second.id) != "completed":
             await asyncio.sleep(0.05)
         assert await state(first.id) == "completed"
     assert [name for name, _ in spans if name != "elsewhere"] == ["first", "first", "second", "second"]

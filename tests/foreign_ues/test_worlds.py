@@ -221,7 +221,7 @@ async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_
     servers = worker(program.command)
     await servers.create("a", 7)
     starting = asyncio.create_task(servers.create("b", 7))
-    while len(program.servers()) < 2:  # noqa: ASYNC110 - another process
+    while len(program.servers()) < 2:
         await asyncio.sleep(0.01)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):

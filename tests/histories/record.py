@@ -77,7 +77,7 @@ async def canceled(stack: Stack) -> str:
         sdk_client(stack.gateway_url) as caller,
     ):
         await assessment.until("turn_started")
-        while "turn" not in seen:  # noqa: ASYNC110 - it says so on no event
+        while "turn" not in seen:
             await asyncio.sleep(0.02)
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         await assessment.end()
