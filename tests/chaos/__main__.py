@@ -23,16 +23,21 @@ async def play(stage: Stage, phases: list[str], processes: list[str], seeds: ran
                 problems.append(f"{phase} × {process}: {recovery.problem}")
     if recoveries:
         print(table(recoveries))
+    kills = 0
     for seed in seeds:
         schedule = Schedule.drawn(seed)
         recovery = await killed_by(stage, schedule, reference)
+        kills += recovery.kills
         print(f"{schedule}: {recovery}", file=sys.stderr, flush=True)
         if recovery.problem:
             problems.append(f"{schedule}: {recovery.problem}")
     if seeds:
         lost = sum("lost" in problem for problem in problems)
         doubled = sum("doubled" in problem for problem in problems)
-        print(f"{len(seeds)} random schedules: {lost} lost, {doubled} doubled, {len(problems)} problems")
+        print(
+            f"{len(seeds)} random schedules, {kills} kills before the end: {lost} lost, {doubled} doubled, "
+            f"{len(problems)} problems"
+        )
     print("\n".join(problems))
     return len(problems)
 

@@ -8,6 +8,7 @@ before its answer goes back, which is where doing things twice comes from.
 import http.client
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,12 +70,12 @@ class Moments:
 
     Attributes:
         checkpoints: simulation id to its last checkpoint, as the evaluator got it.
-        said: what participants said, in order.
+        said: what participants said, in order, with the time (monotonic).
     """
 
     def __init__(self) -> None:
         self.checkpoints: dict[str, bytes] = {}
-        self.said: list[str] = []
+        self.said: list[tuple[float, str]] = []
         self._lock = threading.Lock()
         self._awaited: Moment | None = None
         self._turn = 0
@@ -90,7 +91,7 @@ class Moments:
         """Something happens; returns once it may go on, and says whether its answer may go back."""
         with self._lock:
             if who == "participant":
-                self.said.append(what)
+                self.said.append((time.monotonic(), what))
                 if what.startswith("turn "):
                     self._turn = int(what.split()[1])
             seen = Seen(who, what, self._turn, body, peer)

@@ -3,6 +3,7 @@
 ``python -m tests.chaos.participant PORT LISTENING_POST``
 """
 
+import asyncio
 import os
 import sys
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from protocol.config import PurpleAgentConfig
-from protocol.messages import AssessmentStartMessage, TurnCompleteMessage
+from protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
 from purple_sdk import BasePurpleAgent, serve
 
 BEN = "ben@work.example"
@@ -60,7 +61,17 @@ class Secretary(BasePurpleAgent):
         mails = (await self.ues.email.query(folder="inbox"))["emails"]
         return sorted((m for m in mails if m["from_address"] == BEN), key=lambda mail: str(mail["received_at"]))
 
+    async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
+        await self._say(f"told {message.reason}")
+
     async def _ask_leave(self, what: str) -> None:
+        try:
+            await self._say(what)
+        except asyncio.CancelledError:
+            await self._say(f"{what} canceled")
+            raise
+
+    async def _say(self, what: str) -> None:
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:
             await http.post(os.environ[LISTENING_POST], json={"what": what})
 

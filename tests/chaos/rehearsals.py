@@ -141,6 +141,11 @@ class Rehearsal:
         heard = [at for at, said in self._progress if at > moment and not isinstance(said.update, ErrorOccurredUpdate)]
         return (min(heard) if heard else self._ended_at) - moment
 
+    async def is_over_in(self, seconds: float) -> bool:
+        """Wait so long, or until the assessment's end; says whether that has come."""
+        ended, _ = await asyncio.wait({self._task}, timeout=seconds)
+        return bool(ended)
+
     async def outcome(self) -> Outcome:
         """Wait for the end.
 
@@ -212,11 +217,24 @@ def _story(updates: list[TaskUpdate]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What became of one kill at one moment: seconds until the next news, the turns' tries, what went wrong if any."""
+    """What became of an assessment at which something was killed.
+
+    Attributes:
+        seconds: until the next news, or for a schedule until the end.
+        turn_tries: how often turns were played, where that was more than once.
+        problem: what went wrong, if anything.
+        kills: how many came before the assessment's end.
+    """
 
     seconds: float
     turn_tries: dict[str, int]
     problem: str | None = None
+    kills: int = 1
+
+    def __str__(self) -> str:
+        again = sum(tries - 1 for tries in self.turn_tries.values())
+        played = f", {again} {'turn' if again == 1 else 'turns'} played once more" if again else ""
+        return f"{self.problem or 'the same'} after {self.seconds:.1f} s, {self.kills} killed{played}"
 
 
 async def undisturbed(stage: Stage) -> Outcome:
@@ -260,8 +278,8 @@ class Schedule:
     def drawn(cls, seed: int) -> "Schedule":
         """The schedule of a seed."""
         draw = random.Random(seed)
-        count = draw.randint(1, 4)
-        return cls(seed, tuple((round(draw.uniform(0.0, 2.5), 2), draw.choice(PROCESSES)) for _ in range(count)))
+        count = draw.randint(2, 5)
+        return cls(seed, tuple((round(draw.uniform(0.0, 1.5), 2), draw.choice(PROCESSES)) for _ in range(count)))
 
     def __str__(self) -> str:
         return f"seed {self.seed}: " + ", ".join(f"+{seconds:g} s {process}" for seconds, process in self.kills)
@@ -271,18 +289,21 @@ async def killed_by(stage: Stage, schedule: Schedule, reference: Outcome) -> Rec
     """Play one assessment under a schedule, and compare; a worker that dies is the one or the other by turns."""
     rehearsal = Rehearsal(stage)
     began = time.monotonic()
+    kills = 0
     try:
         for number, (seconds, process) in enumerate(schedule.kills):
-            await asyncio.sleep(seconds)
+            if await rehearsal.is_over_in(seconds):
+                break
+            kills += 1
             stage.kill_any(process, number)
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
     except ChaosError as problem:
-        return Recovery(time.monotonic() - began, {}, str(problem))
+        return Recovery(time.monotonic() - began, {}, str(problem), kills)
     finally:
         await rehearsal.give_up()
         await asyncio.wait_for(stage.all_up(), 60)
-    return Recovery(time.monotonic() - began, outcome.turn_tries)
+    return Recovery(time.monotonic() - began, outcome.turn_tries, kills=kills)
 
 
 def _difference(found: Any, expected: Any, place: str) -> str | None:

@@ -57,7 +57,7 @@ class Stage(Stack):
     async def kill_process(self, process: str, task_id: str, seen: Seen) -> None:
         """Kill one of ``PROCESSES``; of the workers, the one that is at it."""
         if process == "worker":
-            self.kill(await self._worker_at(task_id, seen))
+            self.kill(await self.worker_at(task_id, seen))
         else:
             self.kill(_SERVICE.get(process, process))
 
@@ -77,7 +77,7 @@ class Stage(Stack):
 
     local_services: list[Service]
 
-    async def _worker_at(self, task_id: str, seen: Seen) -> str:
+    async def worker_at(self, task_id: str, seen: Seen) -> str:
         """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
         pids = {pid: name for name in _WORKERS if (pid := self.pid(name))}
         if seen.who != "participant":
