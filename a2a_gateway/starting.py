@@ -22,7 +22,7 @@ from a2a_gateway.temporal import RPC_TIMEOUT
 from workflows.inputs import AssessmentInput
 from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, SUBMITTED
 
-WORKFLOW_TASK = timedelta(seconds=5)
+WORKFLOW_TASK = timedelta(seconds=3)
 """How long a worker may take over one step of the workflow, local activities not counted: it reports on those while
 they run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
 """

@@ -7,7 +7,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-BEAT_SECONDS = 0.8
+BEAT_SECONDS = 0.5
 
 _notes: ContextVar[list[str]] = ContextVar("heartbeat_notes")
 

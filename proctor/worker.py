@@ -36,6 +36,8 @@ _OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
+_MISSED_AFTER = timedelta(seconds=0.8)
+"""After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
 
 WORKFLOWS: list[type] = [Assessment, ContextQueue]
@@ -105,7 +107,7 @@ def _workers(
         max_cached_workflows=500,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
+        sticky_queue_schedule_to_start_timeout=_MISSED_AFTER,
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_version(config),
     )

@@ -191,7 +191,8 @@ class Assessment:
         """Play the turns that the scenario's time allows, then judge."""
         while self._is_another_turn_due(plan, progress):
             await self._play_turn(plan, progress)
-            if workflow.info().is_continue_as_new_suggested():
+            run = workflow.info()
+            if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
                 await self._stream.continue_as_new(
                     lambda stream: [self._continued(Carried(plan=plan, progress=progress, stream=stream))]
                 )

@@ -7,8 +7,13 @@ from temporalio.common import RetryPolicy
 
 from activities import failures
 
-HEARTBEAT = timedelta(seconds=3)
+HEARTBEAT = timedelta(seconds=2)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
+
+HISTORY_EVENTS = 2_000
+"""Longest history of a run before the assessment continues as new, well below the some 4,000 at which Temporal suggests
+it: a worker that takes over replays the run, at about a thousand events per second.
+"""
 
 _PATIENT = RetryPolicy(
     initial_interval=timedelta(milliseconds=200),
