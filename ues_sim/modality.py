@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from ues_sim.changes import Change, State
 from ues_sim.problems import Impossible, OperationFailed
-from ues_sim.schema import InputModel, JsonObject, QueryRequest, Request, Response, StateModel
+from ues_sim.schema import FROM_FILE, InputModel, JsonObject, QueryRequest, Request, Response, StateModel
 
 __all__ = ["Action", "Change", "Modality", "Query", "Read", "State", "StateParams", "View", "page", "sort_key"]
 
@@ -159,7 +159,7 @@ class Modality:
 
         Raises pydantic's ValidationError.
         """
-        state: State = self.state_adapter.validate_python(data).model_dump()
+        state: State = self.state_adapter.validate_python(data, context=FROM_FILE).model_dump()
         state["modality_type"] = self.name
         self.complete(state)
         return state

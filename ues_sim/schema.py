@@ -13,6 +13,8 @@ from pydantic import (
     GetPydanticSchema,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
+    model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
@@ -60,7 +62,22 @@ class Response(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
-class StateModel(BaseModel):
+FROM_FILE = "a scenario file"
+"""The validation context of what a scenario file holds."""
+
+
+class _InFiles(BaseModel):
+    """What a scenario file may hold: a field that is null there is missing (contract: "The scenario file")."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_missing(cls, data: Any, info: ValidationInfo) -> Any:
+        if info.context == FROM_FILE and isinstance(data, dict):
+            return {name: value for name, value in data.items() if value is not None}
+        return data
+
+
+class StateModel(_InFiles):
     """A modality's state as it stands in a scenario file under ``modality_states``. Subclasses add their fields and
     narrow ``modality_type``.
     """
@@ -80,7 +97,7 @@ class InputModel(BaseModel):
     input_id: str = ""
 
 
-class Record(BaseModel):
+class Record(_InFiles):
     """A part of a state or of an input, such as an attachment."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
@@ -135,10 +152,10 @@ def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
     ]
 
 
-def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int) -> Any:
+def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int, context: str | None = None) -> Any:
     """``value`` as the adapter's type. Raises Invalid (422) with locations under ``prefix``."""
     try:
-        return adapter.validate_python(value)
+        return adapter.validate_python(value, context=context)
     except ValidationError as error:
         raise Invalid(problems_of(error, *prefix)) from None
 

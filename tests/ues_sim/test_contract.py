@@ -353,3 +353,36 @@ def test_a_state_with_the_required_fields_only_is_read(sim: Sim, name):
         if field.plain.get("default") is not None
     }
     assert defaults.items() <= exported.items()
+
+
+def bared(schema: Schema, value: Any, *, null: bool) -> Any:
+    """The same with each optional field null, or without it. Tables and lists of entries keep their entries."""
+    entries, items = schema.inner("additionalProperties"), schema.inner("items")
+    if schema.properties:
+        kept = {}
+        for name, field in schema.properties.items():
+            is_table = isinstance(value[name], (dict, list)) and name not in ("metadata", "settings_history")
+            if name in schema.required or (is_table and "modality_type" in value):
+                kept[name] = bared(field, value[name], null=null)
+            elif null:
+                kept[name] = None
+        return kept
+    if isinstance(value, dict) and entries is not None:
+        return {key: bared(entries, entry, null=null) for key, entry in value.items()}
+    if isinstance(value, list) and items is not None:
+        return [bared(items, item, null=null) for item in value]
+    return value
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_field_that_is_null_in_a_file_is_missing(sim: Sim, name):
+    schema = Schema(MODELS[name]["state"], MODELS[name]["state"])
+    states = [bared(schema, example(schema), null=null) for null in (True, False)]
+    assert states[0] != states[1]
+    exported = []
+    for state in states:
+        file = {"environment": {"time_state": {"current_time": TIME}, "modality_states": {name: state}}}
+        sim.ok("POST", "/scenario/import/full", {"scenario": file})
+        exported.append(sim.export()["environment"]["modality_states"][name])
+        assert sim.ok("POST", "/environment/validate")["errors"] == []
+    assert exported[0] == exported[1]

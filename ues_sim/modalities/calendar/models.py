@@ -125,33 +125,24 @@ class CalendarState(StateModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_is_missing(cls, data: Any) -> Any:
-        given = without_nulls(data)
-        if isinstance(given, dict):
-            for table, name in (("calendars", "calendar_id"), ("events", "event_id")):
-                _call_by_key(given.get(table), name)
-        return given
+    def _entries_are_called_by_their_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {
+            **data,
+            **{
+                table: _called(data[table], name)
+                for table, name in (("calendars", "calendar_id"), ("events", "event_id"))
+                if table in data
+            },
+        }
 
 
-FILE_DEPTH = 6
-"""How deep a calendar's state is: state, events, event, attendees, attendee, response."""
-
-
-def without_nulls(data: Any, depth: int = FILE_DEPTH) -> Any:
-    """A copy of a file's data in which what is null is missing (contract: "may be missing or null in a file")."""
-    if depth and isinstance(data, dict):
-        return {name: without_nulls(value, depth - 1) for name, value in data.items() if value is not None}
-    if depth and isinstance(data, list):
-        return [without_nulls(value, depth - 1) for value in data]
-    return data
-
-
-def _call_by_key(table: Any, name: str) -> None:
-    """Let the entries of a state's table be called what their keys say."""
-    if isinstance(table, dict):
-        for key, entry in table.items():
-            if isinstance(entry, dict):
-                entry[name] = key
+def _called(table: Any, name: str) -> Any:
+    """The entries of a state's table, each called what its key says."""
+    if not isinstance(table, dict):
+        return table
+    return {key: {**entry, name: key} if isinstance(entry, dict) else entry for key, entry in table.items()}
 
 
 _NEEDED: dict[str, tuple[str, ...]] = {
