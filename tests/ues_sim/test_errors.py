@@ -150,3 +150,15 @@ def test_a_caller_who_leaves_does_no_harm(sim):
         connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {sim.secret}\r\n".encode())
         connection.sendall(b"Content-Length: 100\r\n\r\n{")
     assert sim.ok("GET", "/events")["total"] == 0
+
+
+def test_pages_beyond_all_numbers_are_empty(sim):
+    most = 2**63 - 1
+    sim.event("chat", {"role": "user", "content": "hi"})
+    listed = sim.ok("GET", "/events", limit=1, offset=most)
+    assert (listed["events"], listed["total"]) == ([], 1)
+    assert len(sim.ok("GET", "/events", limit=most)["events"]) == 1
+    logged = sim.ok("GET", "/access-logs", limit=1, offset=most)
+    assert (logged["logs"], logged["returned"]) == ([], 0)
+    for modality in ("email", "sms", "chat", "calendar", "contacts", "location"):
+        assert sim.query(modality, limit=1, offset=most)["returned_count"] == 0

@@ -1,7 +1,6 @@
 """``/events``: what happened and what is still to happen."""
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
@@ -154,12 +153,12 @@ def _matching(call: Call) -> Iterator[Event]:
 def _list(call: Call) -> JsonObject:
     params: EventListParams = call.params
     found = list(_matching(call))
-    stop = None if params.limit is None else params.offset + params.limit
+    shown = found[params.offset : None if params.limit is None else params.offset + params.limit]
     counts = dict.fromkeys((PENDING, EXECUTED, FAILED, SKIPPED), 0)
     for event in found:
         if event["status"] in counts:
             counts[event["status"]] += 1
-    return {"events": [answer(event) for event in islice(found, params.offset, stop)], "total": len(found), **counts}
+    return {"events": [answer(event) for event in shown], "total": len(found), **counts}
 
 
 def _create(call: Call) -> JsonObject:
