@@ -158,3 +158,12 @@ def test_inconsistent_states_are_reported(sim):
     errors = sim.ok("POST", "/environment/validate")["errors"]
     assert len(errors) == 2
     assert all(error.startswith("location: ") for error in errors)
+
+
+def test_a_fact_stays_on_its_line_of_the_page(sim):
+    sim.do("/location/update", latitude=1, longitude=2, named_location="The\nold\n  mill")
+    text = sim.get("/environment/state", params={"compact": "true", "format": "text"}).text
+    assert [line for line in text.splitlines() if "mill" in line] == [
+        "location: at The old mill (1.0000, 2.0000)",
+        "  current: The old mill (1.0000, 2.0000)",
+    ]

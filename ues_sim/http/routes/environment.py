@@ -115,7 +115,7 @@ def _size(content: JsonObject) -> int:
 
 def as_text(content: JsonObject) -> str:
     """The one page for a reader: a heading for each modality, a line for each fact."""
-    sentences = {item["modality_type"]: item["state_summary"] for item in content["summary"]}
+    sentences = {item["modality_type"]: " ".join(item["state_summary"].split()) for item in content["summary"]}
     lines = [f"Time: {content['current_time']}"]
     for name, digest in content["modalities"].items():
         lines.append(f"{name}: {sentences[name]}")
