@@ -35,6 +35,7 @@ def take(simulation: Simulation) -> tuple[str, bytes]:
                 "is_running": simulation.is_running,
                 "states": simulation.states,
                 "events": simulation.events.all(),
+                "past": sorted(simulation.past),
                 "undo": simulation.undo_stack,
                 "redo": simulation.redo_stack,
                 "holds": simulation.holds.active(),
@@ -62,6 +63,10 @@ def restore(simulation: Simulation, content: bytes) -> str:
     simulation.replace_events(data["events"])
     simulation.undo_stack = data["undo"]
     simulation.redo_stack = data["redo"]
+    if "past" in data:
+        simulation.past = set(data["past"])
+    else:  # taken before it was kept
+        simulation.past -= {step["event_id"] for step in (*data["undo"], *data["redo"])}
     simulation.holds = Holds(data["holds"])
     simulation.keys.load(data["keys"])
     simulation.access_log = AccessLog()

@@ -4,6 +4,7 @@ import re
 import secrets
 from hashlib import sha256
 
+from ues_sim.ids import IdSource
 from ues_sim.problems import Conflict, Impossible, NotFound
 from ues_sim.schema import JsonObject
 from ues_sim.times import wall_text
@@ -100,8 +101,10 @@ class KeyRing:
         """The active key of that secret."""
         return self._by_hash.get(sha256(secret.encode("utf-8", "surrogateescape")).hexdigest())
 
-    def create(self, key_id: str, name: str, permissions: list[str], secret: str, created_by: str) -> Key:
-        """Enter a new key. Raises Conflict (409) when the id or the secret is taken."""
+    def create(
+        self, key_id: str | None, name: str, permissions: list[str], secret: str, created_by: str, ids: IdSource
+    ) -> Key:
+        """Enter a new key, its id drawn when not given. Raises Conflict (409) when the id or the secret is taken."""
         digest = hash_of(secret)
         if key_id in self.by_id:
             raise Conflict(f"key_id {key_id!r} is taken; choose another, or leave it out to have one made.")
@@ -109,7 +112,7 @@ class KeyRing:
             raise Conflict("This secret belongs to another key; choose another, or leave it out to have one made.")
         key = Key(
             {
-                "key_id": key_id,
+                "key_id": key_id or ids.draw(),
                 "name": name,
                 "permissions": permissions,
                 "created_at": wall_text(),

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ues_sim.events import PENDING, Event
 from ues_sim.modalities import MODALITIES
 from ues_sim.problems import Conflict, Impossible, Invalid
-from ues_sim.schema import Int, JsonObject, Record, problem, problems_of, validate
+from ues_sim.schema import FROM_FILE, Int, JsonObject, Record, problem, problems_of, validate
 from ues_sim.simulation import Simulation
 from ues_sim.times import Instant, wall_text
 
@@ -99,7 +99,7 @@ class _Import:
     def read_environment(self, data: JsonObject, loc: Loc) -> None:
         time_state = data.get("time_state")
         if time_state is not None:
-            self.time_state = validate(_TIME_STATE, time_state, *loc, "time_state").model_dump()
+            self.time_state = validate(_TIME_STATE, time_state, *loc, "time_state", context=FROM_FILE).model_dump()
         states = data.get("modality_states")
         if states is None:
             states = {}
@@ -112,14 +112,16 @@ class _Import:
                 self.skipped.append(name)
                 self.unknown(f"modality_states has the unknown modality {name[:80]!r}")
                 continue
-            given = {"last_updated": now, **state} if isinstance(state, dict) else state
+            given = state
+            if isinstance(state, dict) and state.get("last_updated") is None:
+                given = {**state, "last_updated": now}
             try:
                 self.states[name] = modality.load_state(given)
             except ValidationError as error:
                 raise Invalid(problems_of(error, *loc, "modality_states", name)) from None
 
     def read_events(self, data: Any, loc: Loc) -> None:
-        for index, item in enumerate(validate(_EVENTS, data, *loc)):
+        for index, item in enumerate(validate(_EVENTS, data, *loc, context=FROM_FILE)):
             modality = MODALITIES.get(item.modality)
             if modality is None:
                 self.unknown(f"event {index} is for the unknown modality {item.modality[:80]!r}")
@@ -128,7 +130,7 @@ class _Import:
             event["created_at"] = item.created_at or item.scheduled_time
             if item.status == PENDING:
                 try:
-                    event["data"] = self.simulation.input_data(modality, item.data, item.scheduled_time, "data")
+                    event["data"] = self.simulation.checked_data(modality, item.data, item.scheduled_time, "data")
                 except Invalid as error:
                     self.warnings.append(f"event {index} ({item.modality}) will fail: {error.sentence()}")
             self.events.append(event)
@@ -144,8 +146,11 @@ class _Import:
 
     def apply_events(self, kept: list[Event]) -> None:
         """Set the events to ``kept`` and the new ones, each with a new id. The undo history goes."""
+        ids = self.simulation.ids
         for event in self.events:
-            event["event_id"] = self.simulation.ids.draw()
+            if event["status"] == PENDING and event["data"].get("input_id") == "":
+                event["data"]["input_id"] = ids.draw()
+            event["event_id"] = ids.draw()
         self.simulation.replace_events([*kept, *self.events])
 
     def result(self, *, environment: bool, metadata: JsonObject | None = None) -> JsonObject:

@@ -55,6 +55,8 @@ class Simulation:
         self._memos: dict[str, dict[Any, Any]] = {}
         self.replace_states({})
         self.events = EventLog()
+        self.past: set[str] = set()
+        """The events, by id, that had ended when the events were set anew: ``reset`` leaves them as they are."""
         self.undo_stack: list[Step] = []
         self.redo_stack: list[Step] = []
         self.holds = Holds()
@@ -95,9 +97,13 @@ class Simulation:
 
     # --- events ---------------------------------------------------------------------------------------------------
 
-    def input_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
-        """An event's data made complete and checked. Raises Invalid (422) with locations under ``loc``."""
-        full = {"modality_type": modality.name, "timestamp": timestamp, "input_id": None, **data}
+    def checked_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
+        """An event's data made complete and checked, but for an ``input_id`` where none is given: it is then empty.
+
+        Draws nothing, so that a refused request leaves the simulation as it was. Raises Invalid (422) with locations
+        under ``loc``.
+        """
+        full = {"modality_type": modality.name, "timestamp": timestamp, "input_id": "", **data}
         if full["modality_type"] != modality.name:
             raise problem(
                 "literal_error", f"Input should be {modality.name!r}", full["modality_type"], *loc, "modality_type"
@@ -105,7 +111,7 @@ class Simulation:
         if full["timestamp"] is None:
             full["timestamp"] = timestamp
         if not full["input_id"]:
-            full["input_id"] = self.ids.draw()
+            full["input_id"] = ""
         try:
             modality.input_adapter.validate_python(full)
         except ValidationError as error:
@@ -121,6 +127,7 @@ class Simulation:
         author: Author,
         metadata: JsonObject,
     ) -> Event:
+        data["input_id"] = data["input_id"] or self.ids.draw()
         event: Event = {
             "event_id": self.ids.draw(),
             "scheduled_time": scheduled_time,
@@ -138,8 +145,13 @@ class Simulation:
         self.events.add(event)
         return event
 
-    def check_event(self, name: str, data: JsonObject, scheduled_time: str, *loc: str | int) -> Modality:
-        """Whether such an event can be scheduled. Raises Impossible (400) or Invalid (422)."""
+    def check_event(
+        self, name: str, data: JsonObject, scheduled_time: str, *loc: str | int
+    ) -> tuple[Modality, JsonObject]:
+        """The modality and the checked data of an event that can be scheduled.
+
+        Raises Impossible (400: unknown modality, past time) or Invalid (422: its data).
+        """
         modality = MODALITIES.get(name)
         if modality is None:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
@@ -147,10 +159,7 @@ class Simulation:
             raise Impossible(
                 f"scheduled_time {scheduled_time} lies before the simulator's time {self.clock.text}; choose a later."
             )
-        drawn = self.ids.drawn
-        self.input_data(modality, data, scheduled_time, *loc)
-        self.ids.drawn = drawn
-        return modality
+        return modality, self.checked_data(modality, data, scheduled_time, *loc)
 
     def schedule(
         self,
@@ -163,9 +172,8 @@ class Simulation:
         metadata: JsonObject,
         loc: tuple[str | int, ...] = ("body", "data"),
     ) -> Event:
-        """Enter an event for later. Raises Impossible (400: unknown modality, past time) or Invalid (422: its data)."""
-        modality = self.check_event(name, data, scheduled_time, *loc)
-        full = self.input_data(modality, data, scheduled_time, *loc)
+        """Enter an event for later. Raises what ``check_event`` raises."""
+        modality, full = self.check_event(name, data, scheduled_time, *loc)
         return self._enter(modality, full, scheduled_time, priority, author, metadata)
 
     def run_now(self, name: str, data: JsonObject, author: Author, *, loc: tuple[str | int, ...]) -> Event:
@@ -185,7 +193,7 @@ class Simulation:
         )
         if modality.discriminator is not None and action.operation is not None:
             fields = {modality.discriminator: action.operation, **fields}
-        full = self.input_data(modality, fields, self.clock.text, "body")
+        full = self.checked_data(modality, fields, self.clock.text, "body")
         event = self._enter(modality, full, self.clock.text, ACTION_PRIORITY, author, {})
         self.execute(event)
         done = event["status"] == EXECUTED
@@ -375,14 +383,12 @@ class Simulation:
         """
         self.changed()
         self.stop()
-        again = {step["event_id"] for step in (*self.undo_stack, *self.redo_stack)}
         undone = len(self.undo(len(self.undo_stack)))
         self.redo_stack.clear()
         events = self.events.all()
         cleared = 0
         for event in events:
-            ran_here = event["status"] == FAILED and (event["executed_at"] or "") >= self.initial_time
-            if event["event_id"] in again or ran_here:
+            if event["status"] in (EXECUTED, FAILED) and event["event_id"] not in self.past:
                 event.update(status=PENDING, executed_at=None, error_message=None)
                 cleared += 1
         self.events = EventLog(events)
@@ -407,5 +413,6 @@ class Simulation:
         """Set the events anew. The undo history goes: it belongs to what was there before."""
         self.changed()
         self.events = EventLog(events)
+        self.past = {event["event_id"] for event in events if event["status"] != PENDING}
         self.undo_stack = []
         self.redo_stack = []

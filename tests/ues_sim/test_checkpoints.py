@@ -114,3 +114,32 @@ def test_anything_else_is_refused_and_changes_nothing(sim):
     assert current(sim) == digest
     rewritten = json.dumps(json.loads(content), indent=1)
     assert sim.post("/simulation/restore", content=rewritten).status_code == 200
+
+
+def test_what_is_refused_draws_no_id(sim):
+    """A checkpoint stays true after a refused request, so that what follows gets the same ids as after a restore."""
+    _, content = take(sim)
+
+    def next_id() -> str:
+        event_id: str = sim.ok("POST", "/chat/send", {"role": "user", "content": "x"})["event_id"]
+        return event_id
+
+    sim.post("/simulation/restore", content=content)
+    expected = next_id()
+    bad = {"modality": "chat", "scheduled_time": at(1), "data": {"operation": "explode"}}
+    file = {"events": [{"modality": "chat", "scheduled_time": at(1), "data": {"role": "user", "content": "x"}}, 5]}
+    for path, body in (
+        ("/events", bad),
+        ("/events/immediate", bad),
+        ("/events/batch", {"events": [bad]}),
+        ("/events/batch", {"events": [bad], "validate_only": True}),
+        ("/sms/react", {"message_id": "x"}),
+        ("/keys", {"name": "the admin's", "permissions": ["*"], "secret": sim.secret}),
+        ("/keys", {"name": "the admin's", "permissions": ["*"], "key_id": "admin"}),
+        ("/scenario/import/events", {"data": file}),
+        ("/scenario/import/full", {"scenario": {"events": file}}),
+    ):
+        digest = sim.post("/simulation/restore", content=content).json()["checkpoint"]
+        assert not sim.post(path, json=body).is_success or path == "/events/batch"
+        assert current(sim) == digest
+        assert next_id() == expected, path

@@ -176,3 +176,26 @@ def test_imports_need_a_stopped_simulation(sim):
     sim.ok("POST", "/simulation/start", {})
     for kind, body in (("full", {"scenario": {}}), ("environment", {"data": {}}), ("events", {"data": {"events": []}})):
         assert load(sim, kind, **body).status_code == 409
+
+
+def test_what_may_be_missing_may_be_null(sim):
+    nulls = {"status": None, "created_at": None, "priority": None, "metadata": None, "agent_id": None}
+    scenario = {
+        "environment": {
+            "time_state": {"current_time": START, "time_scale": None, "is_paused": None, "auto_advance": None},
+            "modality_states": {
+                "location": {"location_history": None, "max_history_size": None, "update_count": None},
+                "weather": {"locations": None, "max_history_per_location": None},
+                "time": {"timezone": None, "format_preference": None, "settings_history": None, "last_updated": None},
+            },
+        },
+        "events": {"events": [event(5, **nulls)]},
+    }
+    assert load(sim, "full", scenario=scenario).json()["warnings"] == []
+    states = sim.export()["environment"]["modality_states"]
+    assert (states["location"]["location_history"], states["location"]["max_history_size"]) == ([], 100)
+    assert (states["time"]["timezone"], states["time"]["format_preference"]) == ("UTC", "12h")
+    (loaded,) = sim.ok("GET", "/events")["events"]
+    assert (loaded["status"], loaded["priority"], loaded["metadata"]) == ("pending", 50, {})
+    needed = {"time_state": {"current_time": None}}
+    assert load(sim, "environment", data=needed).status_code == 422

@@ -137,3 +137,31 @@ def test_holds_keep_the_clock_still_until_released_or_expired(sim):
     for bad in (0, -1, 301, "x"):
         body = {"agent_id": "a", "reason": "r", "timeout_seconds": bad}
         assert sim.post("/simulation/hold", json=body).status_code == 422
+
+
+def test_reset_reaches_what_was_undone_for_good(sim):
+    """An undone event that a later one made impossible to redo has run all the same."""
+    sim.event("chat", {"role": "user", "content": "one"}, seconds=5)
+    sim.event("chat", {"role": "user", "content": "two"}, seconds=6)
+    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.ok("POST", "/simulation/undo")
+    sim.ok("POST", "/chat/send", {"role": "user", "content": "three"})
+    copy = sim.server.new_simulation()
+    copy.post("/simulation/restore", content=sim.get("/simulation/checkpoint").content).raise_for_status()
+    for each in (sim, copy):
+        answer = each.ok("POST", "/simulation/reset")
+        assert (answer["events_undone"], answer["cleared_events"]) == (2, 3)
+        assert [event["status"] for event in each.ok("GET", "/events")["events"]] == ["pending"] * 3
+    copy.delete_me()
+
+
+def test_reset_leaves_the_past_of_a_scenario_alone(sim):
+    """What had run, or failed, before the scenario was written is part of the initial state."""
+    sim.ok("POST", "/chat/send", {"role": "user", "content": "hi"})
+    sim.ok("POST", "/chat/delete", {"message_id": "nope"})
+    sim.ok("POST", "/scenario/import/full", {"scenario": sim.export()})
+    sim.ok("POST", "/chat/send", {"role": "user", "content": "later"})
+    answer = sim.ok("POST", "/simulation/reset")
+    assert (answer["events_undone"], answer["cleared_events"]) == (1, 1)
+    assert sorted(event["status"] for event in sim.ok("GET", "/events")["events"]) == ["executed", "failed", "pending"]
+    assert [message["content"] for message in sim.state("chat")["messages"]] == ["hi"]

@@ -82,8 +82,7 @@ def _create(call: Call) -> JsonObject:
     body: CreateKeyRequest = call.body
     simulation = call.simulation
     secret = body.secret or new_secret()
-    key_id = body.key_id or simulation.ids.draw()
-    key = simulation.keys.create(key_id, body.name, body.permissions, secret, call.key.key_id)
+    key = simulation.keys.create(body.key_id, body.name, body.permissions, secret, call.key.key_id, simulation.ids)
     simulation.changed()
     return {
         "key_id": key.key_id,
