@@ -104,6 +104,14 @@ def test_the_ends_of_time(sim):
     sim.do("/email/receive", **MAIL)
 
 
+def test_nothing_but_the_open_paths_answers_without_a_key(sim):
+    """Not even whether a path exists (contract: "Open without a key: ...")."""
+    for headers in ({}, {"X-API-Key": "made-up"}):
+        for method, path in (("GET", "/nowhere"), ("PUT", "/events"), ("GET", "/events/"), ("OPTIONS", "/email/state")):
+            assert httpx.request(method, sim.made["base_url"] + path, headers=headers).status_code == 401
+        assert httpx.get(sim.made["base_url"] + "/health", headers=headers).status_code == 200
+
+
 def test_unknown_paths_and_methods(sim):
     unknown = sim.get("/nowhere")
     assert (unknown.status_code, set(unknown.json())) == (404, {"error", "detail"})

@@ -1,4 +1,4 @@
-"""The ASGI application: finds the simulation and the route, checks key, permission and input, in this order."""
+"""The ASGI application: finds the simulation, checks the key, finds the route, checks permission and input."""
 
 import asyncio
 import hmac
@@ -108,10 +108,10 @@ class Application:
     async def _host_reply(self, path: str, scope: Scope, receive: Receive) -> Reply:
         if path in OPEN_PATHS:
             return _open(self._host_pages, path, scope["method"])
-        route, values = self._host_router.find(scope["method"], path)
         secret = secret_of(scope["headers"])
         if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
             raise unauthorized(secret)
+        route, values = self._host_router.find(scope["method"], path)
         body, _ = await _input(route, scope, receive)
         call = HostCall(self.host, self._base(scope), body, values)
         return _as_reply(route, route.handler(call))
@@ -136,10 +136,10 @@ class Application:
         secret = secret_of(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
         try:
-            route, values = self._router.find(method, path)
             if key is None:
                 raise unauthorized(secret)
             key.last_used_at = wall_text()
+            route, values = self._router.find(method, path)
             reply = await self._permitted_reply(simulation, key, route, values, scope, receive)
         except Problem as problem:
             reply = problem_reply(problem)
