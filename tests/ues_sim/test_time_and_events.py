@@ -113,6 +113,21 @@ def test_a_failed_event_says_why_and_leaves_no_trace(sim):
     assert sim.ok("POST", "/simulation/undo")["undone_count"] == 0
 
 
+def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim):
+    for path, body in (
+        ("advance", {"seconds": 1}),
+        ("set", {"target_time": at(2)}),
+        ("skip-to-next", None),
+    ):
+        seconds = 1 + sim.ok("GET", "/simulation/status")["failed_events"]
+        schedule(sim, "good", seconds)
+        sim.event("email", {"operation": "mark_read", "message_ids": ["nope"]}, seconds=seconds)
+        answer = sim.ok("POST", f"/simulator/time/{path}", body)
+        assert answer.get("events_executed", answer.get("executed_events")) == 1, path
+    status = sim.ok("GET", "/simulation/status")
+    assert (status["executed_events"], status["failed_events"]) == (3, 3)
+
+
 def test_scheduling_checks_modality_time_and_data(sim):
     def post(**fields):
         body = {"modality": "email", "scheduled_time": at(5), "data": mail("x"), **fields}

@@ -121,7 +121,7 @@ def _set(call: Call) -> JsonObject:
         "current_time": call.simulation.clock.text,
         "previous_time": before,
         "skipped_events": 0,
-        "executed_events": len(ran),
+        "executed_events": _count(ran, EXECUTED),
     }
 
 
@@ -132,7 +132,7 @@ def _skip(call: Call) -> JsonObject:
     return {
         "previous_time": before,
         "current_time": call.simulation.clock.text,
-        "events_executed": len(ran),
+        "events_executed": _count(ran, EXECUTED),
         "next_event_time": upcoming["scheduled_time"] if upcoming else None,
     }
 
