@@ -6,7 +6,8 @@ import secrets
 from ues_sim.problems import Conflict, NotFound
 from ues_sim.simulation import Simulation
 
-SIMULATION_ID_PATTERN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+SIMULATION_ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
+"""No dot in front: clients take ``/simulations/..`` for the folder above."""
 
 
 class Host:

@@ -39,14 +39,28 @@ def test_simulations_are_apart_and_their_keys_die_with_them(server):
 
 @pytest.mark.parametrize(
     "body",
-    [{"simulation_id": "a/b"}, {"simulation_id": ""}, {"admin_key": "short"}, {"seed": 1.5}, {"seed": 10**30}, []],
+    [
+        {"simulation_id": "a/b"},
+        {"simulation_id": ""},
+        {"simulation_id": ".."},
+        {"admin_key": "short"},
+        {"seed": 1.5},
+        {"seed": 10**30},
+        [],
+    ],
 )
 def test_bad_simulations_are_refused(server, body):
     assert server.client.post("/simulations", json=body).status_code == 422
 
 
 def test_the_host_key_is_needed(server):
-    for method, path in (("POST", "/simulations"), ("GET", "/simulations"), ("DELETE", "/simulations/x")):
+    for method, path in (
+        ("POST", "/simulations"),
+        ("GET", "/simulations"),
+        ("DELETE", "/simulations/x"),
+        ("PUT", "/simulations"),
+        ("GET", "/nowhere"),
+    ):
         assert httpx.request(method, server.url + path).status_code == 401
         assert httpx.request(method, server.url + path, headers={"X-API-Key": "wrong"}).status_code == 401
     bearer = {"Authorization": f"Bearer {HOST_KEY}"}
@@ -72,6 +86,7 @@ def test_a_single_simulation_stands_at_the_root():
         assert httpx.get(f"{server.url}/simulator/time", headers=headers).status_code == 200
         assert httpx.get(f"{server.url}/simulator/time").status_code == 401
         assert httpx.get(f"{server.url}/simulations", headers=headers).status_code == 404
+        assert httpx.get(f"{server.url}/simulations").status_code == 401
         assert httpx.get(f"{server.url}/health").json()["status"] == "healthy"
     finally:
         began = time.monotonic()
