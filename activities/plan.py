@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from activities.characters.generator import CharacterReply, OutgoingMessage
+from activities.characters.messages import CharacterReply, OutgoingMessage
 from protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
 from protocol.results import ActionLogEntryWithTurn, Dimension
 from storage.blobs import BlobRef

@@ -8,7 +8,8 @@ from temporalio import activity
 from activities import failures
 from activities.actions.log import entries_from_events
 from activities.characters import generator
-from activities.characters.generator import CharacterReply, characters_addressed
+from activities.characters.generator import characters_addressed
+from activities.characters.messages import CharacterReply
 from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
 from activities.models.factory import ModelSettingsError

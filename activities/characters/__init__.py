@@ -1,6 +1,7 @@
 """Simulated people.
 
 * ``generator``: who answers, and what
+* ``messages``: what reaches them, and what they answer
 * ``prompts``: what their model is told
-* ``outgoing``: the participant's messages that reach them
+* ``outgoing``: the participant's messages, read off the simulation
 """

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import re
-from datetime import datetime
 from email.utils import parseaddr
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from activities.characters.messages import CharacterReply, Modality, OutgoingMessage, Rsvp
 from activities.characters.prompts import (
     CalendarAnswer,
     Decision,
@@ -22,63 +21,7 @@ from activities.characters.prompts import (
 from activities.models.structured import ask
 from protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
 
-Modality = Literal["email", "sms", "calendar"]
-Rsvp = Literal["accepted", "declined", "tentative"]
 _LONGEST_ANSWER = 8000
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ThreadEntry(_Model):
-    """An earlier message of the same thread: who wrote it, when, and what."""
-
-    sender: str
-    at: AwareDatetime
-    text: str
-
-
-class OutgoingMessage(_Model):
-    """Something that the participant sent and that may call for an answer.
-
-    For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
-    For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no answer) and
-    the event as it stands afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
-    ``thread`` is what was said before, oldest first.
-    """
-
-    modality: Modality
-    message_id: str
-    thread_id: str | None = None
-    sender: str | None = None
-    to: list[str] = Field(default_factory=list)
-    cc: list[str] = Field(default_factory=list)
-    bcc: list[str] = Field(default_factory=list)
-    subject: str | None = None
-    body: str = ""
-    sent_at: AwareDatetime
-    operation: Literal["create", "update", "delete", "respond"] | None = None
-    event_id: str | None = None
-    calendar_id: str | None = None
-    title: str | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-    location: str | None = None
-    description: str | None = None
-    attendees: list[str] = Field(default_factory=list)
-    thread: list[ThreadEntry] = Field(default_factory=list)
-
-
-class CharacterReply(_Model):
-    """A character's answer: ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
-
-    character_id: str
-    modality: Modality
-    text: str
-    response: Rsvp | None = None
-    delay_seconds: int = Field(ge=0)
-    subject: str | None = None
 
 
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from activities.characters.generator import OutgoingMessage, ThreadEntry
+from activities.characters.messages import OutgoingMessage, ThreadEntry
 from purple_sdk.ues import AsyncUESClient
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}

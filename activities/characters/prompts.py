@@ -1,14 +1,12 @@
 """What a model is told when it plays a character."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from protocol.scenario import ScenarioConfig
-
-if TYPE_CHECKING:
-    from activities.characters.generator import OutgoingMessage
 
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000
@@ -54,7 +52,7 @@ def persona(character_id: str, scenario: ScenarioConfig) -> str:
     return "\n".join(lines)
 
 
-def decision_question(message: "OutgoingMessage", scenario: ScenarioConfig) -> str:
+def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
     """Ask whether the character answers at all."""
     return (
         f"{_situation(message, scenario)}\n\n"
@@ -65,7 +63,7 @@ def decision_question(message: "OutgoingMessage", scenario: ScenarioConfig) -> s
     )
 
 
-def reply_question(message: "OutgoingMessage", scenario: ScenarioConfig, reason: str) -> str:
+def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str) -> str:
     """Ask for the answer itself."""
     wanted = {
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",
@@ -76,7 +74,7 @@ def reply_question(message: "OutgoingMessage", scenario: ScenarioConfig, reason:
     return f"{_situation(message, scenario)}\n\nYou decided to answer, because: {reason}\n{wanted}"
 
 
-def _situation(message: "OutgoingMessage", scenario: ScenarioConfig) -> str:
+def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
     parts = []
     if message.thread:
         history = "\n\n".join(f"{entry.sender}, {entry.at.isoformat()}:\n{entry.text}" for entry in message.thread)
@@ -91,7 +89,7 @@ def _situation(message: "OutgoingMessage", scenario: ScenarioConfig) -> str:
     return "\n\n".join(parts)
 
 
-def _written_out(message: "OutgoingMessage") -> str:
+def _written_out(message: OutgoingMessage) -> str:
     if message.modality == "sms":
         return f"To: {', '.join(message.to)}\n\n{message.body}"
     if message.modality == "email":

@@ -7,15 +7,13 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.characters.generator import (
-    CharacterReply,
-    OutgoingMessage,
-    ThreadEntry,
     characters_addressed,
     reply_event,
     reply_subject,
     respond,
     searched_text,
 )
+from activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
 from activities.models.factory import ModelAnswerError
 from protocol.scenario import ScenarioConfig
 from tests.activities.conftest import scenario_data

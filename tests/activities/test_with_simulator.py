@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from activities.actions.log import compare, entries_from_events
-from activities.characters.generator import CharacterReply, OutgoingMessage, reply_event
+from activities.characters.generator import reply_event
+from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.initial_states import read_initial_state
 from protocol.results import ReportedAction
 from protocol.scenario import ScenarioConfig

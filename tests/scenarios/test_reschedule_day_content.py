@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from activities.characters.generator import CharacterReply, OutgoingMessage, respond
+from activities.characters.generator import respond
+from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.evaluator_modules import import_evaluators
 from activities.packages.manager import ScenarioManager
 from protocol.results import DIMENSIONS
