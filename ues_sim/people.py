@@ -5,9 +5,12 @@ Every modality that shows or receives something from somebody may read the addre
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 _GROUPING = re.compile(r"[\s().\-/\u00a0]")
+_NORTH_AMERICAN = re.compile(r"\+?1(\d{10})")
+_NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 
 AddressBook = Mapping[str, Any]
 """The state of the contacts modality; empty where there is none."""
@@ -31,11 +34,34 @@ def normal_address(kind: str, value: str) -> str:
     return value.strip().lower() if kind == "email" else value.strip()
 
 
+@lru_cache(maxsize=100_000)
+def address_key(kind: str, value: str) -> str:
+    """What two ways of writing the same address have in common; to compare, not to show or to keep.
+
+    Of a phone number it is the normal form, without the country code of North America, which the people there leave
+    out: ``(555) 222-0001``, ``1-555-222-0001`` and ``+15552220001`` are one number. Of an email address it is the
+    address within ``Ann <ann@example.com>``. Everything else is compared in lower case.
+    """
+    if kind == "email" and (named := _NAMED.fullmatch(value)):
+        value = named[1]
+    normal = normal_address(kind, value).lower()
+    if kind == "phone" and (national := _NORTH_AMERICAN.fullmatch(normal)):
+        return national[1]
+    return normal
+
+
+def same_address(kind: str, one: str, other: str) -> bool:
+    """Whether two texts are the same address, however they are written."""
+    return address_key(kind, one) == address_key(kind, other)
+
+
 def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
     """The contact with this email address or phone number, None where the address book has none."""
-    wanted = normal_address(kind, value)
+    wanted = address_key(kind, value)
     for contact in book.get("contacts", {}).values():
-        if any(i["identifier_type"] == kind and i["value"] == wanted for i in contact["identifiers"]):
+        if any(
+            i["identifier_type"] == kind and address_key(kind, i["value"]) == wanted for i in contact["identifiers"]
+        ):
             found: dict[str, Any] = contact
             return found
     return None

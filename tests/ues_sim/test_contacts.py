@@ -174,3 +174,26 @@ def test_a_page_about_the_environment_calls_people_by_their_names(sim):
     sim.do("/sms/receive", from_number="+15552220001", to_numbers=["+15550000000"], body="Hello")
     page = sim.get("/environment/state", params={"compact": "true", "format": "text"}).text
     assert "Ann Ash: Hello" in page
+
+
+@pytest.mark.parametrize("written", ["(555) 222-0001", "1-555-222-0001", "001 555 222 0001", "+1.555.222.0001"])
+def test_a_number_is_the_same_however_it_is_written(sim, written):
+    key = make(sim, nickname="Bo", identifiers=[{**PHONE, "value": written}], is_blocked=True)
+    for other in ("+15552220001", "555 222 0001"):
+        assert sim.query("contacts", identifier_type="phone", identifier_value=other)["total_count"] == 1
+    assert sim.query("contacts", search_text="222-0001")["total_count"] == 1
+    assert sim.query("contacts", search_text="333-0001")["total_count"] == 0
+    assert sim.query("contacts", identifier_value="+445552220001")["total_count"] == 0
+    sim.do("/sms/receive", from_number="+1 555 222 0001", to_numbers=["+15550000000"], body="x")
+    assert [text["is_spam"] for text in sim.state("sms")["messages"].values()] == [True]
+    sim.do("/contacts/update", contact_id=key, add_identifiers=[{**PHONE, "value": "+15552220001", "label": None}])
+    assert len(contacts(sim)[0]["identifiers"]) == 1
+    sim.do("/contacts/update", contact_id=key, remove_identifiers=[{**PHONE, "value": "+15552220001"}])
+    assert contacts(sim)[0]["identifiers"] == []
+
+
+def test_a_sender_with_a_name_before_the_address_is_known(sim):
+    make(sim, nickname="Bo", identifiers=[MAIL], is_blocked=True)
+    mail = {"to_addresses": ["user@example.com"], "subject": "s", "body_text": "b"}
+    sim.do("/email/receive", from_address="Ann Ash <ann@example.com>", **mail)
+    assert [mail["folder"] for mail in sim.state("email")["emails"].values()] == ["spam"]

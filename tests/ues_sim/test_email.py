@@ -299,3 +299,27 @@ def test_an_import_fills_in_what_a_file_leaves_out(sim):
         "errors": [],
         "checked_at": "",
     }
+
+
+def test_addresses_with_a_name_before_them(sim):
+    to = ["The User <user@example.com>", "Bob <bob@example.com>"]
+    key = receive(sim, "Trip", from_address="Ann <ann@example.com>", to_addresses=to)
+    for filters in ({"from_address": "ANN@example.com"}, {"to_address": "user@example.com"}):
+        assert [found["message_id"] for found in sim.query("email", **filters)["emails"]] == [key]
+    to_all = act(sim, "reply_all", message_id=key, body_text="Yes", cc_addresses=["ann@example.com"])
+    assert (to_all["to_addresses"], to_all["cc_addresses"]) == (["Ann <ann@example.com>"], ["Bob <bob@example.com>"])
+
+
+def test_an_answer_may_bring_its_own_id(sim):
+    original = receive(sim, "Trip")
+    answer = act(sim, "reply", message_id="the-answer", in_reply_to=original, body_text="Yes")
+    assert (answer["message_id"], answer["in_reply_to"]) == ("the-answer", original)
+    assert answer["thread_id"] == email(sim, original)["thread_id"]
+    assert "needs message_id" in sim.event("email", {"operation": "reply", "body_text": "x"})["error_message"]
+
+
+def test_nothing_arrives_as_a_draft(sim):
+    """In a file it would be one, and an export has to come back as it was."""
+    data = {"operation": "receive", "from_address": "ann@example.com", "subject": "x", "folder": "drafts"}
+    assert "draft" in sim.event("email", data)["error_message"]
+    assert sim.state("email")["emails"] == {}

@@ -10,6 +10,7 @@ from ues_sim.modalities.calendar.models import CalendarEvent, CalendarInput
 from ues_sim.modalities.calendar.series import day_or_instant
 from ues_sim.modalities.calendar.zones import zone
 from ues_sim.modality import Change
+from ues_sim.people import same_address
 from ues_sim.schema import JsonObject
 
 FIELDS = (
@@ -80,11 +81,12 @@ def respond(change: Change, given: CalendarInput) -> None:
     event, recurrence_id = recurring.meant(change, _event(change, given), given)
     if recurrence_id is not None and given.recurrence_scope == "this":
         event = recurring.single(change, event, recurrence_id)
-    address = _plain(given.attendee_email or "")
-    place = next((n for n, attendee in enumerate(event["attendees"]) if _plain(attendee["email"]) == address), None)
+    address = given.attendee_email or ""
+    invited = enumerate(event["attendees"])
+    place = next((n for n, attendee in invited if same_address("email", attendee["email"], address)), None)
     if place is None:
-        invited = ", ".join(attendee["email"] for attendee in event["attendees"]) or "nobody is"
-        raise change.fail(f"{given.attendee_email!r} isn't invited to {event['title']!r}; invited: {invited}")
+        others = ", ".join(attendee["email"] for attendee in event["attendees"]) or "nobody is"
+        raise change.fail(f"{given.attendee_email!r} isn't invited to {event['title']!r}; invited: {others}")
     path = ("events", event["event_id"])
     change.update((*path, "attendees", place), response=given.response, comment=given.response_comment)
     change.update(path, updated_at=change.now)
@@ -132,7 +134,3 @@ def _fields(change: Change, given: CalendarInput) -> JsonObject:
             raise change.fail(f"recurrence_exceptions: {', '.join(map(repr, wrong))} is neither date nor date-time")
         fields["recurrence_exceptions"] = list(dict.fromkeys(fields["recurrence_exceptions"]))
     return fields
-
-
-def _plain(address: str) -> str:
-    return address.strip().lower()

@@ -4,7 +4,7 @@ from typing import Any
 
 from ues_sim.modalities.contacts.models import ContactsInput
 from ues_sim.modality import Change, State
-from ues_sim.people import normal_address
+from ues_sim.people import normal_address, same_address
 
 Contact = dict[str, Any]
 
@@ -69,7 +69,8 @@ def update(change: Change, given: ContactsInput) -> None:
         items = contact[name] if replaced is None else _items(name, replaced)
         gone = _items(name, getattr(given, f"remove_{name}"))
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
-        news[name] = _distinct([*items, *_items(name, getattr(given, f"add_{name}"))])
+        more = _items(name, getattr(given, f"add_{name}"))
+        news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
     if "display_name" not in news and contact["display_name"] == made_up_name(contact):
         news["display_name"] = made_up_name({**contact, **news})
     change.update(("contacts", contact["contact_id"]), **news, updated_at=given.timestamp)
@@ -80,8 +81,18 @@ def _same(name: str, kept: Any, named: Any) -> bool:
     if name == "groups":
         return bool(kept == named)
     if name == "identifiers":
-        return bool((kept["identifier_type"], kept["value"]) == (named["identifier_type"], named["value"]))
+        kind = kept["identifier_type"]
+        return bool(kind == named["identifier_type"]) and same_address(kind, kept["value"], named["value"])
     return all(kept[field] == value for field, value in named.items() if value is not None)
+
+
+def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:
+    """Identifiers, and those of ``more`` that aren't among them, labelled or not."""
+    kept = list(items)
+    for item in more:
+        if not any(_same("identifiers", known, item) for known in kept):
+            kept.append(item)
+    return kept
 
 
 def _contact(change: Change, contact_id: str | None) -> Contact:
@@ -144,9 +155,7 @@ def merge(change: Change, given: ContactsInput) -> None:
         raise change.fail("a contact can't be merged with itself")
     was_made_up = primary["display_name"] == made_up_name(primary)
     news: Contact = {name: primary[name] or secondary[name] for name in TEXTS}
-    known = [(item["identifier_type"], item["value"]) for item in primary["identifiers"]]
-    more = [item for item in secondary["identifiers"] if (item["identifier_type"], item["value"]) not in known]
-    news["identifiers"] = [*primary["identifiers"], *more]
+    news["identifiers"] = _with_more_identifiers(primary["identifiers"], secondary["identifiers"])
     for name in ("addresses", "groups"):
         news[name] = _distinct([*primary[name], *secondary[name]])
     for name in ("is_favorite", "is_blocked"):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ues_sim.modalities.contacts.models import ContactsQueryRequest
 from ues_sim.modality import State, StateParams, View, page
-from ues_sim.people import normal_address
+from ues_sim.people import normal_phone, same_address
 from ues_sim.schema import JsonObject
 
 COMPACT_FIELDS = ("contact_id", "display_name", "identifiers", "is_favorite", "is_blocked", "groups")
@@ -58,7 +58,11 @@ def _matches(contact: Contact, request: ContactsQueryRequest) -> bool:
 
 def _mentions(contact: Contact, text: str) -> bool:
     values = [contact[name] for name in SEARCHED] + [identifier["value"] for identifier in contact["identifiers"]]
-    return any(text in value.lower() for value in values if value)
+    if any(text in value.lower() for value in values if value):
+        return True
+    digits = normal_phone(text)
+    numbers = [i["value"] for i in contact["identifiers"] if i["identifier_type"] == "phone"]
+    return digits != text and any(digits in number for number in numbers)
 
 
 def _is_reached(contact: Contact, kind: str | None, value: str | None) -> bool:
@@ -66,7 +70,7 @@ def _is_reached(contact: Contact, kind: str | None, value: str | None) -> bool:
         return True
     return any(
         kind in (None, identifier["identifier_type"])
-        and (value is None or identifier["value"] == normal_address(identifier["identifier_type"], value))
+        and (value is None or same_address(identifier["identifier_type"], identifier["value"], value))
         for identifier in contact["identifiers"]
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest
 from ues_sim.modality import Change, State
-from ues_sim.people import is_blocked
+from ues_sim.people import is_blocked, same_address
 from ues_sim.schema import JsonObject
 
 FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
@@ -36,6 +36,8 @@ def receive(change: Change, given: EmailInput) -> None:
     """
     if given.from_address is None:
         raise change.fail("receive needs from_address")
+    if given.folder == "drafts":
+        raise change.fail("an email can't arrive as a draft; use save_draft")
     blocked = is_blocked(change.neighbours.get("contacts", {}), "email", given.from_address)
     folder = given.folder or ("spam" if blocked else "inbox")
     email = _compose(change, given, sender=given.from_address, folder=folder, is_read=False)
@@ -81,23 +83,27 @@ def _answer(change: Change, given: EmailInput, *, to_all: bool) -> None:
     user = change.state["user_email_address"]
     email = _outgoing(change, given, answers=original)
     sender = original["reply_to_address"] or original["from_address"]
-    own = original["from_address"].lower() == user.lower()
+    own = same_address("email", original["from_address"], user)
     to = given.to_addresses or (list(original["to_addresses"]) if own else [sender])
     email["to_addresses"] = to
     if to_all:
         others = [] if own and not given.to_addresses else original["to_addresses"]
-        known = {address.lower() for address in (*to, user)}
+        known = [*to, user]
         extra = _distinct([*others, *original["cc_addresses"], *email["cc_addresses"]])
-        email["cc_addresses"] = [address for address in extra if address.lower() not in known]
+        email["cc_addresses"] = [a for a in extra if not any(same_address("email", a, other) for other in known)]
     email["subject"] = given.subject or _prefixed("Re", original["subject"])
     _deliver(change, email)
 
 
 def _original(change: Change, given: EmailInput) -> Email:
-    message_id = given.message_id or given.in_reply_to or (given.message_ids or [""])[0]
-    email: Email | None = change.state["emails"].get(message_id)
-    if email is None:
-        raise change.fail(f"there is no email {message_id!r} to {given.operation.replace('_', ' ')}")
+    emails = change.state["emails"]
+    named = [name for name in (given.message_id, given.in_reply_to, *(given.message_ids or ())) if name]
+    found = next((name for name in named if name in emails), None)
+    if found is None:
+        if not named:
+            raise change.fail(f"{given.operation} needs message_id")
+        raise change.fail(f"there is no email {named[0]!r} to {given.operation.replace('_', ' ')}")
+    email: Email = emails[found]
     return email
 
 
@@ -105,7 +111,8 @@ def _outgoing(change: Change, given: EmailInput, answers: Email | None = None) -
     sender = given.from_address or change.state["user_email_address"]
     email = _compose(change, given, sender=sender, folder="sent", is_read=True)
     if answers is not None:
-        email["message_id"] = change.draw_id()
+        if given.message_id in (None, answers["message_id"]):
+            email["message_id"] = change.draw_id()
         email["thread_id"] = answers["thread_id"]
         email["in_reply_to"] = answers["message_id"]
         email["references"] = [*answers["references"], answers["message_id"]]

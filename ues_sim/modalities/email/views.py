@@ -7,7 +7,7 @@ from typing import Any
 
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
 from ues_sim.modality import State, View, page, sort_key
-from ues_sim.people import name_of
+from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
 PREVIEW = 100
@@ -115,11 +115,15 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
         if wanted is not None:
             yield partial(_having, name, wanted)
     if request.from_address is not None:
-        sender = request.from_address.lower()
-        yield lambda emails: [email for email in emails if email["from_address"].lower() == sender]
+        sender = address_key("email", request.from_address)
+        yield lambda emails: [email for email in emails if address_key("email", email["from_address"]) == sender]
     if request.to_address is not None:
-        recipient = request.to_address.lower()
-        yield lambda emails: [email for email in emails if recipient in map(str.lower, email["to_addresses"])]
+        recipient = address_key("email", request.to_address)
+        yield lambda emails: [
+            email
+            for email in emails
+            if any(address_key("email", address) == recipient for address in email["to_addresses"])
+        ]
     for name, text in (("subject", request.subject_contains), ("body_text", request.body_contains)):
         if text is not None:
             yield partial(_containing, name, text.lower())
