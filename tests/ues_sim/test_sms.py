@@ -178,3 +178,43 @@ def test_an_import_makes_up_what_a_file_leaves_out(sim):
     assert shown["messages"]["m"]["from_number"] == "5551110001"
     assert shown["conversations"]["t"]["unread_count"] == 1
     assert shown["user_phone_number"] == ME
+
+
+def test_the_same_people_share_a_conversation_however_their_numbers_are_written(sim):
+    sim.do("/sms/receive", from_number="(555) 111-0001", to_numbers=["1 555 000 0000"], body="1")
+    sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="2")
+    assert sim.state("sms")["total_conversation_count"] == 1
+    assert sim.query("sms", from_number=ANN)["total_count"] == 1
+    assert sim.query("sms", to_number="555 111 0001")["total_count"] == 1
+    key = sim.query("sms", from_number=ANN)["messages"][0]["message_id"]
+    sim.do("/sms/react", message_id=key, phone_number="555-111-0001", emoji="👍")
+    sim.do("/sms/react", message_id=key, phone_number=ANN, emoji="❤️")
+    assert [r["emoji"] for r in sim.state("sms")["messages"][key]["reactions"]] == ["❤️"]
+    event(sim, "remove_reaction", reaction_data={"message_id": key, "phone_number": "1 555 111 0001"})
+    assert sim.state("sms")["messages"][key]["reactions"] == []
+
+
+def test_any_conversation_can_be_renamed(sim):
+    sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="Hi")
+    (thread,) = sim.state("sms")["conversations"]
+    sim.do("/sms/conversation", thread_id=thread, group_name="Ann")
+    assert sim.state("sms")["conversations"][thread]["group_name"] == "Ann"
+
+
+def test_a_group_of_people_as_a_state_lists_them(sim):
+    people = [{"phone_number": ME}, {"phone_number": ANN, "is_admin": True}, BEN]
+    event(sim, "create_group", group_data={"thread_id": "g", "participants": people, "creator_number": BEN})
+    event(sim, "leave_group", participant_data={"thread_id": "g", "phone_number": ANN})
+    event(sim, "leave_group", participant_data={"thread_id": "g"})
+    group = sim.state("sms")["conversations"]["g"]["participants"]
+    assert [(p["phone_number"], p["is_admin"], p["left_at"]) for p in group] == [
+        (BEN, True, None),
+        (ME, False, START),
+        (ANN, True, START),
+    ]
+
+
+def test_the_compact_state_has_no_bodies(sim):
+    sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="the-text")
+    assert "the-text" in sim.get("/sms/state").text
+    assert "the-text" not in sim.get("/sms/state", params={"compact": "true"}).text

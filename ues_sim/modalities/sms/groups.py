@@ -6,7 +6,7 @@ from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import SMSInput
 from ues_sim.modalities.sms.operations import new_conversation, part_of, set_read
 from ues_sim.modality import Change
-from ues_sim.people import normal_phone
+from ues_sim.people import normal_phone, same_address
 
 Conversation = dict[str, Any]
 
@@ -32,12 +32,15 @@ def create_group(change: Change, given: SMSInput) -> None:
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
     creator = normal_phone(data.creator_number or change.state["user_phone_number"])
-    people = [creator, *(normal_phone(number) for number in [*data.participant_numbers, *data.participants])]
+    named = [one for one in data.people() if not same_address("phone", one.phone_number, creator)]
+    people = [creator, *(normal_phone(one.phone_number) for one in named)]
     conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
     conversation["conversation_type"] = "group"
     conversation["group_name"] = data.group_name
     conversation["group_photo_url"] = data.group_photo_url
-    conversation["participants"][0]["is_admin"] = True
+    admins = {creator, *(normal_phone(one.phone_number) for one in named if one.is_admin)}
+    for participant in conversation["participants"]:
+        participant["is_admin"] = participant["phone_number"] in admins
     change.put(("conversations", thread_id), conversation)
 
 
@@ -74,11 +77,11 @@ def remove_participant(change: Change, given: SMSInput) -> None:
 
 
 def leave_group(change: Change, given: SMSInput) -> None:
-    """The user leaves a group, or who is named as ``creator_number`` or first of ``participant_numbers``."""
+    """The user leaves a group, or whoever is named."""
     data = part_of(given, models.GroupData)
     _group(change, data.thread_id)
-    named = data.participant_numbers or data.participants
-    number = named[0] if named else data.creator_number or change.state["user_phone_number"]
+    named = [data.phone_number, *(one.phone_number for one in data.people()), data.creator_number]
+    number = next((number for number in named if number), change.state["user_phone_number"])
     _leave(change, str(data.thread_id), number, given.timestamp)
 
 
@@ -90,16 +93,14 @@ def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
 
 
 def _place(group: Conversation, number: str) -> int | None:
-    numbers = [participant["phone_number"] for participant in group["participants"]]
-    return numbers.index(number) if number in numbers else None
+    people = enumerate(group["participants"])
+    return next((place for place, person in people if same_address("phone", person["phone_number"], number)), None)
 
 
 def update_conversation(change: Change, given: SMSInput) -> None:
     """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
     data = part_of(given, models.ConversationUpdateData)
-    conversation = _conversation(change, data.thread_id)
-    if data.group_name is not None and conversation["conversation_type"] != "group":
-        raise change.fail(f"conversation {data.thread_id!r} is no group: only a group has a name")
+    _conversation(change, data.thread_id)
     news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)
     change.update(("conversations", data.thread_id), **news)
     if data.mark_all_read:

@@ -141,15 +141,28 @@ class DeleteData(Record):
     message_ids: list[str] = Field(default_factory=list)
 
 
+class Invited(Record):
+    """Somebody who is to be in a group."""
+
+    phone_number: str
+    is_admin: bool = False
+
+
 class GroupData(Record):
-    """``group_data``: a group to be made, changed or left."""
+    """``group_data``: a group to be made, changed or left. Who is in it: numbers, or entries as a state has them."""
 
     thread_id: str | None = None
     group_name: str | None = None
     group_photo_url: str | None = None
     creator_number: str | None = None
+    phone_number: str | None = None
     participant_numbers: list[str] = Field(default_factory=list)
-    participants: list[str] = Field(default_factory=list)
+    participants: list[str | Invited] = Field(default_factory=list)
+
+    def people(self) -> list[Invited]:
+        """Everybody named, in the order given."""
+        named = [*self.participant_numbers, *self.participants]
+        return [Invited(phone_number=one) if isinstance(one, str) else one for one in named]
 
 
 class ParticipantData(Record):
@@ -187,7 +200,8 @@ PARTS: dict[str, tuple[str, type[Record]]] = {
     "remove_participant": ("participant_data", ParticipantData),
     "update_conversation": ("conversation_update_data", ConversationUpdateData),
 }
-"""Which object of the input an action reads, and its shape."""
+"""Which object of the input an action reads, and its shape. Who leaves a group may also stand in
+``participant_data``."""
 
 
 class SMSInput(InputModel):
@@ -218,9 +232,15 @@ class SMSInput(InputModel):
     participant_data: dict[str, Any] | None = None
     conversation_update_data: dict[str, Any] | None = None
 
+    def part(self) -> tuple[str, type[Record]]:
+        """Which of its objects the action reads, and that object's shape."""
+        if self.action == "leave_group" and self.group_data is None and self.participant_data is not None:
+            return "participant_data", GroupData
+        return PARTS[self.action]
+
     @model_validator(mode="after")
     def _has_its_action_s_object(self) -> "SMSInput":
-        name, kind = PARTS[self.action]
+        name, kind = self.part()
         value = getattr(self, name)
         if value is None:
             raise ValueError(f"{self.action} needs {name}")
@@ -326,7 +346,7 @@ class SMSStateResponse(Response):
 
 
 class CompactSMSMessage(Response):
-    """One message in short. ``body_preview`` holds its first characters."""
+    """One message in short."""
 
     message_id: str
     thread_id: str
@@ -340,11 +360,10 @@ class CompactSMSMessage(Response):
     is_deleted: bool
     replied_to_message_id: str | None = None
     is_spam: bool
-    body_preview: str
 
 
 class SMSCompactStateResponse(Response):
-    """What ``GET /sms/state?compact=true`` answers: no bodies beyond a preview, no attachments, no reactions."""
+    """What ``GET /sms/state?compact=true`` answers: no bodies, no attachments, no reactions."""
 
     modality_type: str = "sms"
     current_time: Instant

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from ues_sim.modalities.sms import models
-from ues_sim.modalities.sms.models import PARTS, SMSInput
+from ues_sim.modalities.sms.models import SMSInput
 from ues_sim.modality import Change, State
-from ues_sim.people import is_blocked, normal_phone
+from ues_sim.people import address_key, is_blocked, normal_phone, same_address
 
 M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 def part_of(given: SMSInput, kind: type[M]) -> M:
     """The action's own object; the input's validator has seen that it is there and fits."""
-    name, _ = PARTS[given.action]
+    name, _ = given.part()
     return kind.model_validate(getattr(given, name))
 
 
@@ -107,11 +107,10 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
         return data.thread_id
     people = list(dict.fromkeys([sender, *recipients]))
     if data.thread_id is None:
-        wanted = set(people)
+        user = change.state["user_phone_number"]
+        wanted = _keys([user, *people])
         for thread_id, conversation in conversations.items():
-            if set(_present(conversation)) | {normal_phone(change.state["user_phone_number"])} == wanted | {
-                normal_phone(change.state["user_phone_number"])
-            }:
+            if _keys([user, *_present(conversation)]) == wanted:
                 return str(thread_id)
     thread_id = data.thread_id or change.draw_id()
     change.put(("conversations", thread_id), new_conversation(thread_id, people, at, created_by=sender))
@@ -146,9 +145,14 @@ def _present(conversation: dict[str, Any]) -> list[str]:
     return [p["phone_number"] for p in conversation["participants"] if p["left_at"] is None]
 
 
+def _keys(numbers: Iterable[str]) -> set[str]:
+    """Whose numbers these are, however they are written."""
+    return {address_key("phone", number) for number in numbers}
+
+
 def _others(conversation: dict[str, Any], state: State) -> list[str]:
-    own = normal_phone(state["user_phone_number"])
-    return [number for number in _present(conversation) if number != own]
+    own = state["user_phone_number"]
+    return [number for number in _present(conversation) if not same_address("phone", number, own)]
 
 
 def _message(change: Change, message_id: str | None) -> Message:
@@ -200,7 +204,9 @@ def add_reaction(change: Change, given: SMSInput) -> None:
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
     number = normal_phone(data.phone_number)
-    kept = [reaction for reaction in message["reactions"] if reaction["phone_number"] != number]
+    kept = [
+        reaction for reaction in message["reactions"] if not same_address("phone", reaction["phone_number"], number)
+    ]
     reaction = {
         "reaction_id": data.reaction_id or change.draw_id(),
         "message_id": message["message_id"],
@@ -214,12 +220,12 @@ def add_reaction(change: Change, given: SMSInput) -> None:
 def remove_reaction(change: Change, given: SMSInput) -> None:
     """A reaction is taken back: by its id, or by message and person (and emoji)."""
     data = part_of(given, models.ReactionData)
-    number = normal_phone(data.phone_number) if data.phone_number else None
 
     def is_meant(reaction: dict[str, Any]) -> bool:
         if data.reaction_id is not None:
             return bool(reaction["reaction_id"] == data.reaction_id)
-        return number == reaction["phone_number"] and data.emoji in (None, reaction["emoji"])
+        is_theirs = same_address("phone", data.phone_number or "", reaction["phone_number"])
+        return is_theirs and data.emoji in (None, reaction["emoji"])
 
     for message in change.state["messages"].values():
         if data.message_id not in (None, message["message_id"]):

@@ -7,11 +7,8 @@ from typing import Any
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key
-from ues_sim.people import name_of, normal_phone
+from ues_sim.people import name_of, normal_phone, same_address
 from ues_sim.schema import JsonObject
-
-PREVIEW = 100
-"""Characters of a body that the compact state shows."""
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
 
@@ -46,8 +43,7 @@ def show(view: View, params: StateParams) -> JsonObject:
 
 
 def _compact(message: dict[str, Any]) -> JsonObject:
-    kept = {name: value for name, value in message.items() if name not in LEFT_OUT_OF_COMPACT}
-    return {**kept, "body_preview": message["body"][:PREVIEW]}
+    return {name: value for name, value in message.items() if name not in LEFT_OUT_OF_COMPACT}
 
 
 def _unread(state: State) -> int:
@@ -72,8 +68,11 @@ def _matches(message: dict[str, Any], request: SMSQueryRequest) -> bool:
         if wanted is not None and message[name] != wanted:
             return False
     return (
-        (request.from_number is None or message["from_number"] == normal_phone(request.from_number))
-        and (request.to_number is None or normal_phone(request.to_number) in message["to_numbers"])
+        (request.from_number is None or same_address("phone", message["from_number"], request.from_number))
+        and (
+            request.to_number is None
+            or any(same_address("phone", number, request.to_number) for number in message["to_numbers"])
+        )
         and (request.body_contains is None or request.body_contains.lower() in message["body"].lower())
         and (request.has_attachments is None or bool(message["attachments"]) == request.has_attachments)
         and (request.sent_after is None or message["sent_at"] >= request.sent_after)
