@@ -99,3 +99,14 @@ def test_queries(sim):
     answer = sim.query("chat", role="user", limit=1)
     assert (answer["total_count"], answer["returned_count"], answer["query"]["role"]) == (2, 1, "user")
     assert sim.post("/chat/query", json={"sort_by": "content"}).status_code == 422
+
+
+def test_a_message_without_a_conversation_goes_into_the_default_one(sim):
+    state = {"default_conversation_id": "main", "last_updated": START}
+    sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {"chat": state}}})
+    sim.do("/chat/send", role="user", content="a")
+    sim.event("chat", {"role": "user", "content": "b"})
+    sim.do("/chat/send", role="user", content="c", conversation_id="default")
+    assert [message["conversation_id"] for message in sim.state("chat")["messages"]] == ["main", "main", "default"]
+    sim.do("/chat/clear")
+    assert contents(sim) == ["c"]

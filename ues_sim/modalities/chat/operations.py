@@ -1,35 +1,51 @@
 """What an event can do to the chat."""
 
-from ues_sim.modalities.chat.models import ChatInput
+from ues_sim.modalities.chat.models import ChatInput, ClearChatRequest, SendChatMessageRequest
 from ues_sim.modality import Change, State
+from ues_sim.schema import JsonObject
 
 
 def _place(state: State, message_id: str) -> int | None:
     return next((n for n, message in enumerate(state["messages"]) if message["message_id"] == message_id), None)
 
 
+def _conversation_id(state: State, given: ChatInput) -> str:
+    """The conversation that is named, else the state's default one."""
+    named = "conversation_id" in given.model_fields_set
+    return given.conversation_id if named else str(state["default_conversation_id"])
+
+
+def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
+    """The input of a request that may leave out the conversation."""
+    fields = request.model_dump()
+    if "conversation_id" not in request.model_fields_set:
+        fields["conversation_id"] = state["default_conversation_id"]
+    return fields
+
+
 def send_message(change: Change, given: ChatInput) -> None:
     """Add a message, its conversation when it is the first, and drop the oldest beyond ``max_history_size``."""
     message_id = given.message_id or change.draw_id()
+    conversation_id = _conversation_id(change.state, given)
     if given.message_id is not None and _place(change.state, message_id) is not None:
         raise change.fail(f"message_id {message_id!r} is taken")
     change.append(
         ("messages",),
         {
             "message_id": message_id,
-            "conversation_id": given.conversation_id,
+            "conversation_id": conversation_id,
             "role": given.role,
             "content": given.content,
             "timestamp": given.timestamp,
             "metadata": given.metadata,
         },
     )
-    known = change.state["conversations"].get(given.conversation_id)
+    known = change.state["conversations"].get(conversation_id)
     roles = known["participant_roles"] if known else []
     change.put(
-        ("conversations", given.conversation_id),
+        ("conversations", conversation_id),
         {
-            "conversation_id": given.conversation_id,
+            "conversation_id": conversation_id,
             "created_at": known["created_at"] if known else given.timestamp,
             "last_message_at": max(known["last_message_at"], given.timestamp) if known else given.timestamp,
             "message_count": (known["message_count"] if known else 0) + 1,
@@ -50,12 +66,12 @@ def delete_message(change: Change, given: ChatInput) -> None:
 
 def clear_conversation(change: Change, given: ChatInput) -> None:
     """Remove a conversation with its messages. Clearing one that doesn't exist changes nothing."""
-    messages = change.state["messages"]
+    messages, conversation_id = change.state["messages"], _conversation_id(change.state, given)
     for place in reversed(range(len(messages))):
-        if messages[place]["conversation_id"] == given.conversation_id:
+        if messages[place]["conversation_id"] == conversation_id:
             change.remove(("messages", place))
-    if given.conversation_id in change.state["conversations"]:
-        change.remove(("conversations", given.conversation_id))
+    if conversation_id in change.state["conversations"]:
+        change.remove(("conversations", conversation_id))
 
 
 def _remove(change: Change, place: int) -> None:
