@@ -14,6 +14,7 @@ What they share:
 * ``deployment``: what a worker's activities have in common
 * ``scrubbing``: no secret leaves an activity
 * ``participant_client``: one conversation over A2A
+* ``called_off``: what is still under way when an assessment is cancelled
 
 What they are made of: ``packages`` (scenarios on disk), ``simulations`` (their worlds), ``actions`` (what was done in
 them), ``characters`` (who answers), ``judging`` (what it was worth), ``models`` (language models).

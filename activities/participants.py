@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
-from activities import failures, heartbeats
+from activities import called_off, failures, heartbeats
 from activities.deployment import Deployment
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
@@ -34,7 +35,12 @@ from storage.blobs import BlobRef
 
 T = TypeVar("T")
 
-FAREWELL_SECONDS = 5.0
+FAREWELL_SECONDS = 2.0
+"""How long the end of an assessment may wait for the participant to take note of it."""
+
+_CANCEL_SECONDS = 1.5
+"""How long an attempt that is called off may wait for the participant to stop."""
+
 _MARKED = "marked"
 """The note that the simulation was marked: from then on the participant may have been told."""
 
@@ -101,13 +107,21 @@ class ParticipantActivities:
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:
-        """Send ``assessment_complete``; a participant that can't be told is no failure."""
+        """Have the participant stop what it may still be at, and send ``assessment_complete``.
+
+        A participant that can't be told is no failure.
+        """
         plan = given.plan
+        unfinished: list[str] = []
+        with suppress(RPCError):
+            unfinished = _tasks_in(await called_off.notes_under_way())
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
                 self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
             ):
+                for task_id in unfinished:  # whoever waits for them does so too, unless it has died
+                    await participant.cancel(task_id)
                 await participant.send(
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
@@ -221,7 +235,9 @@ class ParticipantActivities:
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
         if tasks := _tasks():
-            await participant.cancel(tasks[-1])
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    await participant.cancel(tasks[-1])
 
     async def _greeting(
         self, plan: Plan, world: World, current_time: datetime, summary: InitialStateSummary
@@ -243,7 +259,11 @@ def _run() -> str:
 
 def _tasks() -> list[str]:
     """The participant's tasks that attempts of this step were given."""
-    return [note for note in heartbeats.notes() if note != _MARKED]
+    return _tasks_in(heartbeats.notes())
+
+
+def _tasks_in(notes: list[str]) -> list[str]:
+    return [note for note in notes if note != _MARKED]
 
 
 def _note_task(answer: Answer) -> None:

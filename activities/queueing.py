@@ -37,10 +37,14 @@ class QueueActivities:
 
 async def is_running(client: Client, task_id: str) -> bool:
     """Whether an assessment is neither at its end nor unknown."""
+    return await status_of(client, task_id) == WorkflowExecutionStatus.RUNNING
+
+
+async def status_of(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
+    """What has become of an assessment's latest run; None where Temporal knows none (any more)."""
     try:
-        described = await client.get_workflow_handle(task_id).describe()
+        return (await client.get_workflow_handle(task_id).describe()).status
     except RPCError as problem:
         if problem.status == RPCStatusCode.NOT_FOUND:
-            return False
+            return None
         raise
-    return described.status == WorkflowExecutionStatus.RUNNING

@@ -1,17 +1,27 @@
 """The stage: a simulation is set up from its scenario, closed when the turns are over, and taken down in the end."""
 
+import asyncio
+import logging
 from datetime import datetime
 from typing import Any
 
 from pydantic_core import from_json, to_json
 from temporalio import activity
 
-from activities import failures
+from activities import called_off, failures
 from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
 from activities.simulations import checkpoints
 from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
+
+TAKE_DOWN_SECONDS = 2.0
+"""How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
+
+_REMOVAL_SECONDS = 1.5
+_LOOK_SECONDS = 0.1
+
+log = logging.getLogger(__name__)
 
 _SUMMARISED = ("email", "sms", "calendar", "chat")
 _WITH_STATE = (*_SUMMARISED, "contacts", "location", "weather")
@@ -22,6 +32,7 @@ class SceneActivities:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
+        self._removing: set[asyncio.Task[None]] = set()
 
     @activity.defn
     async def set_up(self, plan: Plan) -> Scene:
@@ -64,8 +75,32 @@ class SceneActivities:
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
-        """End the simulation; the participant's key dies with it."""
-        await checkpoints.remove(self._deployment, simulation_id)
+        """End the simulation; the participant's key dies with it.
+
+        At once, and again after the last attempt that was called off has ended: until it hears of that, it may be
+        making or restoring what has just been removed. A simulator that doesn't answer keeps no assessment from
+        ending: the removal goes on, and should it fail, the worker's tidying is left to do it.
+        """
+        give_up_at = asyncio.get_running_loop().time() + TAKE_DOWN_SECONDS
+        await self._remove(simulation_id)
+        if not await called_off.under_way():
+            return
+        while await called_off.under_way():
+            if asyncio.get_running_loop().time() > give_up_at:
+                log.warning("%s: attempts that were called off have not ended yet", simulation_id)
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        await self._remove(simulation_id)
+
+    async def _remove(self, simulation_id: str) -> None:
+        removing = asyncio.create_task(checkpoints.remove(self._deployment, simulation_id))
+        self._removing.add(removing)
+        removing.add_done_callback(self._removing.discard)
+        await asyncio.wait({removing}, timeout=_REMOVAL_SECONDS)
+        if removing.done():
+            removing.result()
+        else:
+            log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
 
 
 def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerDeploymentConfig
@@ -20,17 +20,18 @@ from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
 from activities.participants import ParticipantActivities
-from activities.queueing import QueueActivities, is_running
+from activities.queueing import QueueActivities, status_of
 from activities.scenes import SceneActivities
 from activities.scrubbing import Scrubbing
 from activities.simulations.worlds import Worlds
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from protocol.config import GreenAgentConfig
+from purple_sdk.ues import UESError
 from storage.temporal import connect
 from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
-from workflows.names import SEARCH_ATTRIBUTES
+from workflows.names import ASSESSMENT_WORKFLOW, SEARCH_ATTRIBUTES
 
 _OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
 _TIDY_SECONDS = 5.0
@@ -141,15 +142,26 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
 
 
 async def _tidy(client: Client, worlds: Worlds) -> None:
-    """End what this worker still holds of assessments that are over: one may have been terminated, which lets nobody
-    clean up, or another worker may have taken it to its end.
+    """End simulations whose assessments are over: one may have been terminated, which lets nobody clean up, or have
+    ended while the simulator didn't answer; another worker may have taken it to its end.
     """
     while True:
         await asyncio.sleep(_TIDY_SECONDS)
-        for simulation_id in worlds.held():
-            with suppress(RPCError):
-                if not await is_running(client, simulation_id):
+        with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
+            for simulation_id in await _of_no_running_assessment(client, await worlds.standing()):
+                status = await status_of(client, simulation_id)
+                is_not_ours = status is None and worlds.may_be_others
+                if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
                     await worlds.remove(simulation_id)
+
+
+async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:
+    """Those that are not in Temporal's list of running assessments, which may lag a little behind."""
+    if not simulation_ids:
+        return []
+    query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"
+    running = {workflow.id async for workflow in client.list_workflows(query, page_size=1000)}
+    return [simulation_id for simulation_id in simulation_ids if simulation_id not in running]
 
 
 def _log(config: GreenAgentConfig) -> None:

@@ -180,9 +180,10 @@ class Assessment:
         deadline = progress.started_at + timedelta(seconds=plan.assessment_timeout)
         seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
         try:
-            return await asyncio.wait_for(self._assessed(plan, progress), seconds_left)
+            async with asyncio.timeout(seconds_left):
+                return await self._assessed(plan, progress)
         except ActivityError as problem:
-            # At the deadline the activity at work is canceled, and fails by that before wait_for can say why.
+            # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
             if is_cancelled_exception(problem) and workflow.now() >= deadline:
                 raise TimeoutError from None
             raise
@@ -395,7 +396,7 @@ class Assessment:
                     **limits.parting("tell the participant"),
                 ),
                 workflow.execute_activity_method(
-                    SceneActivities.take_down, self._plan.simulation_id, **limits.staged("take the stage down")
+                    SceneActivities.take_down, self._plan.simulation_id, **limits.parting("take the stage down")
                 ),
             ]
         await asyncio.gather(*partings, return_exceptions=True)

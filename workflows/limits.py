@@ -39,7 +39,8 @@ _PARTICIPANT = RetryPolicy(
 )
 """Gives a participant about nine seconds to come back."""
 
-_ONCE = RetryPolicy(maximum_attempts=2)
+_ONCE_MORE = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=2)
+"""For an attempt whose worker has died."""
 
 TURN_LOSSES = 10
 """How often a turn may be lost with the simulator before the assessment fails; no fault of the participant's."""
@@ -91,6 +92,6 @@ def parting(summary: str) -> dict[str, Any]:
     return {
         "start_to_close_timeout": timedelta(seconds=10),
         "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _ONCE,
+        "retry_policy": _ONCE_MORE,
         "summary": summary,
     }

@@ -98,8 +98,12 @@ class OwnServers(Worlds):
             await self._end(simulation_id)
 
     def held(self) -> list[str]:
-        """See ``Worlds``."""
+        """The names of the simulations that this worker has a server for."""
         return list(self._served)
+
+    async def standing(self) -> list[str]:
+        """See ``Worlds``."""
+        return self.held()
 
     async def aclose(self) -> None:
         """End every server."""

@@ -91,7 +91,13 @@ class World(ABC):
 
 
 class Worlds(ABC):
-    """All worlds of a worker."""
+    """All worlds of a worker.
+
+    Attributes:
+        may_be_others: whether some of those that are standing may be of assessments in another Temporal.
+    """
+
+    may_be_others = False
 
     @abstractmethod
     def find(self, simulation_id: str) -> World:
@@ -117,9 +123,9 @@ class Worlds(ABC):
     async def remove(self, simulation_id: str) -> None:
         """End one, and all its keys with it; one that is gone already is fine."""
 
-    def held(self) -> list[str]:
-        """The names of those that take up something of this worker itself."""
-        return []
+    @abstractmethod
+    async def standing(self) -> list[str]:
+        """The names of those that are there and can be ended from here."""
 
     async def aclose(self) -> None:
         """Let go of everything, at the end of the worker."""
@@ -170,6 +176,8 @@ class HostedWorld(World):
 class HostedWorlds(Worlds):
     """The simulations of the embedded simulator's server."""
 
+    may_be_others = True
+
     def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient) -> None:
         self._config = config
         self._http = http
@@ -197,6 +205,10 @@ class HostedWorlds(Worlds):
             await self._host().delete(simulation_id)
         except NotFoundError:
             return
+
+    async def standing(self) -> list[str]:
+        """See ``Worlds``; the server knows."""
+        return [str(simulation["simulation_id"]) for simulation in (await self._host().list())["simulations"]]
 
     async def _create(self, simulation_id: str, seed: int | None) -> None:
         key = admin_key(self._config.secret.get_secret_value(), simulation_id)

@@ -54,6 +54,11 @@ class Stage(Stack):
         if pid := self.pid(name):
             os.kill(pid, signal.SIGKILL)
 
+    def halt(self, process: str, number: signal.Signals = signal.SIGSTOP) -> None:
+        """Have one of ``PROCESSES`` stand still, or (SIGCONT) go on."""
+        if pid := self.pid(_SERVICE.get(process, process)):
+            os.kill(pid, number)
+
     async def kill_process(self, process: str, task_id: str, seen: Seen) -> None:
         """Kill one of ``PROCESSES``; of the workers, the one that is at it."""
         if process == "worker":
