@@ -197,3 +197,12 @@ def test_a_sender_with_a_name_before_the_address_is_known(sim):
     mail = {"to_addresses": ["user@example.com"], "subject": "s", "body_text": "b"}
     sim.do("/email/receive", from_address="Ann Ash <ann@example.com>", **mail)
     assert [mail["folder"] for mail in sim.state("email")["emails"].values()] == ["spam"]
+
+
+def test_what_is_to_be_removed(sim):
+    key = make(sim, nickname="Bo", identifiers=[PHONE, MAIL], addresses=[{"city": "Bonn"}, {"city": "Bern"}])
+    sim.do("/contacts/update", contact_id=key, remove_identifiers=["+1 555 222 0001"], remove_addresses=[{}])
+    assert [i["value"] for i in contacts(sim)[0]["identifiers"]] == ["ann@example.com"]
+    assert [a["city"] for a in contacts(sim)[0]["addresses"]] == ["Bonn", "Bern"]
+    sim.do("/contacts/update", contact_id=key, remove_addresses=[{"city": "Bonn"}])
+    assert [a["city"] for a in contacts(sim)[0]["addresses"]] == ["Bern"]

@@ -323,3 +323,12 @@ def test_nothing_arrives_as_a_draft(sim):
     data = {"operation": "receive", "from_address": "ann@example.com", "subject": "x", "folder": "drafts"}
     assert "draft" in sim.event("email", data)["error_message"]
     assert sim.state("email")["emails"] == {}
+
+
+def test_a_draft_is_changed_as_it_is_sent(sim):
+    act(sim, "save_draft", message_id="d", subject="Draft", body_text="one", priority="high")
+    image = {"filename": "a.png", "size": 5, "mime_type": "image/png"}
+    changes = {"to_addresses": ["bob@example.com"], "reply_to_address": "office@example.com", "attachments": [image]}
+    sent = act(sim, "send_draft", message_id="d", **changes)
+    assert [item["filename"] for item in sent["attachments"]] == ["a.png"]
+    assert (sent["reply_to_address"], sent["priority"], sent["body_text"]) == ("office@example.com", "high", "one")

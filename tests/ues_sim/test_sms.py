@@ -218,3 +218,11 @@ def test_the_compact_state_has_no_bodies(sim):
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="the-text")
     assert "the-text" in sim.get("/sms/state").text
     assert "the-text" not in sim.get("/sms/state", params={"compact": "true"}).text
+
+
+def test_parts_may_be_called_what_a_state_calls_them(sim):
+    event(sim, "receive_message", message_data={"message_id": "m", "from_number": ANN, "body": "Hi"})
+    event(sim, "update_delivery_status", delivery_update_data={"message_id": "m", "delivery_status": "failed"})
+    assert only(sim)["delivery_status"] == "failed"
+    event(sim, "create_group", group_data={"thread_id": "g", "participants": [ME], "created_by": ANN})
+    assert sim.state("sms")["conversations"]["g"]["created_by"] == ANN

@@ -87,11 +87,14 @@ class CreateContactRequest(_Details):
 
 
 class UpdateContactRequest(_Details):
-    """What ``POST /contacts/update`` takes: a list replaces the contact's, ``add_`` and ``remove_`` change it."""
+    """What ``POST /contacts/update`` takes: a list replaces the contact's, ``add_`` and ``remove_`` change it.
+
+    An identifier to be removed may be named by its value alone.
+    """
 
     contact_id: str
     add_identifiers: list[Identifier] | None = None
-    remove_identifiers: list[Identifier] | None = None
+    remove_identifiers: list[Identifier | str] | None = None
     add_addresses: list[Address] | None = None
     remove_addresses: list[Address] | None = None
     add_groups: list[str] | None = None

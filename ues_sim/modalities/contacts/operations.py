@@ -38,10 +38,14 @@ def create(change: Change, given: ContactsInput) -> None:
 
 def _items(name: str, given: list[Any] | None) -> list[Any]:
     """A list as it is kept: identifiers in their normal form, nothing twice."""
-    items: list[Any] = [item if isinstance(item, str) else item.model_dump() for item in given or ()]
+    items = _plain(given)
     if name == "identifiers":
         items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
     return _distinct(items)
+
+
+def _plain(given: list[Any] | None) -> list[Any]:
+    return [item if isinstance(item, str) else item.model_dump() for item in given or ()]
 
 
 def _distinct(items: list[Any]) -> list[Any]:
@@ -67,7 +71,7 @@ def update(change: Change, given: ContactsInput) -> None:
     for name in LISTS:
         replaced = getattr(given, name)
         items = contact[name] if replaced is None else _items(name, replaced)
-        gone = _items(name, getattr(given, f"remove_{name}"))
+        gone = _plain(getattr(given, f"remove_{name}"))
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
         more = _items(name, getattr(given, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
@@ -77,13 +81,18 @@ def update(change: Change, given: ContactsInput) -> None:
 
 
 def _same(name: str, kept: Any, named: Any) -> bool:
-    """Whether an item is the one to be removed: an identifier by type and value, an address by the fields given."""
+    """Whether an item is the one that is named: an identifier by its value and the type, if given; an address by the
+    fields given.
+    """
     if name == "groups":
         return bool(kept == named)
     if name == "identifiers":
         kind = kept["identifier_type"]
+        if isinstance(named, str):
+            return same_address(kind, kept["value"], named)
         return bool(kind == named["identifier_type"]) and same_address(kind, kept["value"], named["value"])
-    return all(kept[field] == value for field, value in named.items() if value is not None)
+    told = {field: value for field, value in named.items() if value is not None}
+    return bool(told) and told.items() <= kept.items()
 
 
 def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:

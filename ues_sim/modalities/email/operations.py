@@ -15,6 +15,19 @@ from ues_sim.schema import JsonObject
 FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
 """The folders that every mailbox has."""
 
+DRAFTED = {
+    "from_address",
+    "to_addresses",
+    "cc_addresses",
+    "bcc_addresses",
+    "reply_to_address",
+    "subject",
+    "body_text",
+    "body_html",
+    "priority",
+}
+"""What the input of a draft's sending may set anew, beside the attachments."""
+
 Email = dict[str, Any]
 """An email in the state's shape."""
 
@@ -184,15 +197,10 @@ def send_draft(change: Change, given: EmailInput) -> None:
     draft = change.state["drafts"].get(given.message_id)
     if draft is None:
         raise change.fail(f"there is no draft {given.message_id!r}")
-    new = {
-        "to_addresses": given.to_addresses,
-        "cc_addresses": given.cc_addresses,
-        "bcc_addresses": given.bcc_addresses,
-        "subject": given.subject,
-        "body_text": given.body_text,
-        "body_html": given.body_html,
-    }
-    email = {**draft, **{name: value for name, value in new.items() if value is not None}}
+    new = given.model_dump(include=DRAFTED & given.model_fields_set, exclude_none=True)
+    if given.attachments is not None:
+        new["attachments"] = [_attachment(change, item) for item in given.attachments]
+    email = {**draft, **new}
     if not email["to_addresses"]:
         raise change.fail(f"draft {given.message_id!r} has no recipients")
     _drop_draft(change, draft["message_id"])

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AliasChoices, Field, ValidationError, model_validator
 
 from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
 from ues_sim.times import Instant
@@ -114,7 +114,9 @@ class DeliveryUpdateData(Record):
 
     message_id: str | None = None
     message_ids: list[str] = Field(default_factory=list)
-    new_status: Literal["sending", "sent", "delivered", "failed", "read", "unread"]
+    new_status: Literal["sending", "sent", "delivered", "failed", "read", "unread"] = Field(
+        validation_alias=AliasChoices("new_status", "delivery_status")
+    )
 
 
 class ReactionData(Record):
@@ -154,7 +156,7 @@ class GroupData(Record):
     thread_id: str | None = None
     group_name: str | None = None
     group_photo_url: str | None = None
-    creator_number: str | None = None
+    creator_number: str | None = Field(default=None, validation_alias=AliasChoices("creator_number", "created_by"))
     phone_number: str | None = None
     participant_numbers: list[str] = Field(default_factory=list)
     participants: list[str | Invited] = Field(default_factory=list)
@@ -200,7 +202,9 @@ PARTS: dict[str, tuple[str, type[Record]]] = {
     "remove_participant": ("participant_data", ParticipantData),
     "update_conversation": ("conversation_update_data", ConversationUpdateData),
 }
-"""Which object of the input an action reads, and its shape. Who leaves a group may also stand in
+"""Which object of the input an action reads, and its shape. The contract names the objects and not their fields: these
+are called what a state calls them, where it has them (``delivery_status``, ``created_by``, ``participants``), and some
+have a second name. Who leaves a group may also stand in
 ``participant_data``."""
 
 
