@@ -130,7 +130,7 @@ class _Host(Room[Runner]):
 
     @wire.post("/simulations", SimulationCreated.read)
     def create(
-        self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | None = None
+        self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | str | None = None
     ) -> None:
         """Make a simulation; id, admin key and seed are the server's choice where they are not given."""
 
