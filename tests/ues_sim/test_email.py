@@ -332,3 +332,11 @@ def test_a_draft_is_changed_as_it_is_sent(sim):
     sent = act(sim, "send_draft", message_id="d", **changes)
     assert [item["filename"] for item in sent["attachments"]] == ["a.png"]
     assert (sent["reply_to_address"], sent["priority"], sent["body_text"]) == ("office@example.com", "high", "one")
+
+
+def test_high_priority_comes_before_normal_and_low(sim):
+    for priority in ("normal", "high", "low"):
+        receive(sim, priority, priority=priority)
+    for order, expected in (("desc", ["high", "normal", "low"]), ("asc", ["low", "normal", "high"])):
+        found = sim.query("email", sort_by="priority", sort_order=order)["emails"]
+        assert [email["subject"] for email in found] == expected

@@ -24,9 +24,10 @@ DRAFTED = {
     "subject",
     "body_text",
     "body_html",
-    "priority",
 }
-"""What the input of a draft's sending may set anew, beside the attachments."""
+"""What the input of a draft's sending may set anew, beside the attachments. Not the priority: an input that was written
+out in full has one, meant or not.
+"""
 
 Email = dict[str, Any]
 """An email in the state's shape."""

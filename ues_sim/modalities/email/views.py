@@ -29,6 +29,9 @@ SORT_FIELDS = {
     "message_id": "message_id",
 }
 
+URGENCY = {"low": 0, "normal": 1, "high": 2}
+"""The order of priorities; one that only an event could bring counts as normal."""
+
 Email = dict[str, Any]
 Filter = Callable[[list[Email]], list[Email]]
 
@@ -152,14 +155,18 @@ def _between(name: str, after: str | None, before: str | None, emails: list[Emai
     return emails
 
 
+def _urgency(email: Email) -> int:
+    return URGENCY.get(email["priority"], URGENCY["normal"])
+
+
 def query(view: View, request: EmailQueryRequest) -> JsonObject:
     """The answer of ``POST /email/query``. Drafts are found when ``folder`` asks for them."""
     place = "drafts" if request.folder == "drafts" else "emails"
     key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
     newest_first = request.sort_order != "asc"
+    by: Callable[[Email], Any] = _urgency if key == "priority" else itemgetter(key)
     found = view.derived(
-        (place, key, newest_first),
-        lambda: sorted(view.state[place].values(), key=itemgetter(key), reverse=newest_first),
+        (place, key, newest_first), lambda: sorted(view.state[place].values(), key=by, reverse=newest_first)
     )
     for apply in _filters(request):
         found = apply(found)
