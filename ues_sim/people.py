@@ -12,6 +12,9 @@ _GROUPING = re.compile(r"[\s().\-/\u00a0]")
 _NORTH_AMERICAN = re.compile(r"\+?1(\d{10})")
 _NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 
+LONGEST_KEPT = 200
+"""Characters of an address whose key is kept for the next time."""
+
 AddressBook = Mapping[str, Any]
 """The state of the contacts modality; empty where there is none."""
 
@@ -34,7 +37,6 @@ def normal_address(kind: str, value: str) -> str:
     return value.strip().lower() if kind == "email" else value.strip()
 
 
-@lru_cache(maxsize=100_000)
 def address_key(kind: str, value: str) -> str:
     """What two ways of writing the same address have in common; to compare, not to show or to keep.
 
@@ -42,6 +44,12 @@ def address_key(kind: str, value: str) -> str:
     out: ``(555) 222-0001``, ``1-555-222-0001`` and ``+15552220001`` are one number. Of an email address it is the
     address within ``Ann <ann@example.com>``. Everything else is compared in lower case.
     """
+    # Long ones are no addresses, and would fill the memory.
+    return _key(kind, value) if len(value) <= LONGEST_KEPT else _key.__wrapped__(kind, value)
+
+
+@lru_cache(maxsize=20_000)
+def _key(kind: str, value: str) -> str:
     if kind == "email" and (named := _NAMED.fullmatch(value)):
         value = named[1]
     normal = normal_address(kind, value).lower()
