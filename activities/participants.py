@@ -38,8 +38,8 @@ T = TypeVar("T")
 FAREWELL_SECONDS = 2.0
 """How long the end of an assessment may wait for the participant to take note of it."""
 
-_CANCEL_SECONDS = 1.5
-"""How long an attempt that is called off may wait for the participant to stop."""
+_CANCEL_SECONDS = 1.0
+"""How long the participant is waited for when it is to stop."""
 
 _MARKED = "marked"
 """The note that the simulation was marked: from then on the participant may have been told."""
@@ -120,8 +120,8 @@ class ParticipantActivities:
                 asyncio.timeout(FAREWELL_SECONDS),
                 self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
             ):
-                for task_id in unfinished:  # whoever waits for them does so too, unless it has died
-                    await participant.cancel(task_id)
+                # Whoever waits for such a task has it canceled too, unless it has died.
+                await _cancel(participant, unfinished)
                 await participant.send(
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
@@ -234,10 +234,7 @@ class ParticipantActivities:
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        if tasks := _tasks():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_CANCEL_SECONDS):
-                    await participant.cancel(tasks[-1])
+        await _cancel(participant, _tasks()[-1:])
 
     async def _greeting(
         self, plan: Plan, world: World, current_time: datetime, summary: InitialStateSummary
@@ -264,6 +261,13 @@ def _tasks() -> list[str]:
 
 def _tasks_in(notes: list[str]) -> list[str]:
     return [note for note in notes if note != _MARKED]
+
+
+async def _cancel(participant: ParticipantClient, tasks: list[str]) -> None:
+    """Have tasks canceled, if that doesn't take long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CANCEL_SECONDS):
+            await asyncio.gather(*map(participant.cancel, tasks))
 
 
 def _note_task(answer: Answer) -> None:

@@ -1,9 +1,13 @@
-"""``python -m tests.chaos``: every process killed at every moment, then random schedules; prints the table."""
+"""``python -m tests.chaos``: every process killed at every moment, then random schedules; prints the table.
+
+``python -m tests.chaos --cancel``: an assessment cancelled in every situation, in three ways; prints another table.
+"""
 
 import argparse
 import asyncio
 import sys
 
+from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
 from tests.chaos.rehearsals import PHASES, Recovery, Schedule, killed_at, killed_by, undisturbed
 from tests.chaos.stage import PROCESSES, Stage, running_stage
 from tests.chaos.table import table
@@ -42,6 +46,20 @@ async def play(stage: Stage, phases: list[str], processes: list[str], seeds: ran
     return len(problems)
 
 
+async def cancel(stage: Stage, situations: list[str], ways: list[Way]) -> int:
+    """Cancel in every situation; the number of things that went wrong."""
+    cancellations: dict[tuple[str, str], Cancellation] = {}
+    for way in ways:
+        for name in situations:
+            found = cancellations[name, way] = await canceled_at(stage, name, way)
+            print(f"{name} × {way}: {found}", file=sys.stderr, flush=True)
+    print(table_of(cancellations))
+    late = sum(found.longest > SOON for found in cancellations.values())
+    wrong = sum(found.problem is not None for found in cancellations.values())
+    print(f"{len(cancellations)} cancellations: {late} took over {SOON:g} s, {wrong} problems")
+    return late + wrong
+
+
 def main() -> int:
     """Read the command line and play."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos")
@@ -49,8 +67,13 @@ def main() -> int:
     parser.add_argument("--processes", nargs="*", default=list(PROCESSES), choices=PROCESSES)
     parser.add_argument("--schedules", type=int, default=200, help="how many random schedules")
     parser.add_argument("--seed", type=int, default=0, help="of the first schedule; the next ones count on")
+    parser.add_argument("--cancel", action="store_true", help="cancel assessments instead of killing processes")
+    parser.add_argument("--situations", nargs="*", default=list(SITUATIONS), metavar="SITUATION", help="to cancel in")
+    parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="in which to cancel")
     chosen = parser.parse_args()
     with running_stage() as stage:
+        if chosen.cancel:
+            return int(asyncio.run(cancel(stage, chosen.situations, chosen.ways)) > 0)
         seeds = range(chosen.seed, chosen.seed + chosen.schedules)
         return int(asyncio.run(play(stage, chosen.phases, chosen.processes, seeds)) > 0)
 

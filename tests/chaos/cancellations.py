@@ -7,13 +7,13 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
-from a2a.types import CancelTaskRequest, GetTaskRequest
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
 from activities.simulations.keys import host_key, participant_key
 from proctor.caller import Accepted, AssessmentCall, Ended
@@ -25,12 +25,15 @@ from tests.chaos.rehearsals import PHASES, TURNS, ChaosError
 from tests.chaos.stage import SCENARIO, Stage
 from tests.stack import request_json
 
+CANCELLATION = "chaos cancellation"
+"""The property under which a test records situation, way and what came of it."""
+
 SOON = 5.0
 """Seconds within which a cancelled assessment has ended and left nothing behind."""
 
 _LONGEST = 40.0
 _LOOK = 0.02
-_STRAGGLERS = 1.5
+_STRAGGLERS = 1.0
 """Seconds after the end in which an attempt that was under way might bring something back."""
 
 Way = Literal["A2A", "Temporal", "Ctrl-C"]
@@ -124,6 +127,11 @@ class Cancellation:
     refused: float | None = None
     told: float | None = None
     problem: str | None = None
+
+    @property
+    def longest(self) -> float:
+        """Seconds until all was over."""
+        return max(self.ended, self.gone or 0.0, self.refused or 0.0, self.told or 0.0)
 
 
 async def canceled_at(stage: Stage, name: str, way: Way = "A2A") -> Cancellation:
@@ -229,6 +237,15 @@ async def _what_is_left(stage: Stage, situation: Situation, task_id: str) -> str
         return "the task is completed and has no result"
     if not await _is_simulation_gone(stage, task_id):
         return "the simulation came back"
+    if situation.waits:
+        return None
+    async with sdk_client(stage.agent_url) as client:
+        tasks = (await client.list_tasks(ListTasksRequest(context_id=task_id))).tasks
+    if unended := [state for task in tasks if (state := state_name(task.status.state)) in ("submitted", "working")]:
+        return f"the participant has tasks that are {unended}"
+    said = [part.text for task in tasks for part in task.status.message.parts]
+    if situation.phase.startswith("turn: ") and situation.is_participant_there and "stopped on request" not in said:
+        return f"the participant's turn was not cancelled: {said}"
     return None
 
 
@@ -328,6 +345,12 @@ async def _at_a_shell(stage: Stage, situation: Situation) -> AsyncIterator[_Call
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+
+
+def recorded_cancellations(reports: Iterable[Any]) -> dict[tuple[str, str], Cancellation]:
+    """The cancellations that pytest's reports of passed and failed tests carry."""
+    properties = (kept for report in reports for kept in getattr(report, "user_properties", ()))
+    return {(kept[0], kept[1]): Cancellation(*kept[2:]) for name, kept in properties if name == CANCELLATION}
 
 
 def table_of(cancellations: Mapping[tuple[str, str], Cancellation]) -> str:
