@@ -340,3 +340,9 @@ def test_high_priority_comes_before_normal_and_low(sim):
     for order, expected in (("desc", ["high", "normal", "low"]), ("asc", ["low", "normal", "high"])):
         found = sim.query("email", sort_by="priority", sort_order=order)["emails"]
         assert [email["subject"] for email in found] == expected
+
+
+@pytest.mark.parametrize("operation", ["mark_read", "star", "archive", "move", "delete", "add_label", "mark_spam"])
+def test_an_operation_on_no_email_at_all_fails(sim, operation):
+    done = sim.event("email", {"operation": operation, "folder": "x", "labels": ["x"]})
+    assert (done["status"], "needs message_ids" in done["error_message"]) == ("failed", True)

@@ -267,10 +267,11 @@ def mark_not_spam(change: Change, given: EmailInput) -> None:
 def delete(change: Change, given: EmailInput) -> None:
     """Move messages to the trash; messages in the trash, and drafts, are deleted for good."""
     drafts = change.state["drafts"]
-    dropped = [message_id for message_id in _ids(given) if message_id in drafts]
+    named = _ids(change, given)
+    dropped = [message_id for message_id in named if message_id in drafts]
     for message_id in dropped:
         _drop_draft(change, message_id)
-    for email in _emails(change, [message_id for message_id in _ids(given) if message_id not in dropped]):
+    for email in _emails(change, [message_id for message_id in named if message_id not in dropped]):
         if email["folder"] == "trash":
             _erase(change, email)
         else:
@@ -298,12 +299,15 @@ def remove_label(change: Change, given: EmailInput) -> None:
                 _leave_label(change, label, email["message_id"])
 
 
-def _ids(given: EmailInput) -> list[str]:
-    return _distinct([*(given.message_ids or ()), *([given.message_id] if given.message_id else ())])
+def _ids(change: Change, given: EmailInput) -> list[str]:
+    named = _distinct([*(given.message_ids or ()), *([given.message_id] if given.message_id else ())])
+    if not named:
+        raise change.fail(f"{given.operation} needs message_ids")
+    return named
 
 
 def _chosen(change: Change, given: EmailInput) -> list[Email]:
-    return _emails(change, _ids(given))
+    return _emails(change, _ids(change, given))
 
 
 def _emails(change: Change, message_ids: list[str]) -> list[Email]:
