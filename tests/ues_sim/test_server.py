@@ -73,8 +73,14 @@ def test_the_host_key_is_needed(server):
 
 
 def test_base_urls_follow_the_host_header(server):
-    made = server.client.post("/simulations", headers={"Host": "sims.example.com:99"}).json()
+    host = {"Host": "sims.example.com:99"}
+    made = server.client.post("/simulations", headers=host).json()
     assert made["base_url"] == f"http://sims.example.com:99/simulations/{made['simulation_id']}"
+    path = f"/simulations/{made['simulation_id']}"
+    described = server.client.get(f"{path}/openapi.json", headers=host).json()
+    assert described["servers"] == [{"url": made["base_url"]}]
+    assert "/email/state" in described["paths"]
+    assert "servers" not in server.client.get("/openapi.json").json()
     server.client.delete(f"/simulations/{made['simulation_id']}")
 
 

@@ -130,7 +130,9 @@ class Application:
 
     async def _simulation_reply(self, simulation: Simulation, path: str, scope: Scope, receive: Receive) -> Reply:
         if path in OPEN_PATHS:
-            return _open(self._simulation_pages, path, scope["method"])
+            hosted = simulation is not self._single
+            address = f"{self._base(scope)}{SIMULATIONS}{simulation.simulation_id}" if hosted else None
+            return _open(self._simulation_pages, path, scope["method"], address)
         began = perf_counter()
         method = scope["method"]
         secret = secret_of(scope["headers"])
@@ -186,10 +188,10 @@ class Application:
         return self._single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
 
 
-def _open(pages: OpenPages, path: str, method: str) -> Reply:
+def _open(pages: OpenPages, path: str, method: str, address: str | None = None) -> Reply:
     if method not in ("GET", "HEAD"):
         raise WrongMethod(f"{path} doesn't take {method[:20]}; it takes GET.", ["GET"])
-    return pages.answer(path)
+    return pages.answer(path, address)
 
 
 async def _input(route: Route[Any], scope: Scope, receive: Receive) -> tuple[Any, Any]:

@@ -60,10 +60,11 @@ class OpenPages:
     def _html(self) -> bytes:
         return docs.page(self.document)
 
-    def answer(self, path: str) -> Reply:
-        """The answer to a GET of one of ``OPEN_PATHS``."""
+    def answer(self, path: str, address: str | None = None) -> Reply:
+        """The answer to a GET of one of ``OPEN_PATHS``. ``address`` is where the routes stand, unless at the root."""
         if path == "/openapi.json":
-            return Reply(self._json)
+            # Without it, tools would look for a hosted simulation's paths at the root of the host.
+            return Reply(self._json if address is None else {**self.document, "servers": [{"url": address}]})
         if path in ("/docs", "/redoc"):
             return Reply(self._html, media_type="text/html; charset=utf-8")
         if path == "/health":
