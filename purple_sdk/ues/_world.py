@@ -54,6 +54,7 @@ class ContactsRoom(Room[Runner]):
         is_favorite: bool | None = None,
         is_blocked: bool | None = None,
         groups: Sequence[str] | None = None,
+        contact_id: str | None = None,
     ) -> None:
         """Make a contact; an identifier is ``{identifier_type: phone|email|..., value, label}``."""
 
@@ -68,7 +69,7 @@ class ContactsRoom(Room[Runner]):
         nickname: str | None = None,
         identifiers: Sequence[Item] | None = None,
         add_identifiers: Sequence[Item] | None = None,
-        remove_identifiers: Sequence[Item] | None = None,
+        remove_identifiers: Sequence[Item | str] | None = None,
         company: str | None = None,
         job_title: str | None = None,
         addresses: Sequence[Item] | None = None,

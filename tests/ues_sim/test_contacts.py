@@ -206,3 +206,10 @@ def test_what_is_to_be_removed(sim):
     assert [a["city"] for a in contacts(sim)[0]["addresses"]] == ["Bonn", "Bern"]
     sim.do("/contacts/update", contact_id=key, remove_addresses=[{"city": "Bonn"}])
     assert [a["city"] for a in contacts(sim)[0]["addresses"]] == ["Bern"]
+
+
+def test_a_contact_may_be_given_its_id(sim):
+    assert make(sim, nickname="Bo", contact_id="bo") == "bo"
+    again = sim.ok("POST", "/contacts/create", {"nickname": "Bob", "contact_id": "bo"})
+    assert (again["status"], "is taken" in again["message"]) == ("failed", True)
+    assert sim.post("/contacts/create", json={"nickname": "Bob", "contact_id": ""}).status_code == 422

@@ -76,7 +76,11 @@ class _Details(Request):
 
 
 class CreateContactRequest(_Details):
-    """What ``POST /contacts/create`` takes: a name, a company or an address at the least."""
+    """What ``POST /contacts/create`` takes: a name, a company or an address at the least. Without ``contact_id`` one is
+    made.
+    """
+
+    contact_id: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _is_somebody(self) -> "CreateContactRequest":
