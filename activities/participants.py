@@ -66,15 +66,15 @@ class ParticipantActivities:
             answer = await self._heard(
                 participant, plan, "the start message", self._start(participant, given, world, mark)
             )
-        answer.require_success()
         world = find(self._deployment, plan.simulation_id)
-        world.participant_was_told()
         stands = await patiently(world.current)
         if not _is_marked(stands.mark, step):
-            raise failures.passing(
+            raise failures.passing(  # whatever the participant says: it was not its fault
                 failures.SIMULATION_LOST,
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
             )
+        answer.require_success()
+        world.participant_was_told()
         return await self._reached(world, stands, scene.checkpoint)
 
     @activity.defn
@@ -195,23 +195,29 @@ class ParticipantActivities:
             answer = known
         else:
             if not world.is_known_to_participant:
-                await self._greet_again(participant, given, world)
+                greeted = await self._greet_again(participant, given, world)
+                if greeted.has_failed:
+                    return greeted
             answer = await participant.send(message, message_id(*step), _note_task)
         if answer.may_have_refused and (await patiently(world.current)).checkpoint == given.checkpoint.sha256:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
-            await self._greet_again(participant, given, world)
+            greeted = await self._greet_again(participant, given, world)
+            if greeted.has_failed:
+                return greeted
             answer = await participant.send(message, message_id(*step, "after start"), _note_task)
         return answer
 
-    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, world: World) -> None:
+    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, world: World) -> Answer:
         """Tell a participant in mid-assessment where the simulation is and how to get in."""
         plan = given.plan
         greeting = await self._greeting(
             plan, world, given.current_time, await summarise(world.admin, given.current_time)
         )
         start_id = message_id(plan.assessment_id, _run(), given.turn, given.attempt, "start")
-        (await participant.send(greeting, start_id)).require_success()
-        world.participant_was_told()
+        answer = await participant.send(greeting, start_id)
+        if not answer.has_failed:
+            world.participant_was_told()
+        return answer
 
     async def _heard(
         self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]

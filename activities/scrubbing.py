@@ -8,7 +8,7 @@ the one place where all of it passes.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,12 @@ from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ActivityOutboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
 
 from activities.deployment import Deployment
 from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
@@ -130,5 +135,19 @@ class _Scrubbed(ActivityInboundInterceptor):
             raise clean from clean.__cause__
         return self._scrubber().result(result)
 
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        super().init(_ScrubbedBeats(outbound, self._scrubber))
+
     def _scrubber(self) -> Scrubber:
         return self._scrubbing.scrubber(activity.info().workflow_id or "")
+
+
+class _ScrubbedBeats(ActivityOutboundInterceptor):
+    """What an attempt notes for the next one goes to Temporal too: a participant chooses the ids of its tasks."""
+
+    def __init__(self, next: ActivityOutboundInterceptor, scrubber: Callable[[], Scrubber]) -> None:  # noqa: A002
+        super().__init__(next)
+        self._scrubber = scrubber
+
+    def heartbeat(self, *details: Any) -> None:
+        super().heartbeat(*(self._scrubber().result(list(details)) if details else ()))

@@ -1,5 +1,8 @@
 """Every criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
+import asyncio
+from weakref import WeakValueDictionary
+
 from temporalio import activity
 
 from activities import failures
@@ -7,7 +10,7 @@ from activities.deployment import Deployment
 from activities.judging.judge import judge
 from activities.models.factory import ModelSettingsError
 from activities.plan import JudgeInput, JudgeRecord
-from activities.simulations.checkpoints import stand_at
+from activities.simulations.checkpoints import require_still, stand_still
 from protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from protocol.results import CriterionResult
 
@@ -17,6 +20,7 @@ class VerdictActivities:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
@@ -25,7 +29,9 @@ class VerdictActivities:
         scenario = await self._deployment.scenario(plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
-        world = await stand_at(self._deployment, plan.simulation_id, given.evidence.checkpoint)
+        lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
+        async with lock:  # one criterion's judge restores it for all
+            world, mark = await stand_still(self._deployment, plan.simulation_id, given.evidence.checkpoint)
         context = AgentBeatsEvalContext(
             client=world.reader,
             scenario_config=scenario.model_dump(mode="json"),
@@ -41,6 +47,9 @@ class VerdictActivities:
             # From the files as they are now, so that a mended evaluator judges again after a reset.
             evaluators = self._deployment.scenarios.get_evaluators(plan.scenario_id)
         try:
-            return await judge(criterion, context, evaluators, context.llm, settings.evaluation_model)
+            result = await judge(criterion, context, evaluators, context.llm, settings.evaluation_model)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+        if criterion.evaluator_id:
+            await require_still(world, mark)
+        return result

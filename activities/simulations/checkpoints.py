@@ -8,7 +8,9 @@ simulator, another worker and a reset all do the right thing with no special cod
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
+from uuid import uuid4
 
+from activities import failures
 from activities.deployment import Deployment
 from activities.simulations.worlds import SimulationGoneError, World
 from purple_sdk.ues import UESConnectionError
@@ -44,6 +46,31 @@ async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobR
     except SimulationGoneError:
         pass
     return await deployment.worlds.restore(simulation_id, await deployment.store.get(checkpoint))
+
+
+async def stand_still(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> tuple[World, str]:
+    """Make sure that a simulation stands at a checkpoint, for those who only look at it.
+
+    Returns:
+        The simulation, and its mark, by which ``require_still`` knows whether it was lost meanwhile.
+    """
+    world = await stand_at(deployment, simulation_id, checkpoint)
+    mark = (await world.current()).mark
+    if mark is None:  # it was restored since it was marked last
+        mark = f"restored {uuid4()}"
+        await world.mark(mark)
+    return world, mark
+
+
+async def require_still(world: World, mark: str) -> None:
+    """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
+
+    Raises:
+        ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
+        SimulationGoneError: it is gone.
+    """
+    if (await world.current()).mark != mark:
+        raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
 
 
 async def take_checkpoint(deployment: Deployment, world: World) -> BlobRef:
