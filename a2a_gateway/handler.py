@@ -95,8 +95,8 @@ class AssessmentHandler(RequestHandler):
             execution = await find_assessment(client, params.id)
             task = await read_task(client, execution, self._config)
             if params.history_length and is_closed(execution):
-                async with self._subscriptions.listen(task.id) as updates:
-                    task.history.extend([update_message(task, update) async for update in updates])
+                updates = await self._subscriptions.all_of(task.id)
+                task.history.extend(update_message(task, update) for update in updates)
         return apply_history_length(task, params)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from a2a.utils.errors import InternalError
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
     Client,
@@ -40,7 +41,7 @@ POLL_COOLDOWN = 0.25
 QUERY_INTERVAL = 1.0
 """Seconds between queries while Temporal takes no more polls."""
 
-REMAINDER_WAIT = 5.0
+REMAINDER_WAIT = 20.0
 """Seconds that a closed workflow's last updates may take; they come from a query, which needs a worker."""
 
 OUTAGE_PATIENCE = 30.0
@@ -72,14 +73,36 @@ class Subscriptions:
         """Every update of a task, from the first on, until its workflow is closed.
 
         Yields:
-            The updates. Their iterator raises ``temporalio.service.RPCError`` where Temporal stays away.
+            The updates. Their iterator raises ``temporalio.service.RPCError`` where Temporal stays away. The last ones
+            are missing where no worker answers within ``REMAINDER_WAIT``.
         """
+        async with self._reading(task_id) as reader:
+            yield reader.updates()
+
+    async def all_of(self, task_id: str) -> list[Update]:
+        """Every update of a task that has ended.
+
+        Raises:
+            InternalError: no worker answers, so they can't be read now.
+            temporalio.service.RPCError: Temporal stays away.
+        """
+        async with self._reading(task_id) as reader:
+            updates = [update async for update in reader.updates()]
+            if not reader.is_complete:
+                raise InternalError(
+                    f"The updates of task {task_id} can't be read, as no worker answers: try again when one runs, or "
+                    "get the task without historyLength."
+                )
+            return updates
+
+    @asynccontextmanager
+    async def _reading(self, task_id: str) -> AsyncIterator["_Reader"]:
         reader = self._readers.get(task_id)
         if reader is None or reader.finished:
             reader = self._readers[task_id] = _Reader(await self._connection.client(), task_id, self._polls)
         reader.listeners += 1
         try:
-            yield reader.updates()
+            yield reader
         finally:
             reader.listeners -= 1
             if reader.listeners == 0:
@@ -125,6 +148,7 @@ class _Reader:
 
     def __init__(self, client: Client, task_id: str, polls: "_Polls") -> None:
         self.listeners = 0
+        self.is_complete = False
         self._polls = polls
         self._client = client
         self._task_id = task_id
@@ -248,6 +272,7 @@ class _Reader:
                 while not read:
                     await asyncio.sleep(POLL_COOLDOWN)
                     read = await self._take_what_there_is()
+            self.is_complete = True
         except TimeoutError:
             log.warning("the last updates of %s can't be read: no worker answers", self._task_id)
 

@@ -38,6 +38,9 @@ _SILENCE_SECONDS = 60.0
 _ALL = 2**31 - 1
 """The longest history that can be asked for; with it come the updates of a task that has ended."""
 
+_UPDATES_SECONDS = 60.0
+"""How long the updates that we missed are asked for before the result alone has to do."""
+
 EndState = Literal["completed", "failed", "canceled", "rejected"]
 
 _END_STATES: dict[a2a.TaskState, EndState] = {
@@ -155,7 +158,8 @@ class AssessmentCall:
                             yield event
                 problem = "the gateway closed the connection"
             except UnsupportedOperationError:
-                if events := await self._look():
+                is_late = lost_since and asyncio.get_running_loop().time() - lost_since > _UPDATES_SECONDS
+                if events := await self._look(with_updates=not is_late):
                     yield ConnectionBack()
                     for event in events:
                         yield await self._with_results(event) if isinstance(event, Ended) else event
@@ -253,18 +257,20 @@ class AssessmentCall:
             if part.HasField("raw"):
                 self._results = part.raw
 
-    async def _look(self) -> list[CallEvent]:
+    async def _look(self, *, with_updates: bool) -> list[CallEvent]:
         """Ask for the task once; what we missed of it and how it ended, or nothing if it hasn't."""
         try:
             client = await self._connect()
-            task = await client.get_task(a2a.GetTaskRequest(id=self._task_id, history_length=_ALL))
+            task = await client.get_task(
+                a2a.GetTaskRequest(id=self._task_id, history_length=_ALL if with_updates else None)
+            )
         except (A2AError, httpx.HTTPError):
             return []
         return list(self._read_task(task)) if task.status.state in _END_STATES else []
 
     async def _with_results(self, ended: Ended) -> Ended:
         if self._results is None and ended.state in ("completed", "failed"):
-            await self._look()
+            await self._look(with_updates=False)
         return Ended(ended.state, ended.sentence, self._results)
 
 
