@@ -113,6 +113,7 @@ def serve(
     """
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)  # one line for every call is too much
+    logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
     listener = _listen(config.host, config.port)
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     app = create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)

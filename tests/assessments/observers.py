@@ -4,6 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
+from google.protobuf.json_format import MessageToDict
+
 from activities.simulations.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from protocol.updates import TaskUpdate
@@ -21,6 +24,7 @@ class Running:
     """An assessment that is followed step by step; ``updates`` are those that came so far."""
 
     def __init__(self, call: AssessmentCall) -> None:
+        self._call = call
         self._events = call.events()
         self.task_id = ""
         self.updates: list[TaskUpdate] = []
@@ -47,6 +51,15 @@ class Running:
             elif isinstance(event, Ended):
                 return Assessed(event, self.updates)
         raise AssertionError("the stream ended without an end")
+
+    async def raw_stream(self, stack: Stack) -> bytes:
+        """What the gateway streams about it, once it has ended: the same message gets the same story again."""
+        message = MessageToDict(self._call._message)
+        async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+            answer = await http.post(
+                f"{stack.gateway_url}/message:stream", json={"message": message}, headers={"A2A-Version": "1.0"}
+            )
+        return answer.content
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""No key is found where others may look: history, blobs, logs, updates, results, sentences.
+"""No key is found where others may look: history, heartbeats, memo, blobs, logs, prompts, the A2A stream, results.
 
 The participant, the scenario's evaluators and the model's server all do their worst: they say the keys that they know.
 """
@@ -6,19 +6,23 @@ The participant, the scenario's evaluators and the model's server all do their w
 import asyncio
 import base64
 import json
+import os
+import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
 from activities.scrubbing import REMOVED, Scrubber, secrets_in
 from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
+from proctor.ports import free_ports
 from storage.blobs import BlobStore
 from storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
@@ -26,7 +30,7 @@ from tests.assessments import participants
 from tests.assessments.observers import Running, running
 from tests.assessments.packages import write_package
 from tests.assessments.participants import Json, by_hand
-from tests.histories.reading import made_whole, payloads_in, runs_of
+from tests.histories.reading import made_whole, payloads_in, reference, runs_of
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Assessed, Stack, running_stack
 
@@ -76,10 +80,11 @@ def talkative(endpoint: Telltale, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @dataclass
 class Traces:
-    """What an assessment left behind: where it was found, to its text."""
+    """What an assessment left behind: where it was found, to its text; ``blobs`` payloads stand beside its history."""
 
     task_id: str
     texts: dict[str, bytes] = field(default_factory=dict)
+    blobs: int = 0
 
     def places_of(self, text: str) -> list[str]:
         """Where a text stands."""
@@ -112,6 +117,7 @@ async def traces(stack: Stack, assessment: Running, ended: Assessed) -> Traces:
     found = Traces(assessment.task_id)
     client, store = await connect(stack.config), BlobStore(stack.config.storage_url)
     for number, run in enumerate(await runs_of(client, assessment.task_id)):
+        found.blobs += sum(reference(payload) is not None for event in run.events for payload in payloads_in(event))
         for event in made_whole(run, store).events:
             payloads = b"\n".join(unwrapped(payload.data) for payload in payloads_in(event))
             found.texts[f"run {number}, event {event.event_id}"] = event.SerializeToString() + payloads
@@ -121,7 +127,7 @@ async def traces(stack: Stack, assessment: Running, ended: Assessed) -> Traces:
         found.texts[log.name] = log.read_bytes()
     for blob in filter(Path.is_file, Path(stack.config.storage_url).rglob("*")):
         found.texts[f"blob {blob.name}"] = unwrapped(zlib.decompress(blob.read_bytes()))
-    found.texts["updates"] = b"\n".join(update.model_dump_json().encode() for update in assessment.updates)
+    found.texts["stream"] = await assessment.raw_stream(stack)
     found.texts["sentence"] = ended.sentence.encode()
     found.texts["results"] = ended.results.model_dump_json().encode() if ended.results else b""
     return found
@@ -156,7 +162,7 @@ async def leaking(stack: Stack, answer: Callable[[str], Any]) -> AsyncIterator[R
 
 
 def gossip(key: str) -> Json:
-    """The turn is done, and its key in every free text and parameter."""
+    """The turn is done, and its key in every free text and parameter; too long for a history, so it goes to a blob."""
     action = {
         "timestamp": "2026-03-02T09:00:00Z",
         "action": "email.send",
@@ -165,7 +171,7 @@ def gossip(key: str) -> Json:
         "error_message": f"{key} was refused",
     }
     return participants.message(
-        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}"})
+        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}, " * 6000})
     )
 
 
@@ -194,8 +200,13 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     # Everything was said, and everything was looked at.
     assert any(place.startswith("run") for place in found.places_of(f"my key is {REMOVED}"))
     assert any(place.startswith("run") for place in found.places_of(f"Bad key: {REMOVED}"))
-    assert any(place.startswith("blob") for place in found.places_of("participant"))
-    assert "updates" in found.places_of("update_assessment_completed")
+    assert found.blobs
+    assert any(place.startswith("blob") for place in found.places_of(f"my key is {REMOVED}"))
+    assert "stream" in found.places_of("update_assessment_completed")
+    assert "description" in found.places_of("ProctorScenario")
+    assert {"worker.log", "gateway.log", "ues.log", "temporal.log"} <= found.texts.keys()
+    assert f"my key is {REMOVED}" in json.dumps(endpoint.requests)
+    expect_none(Traces(found.task_id, {"prompts": json.dumps(endpoint.requests).encode()}), talkative)
 
 
 async def test_failed_by_its_participant(talkative: Stack) -> None:
@@ -228,6 +239,77 @@ async def test_canceled(talkative: Stack) -> None:
         ended = await assessment.end()
     assert ended.state == "canceled"
     expect_none(await traces(talkative, assessment, ended), talkative)
+
+
+async def test_a_task_that_is_named_after_the_key(talkative: Stack) -> None:
+    """The task's id is noted for the next attempt, in heartbeats, and Temporal shows them."""
+
+    def working(_said: Json) -> Json:
+        return participants.task("working", task_id=participant.messages[0]["api_key"])
+
+    async with (
+        by_hand(working, looked_at=working) as participant,
+        running(talkative, participant.url, "leaky", max_turns=1, offline=False) as assessment,
+        sdk_client(talkative.gateway_url) as caller,
+    ):
+        await assessment.until("turn_started")
+        noted = await _heartbeats(talkative, assessment.task_id)
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        ended = await assessment.end()
+    assert ended.state == "canceled"
+    assert REMOVED.encode() in noted
+    found = await traces(talkative, assessment, ended)
+    found.texts["heartbeats"] = noted
+    expect_none(found, talkative)
+
+
+async def _heartbeats(stack: Stack, task_id: str) -> bytes:
+    """What the attempt under way has noted, as soon as that is more than the mark."""
+    handle = (await connect(stack.config)).get_workflow_handle(task_id)
+    while True:
+        pending = (await handle.describe()).raw_description.pending_activities
+        payloads = [payload.data for activity in pending for payload in activity.heartbeat_details.payloads]
+        if len(payloads) > 1:
+            return b"\n".join(payloads)
+        await asyncio.sleep(0.05)
+
+
+async def test_an_agent_that_logs_all_it_can(talkative: Stack, endpoint: Telltale) -> None:
+    judge(endpoint)
+    async with (
+        _agent_process(talkative) as url,
+        running(talkative, url, "leaky", max_turns=1, offline=False) as assessment,
+    ):
+        await assessment.until("")
+        ended = await assessment.end()
+    assert ended.state == "completed", ended.sentence
+    found = await traces(talkative, assessment, ended)
+    assert b"DEBUG" in found.texts["agent.log"]
+    expect_none(found, talkative)
+
+
+@asynccontextmanager
+async def _agent_process(stack: Stack) -> AsyncIterator[str]:
+    """Run the baseline agent, whose log stands beside the others."""
+    (port,) = free_ports(1)
+    with (stack.local.logs / "agent.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "proctor", "agent", "triage", "--port", str(port)),
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "AGENTBEATS_PURPLE_LOG_LEVEL": "DEBUG"},
+        )
+    try:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            while True:
+                with suppress(httpx.TransportError):
+                    await http.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json")
+                    break
+                await asyncio.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        await process.wait()
 
 
 def test_secrets_are_known_by_their_names() -> None:
