@@ -213,3 +213,11 @@ def test_a_contact_may_be_given_its_id(sim):
     again = sim.ok("POST", "/contacts/create", {"nickname": "Bob", "contact_id": "bo"})
     assert (again["status"], "is taken" in again["message"]) == ("failed", True)
     assert sim.post("/contacts/create", json={"nickname": "Bob", "contact_id": ""}).status_code == 422
+
+
+def test_an_event_names_contacts_to_merge_as_the_route_does(sim):
+    for key in ("a", "b"):
+        make(sim, nickname=key, contact_id=key)
+    merge = {"operation": "merge", "primary_contact_id": "a", "secondary_contact_id": "b"}
+    assert sim.event("contacts", merge)["status"] == "executed"
+    assert [contact["contact_id"] for contact in contacts(sim)] == ["a"]

@@ -100,6 +100,7 @@ def test_marking_a_conversation_read(sim):
     (thread,) = sim.state("sms")["conversations"]
     sim.do("/sms/conversation", thread_id=thread, mark_all_read=True)
     assert sim.state("sms")["unread_count"] == sim.state("sms")["conversations"][thread]["unread_count"] == 0
+    assert sim.query("sms", delivery_status="read")["total_count"] == 2
 
 
 @pytest.mark.parametrize(
@@ -226,3 +227,14 @@ def test_parts_may_be_called_what_a_state_calls_them(sim):
     assert only(sim)["delivery_status"] == "failed"
     event(sim, "create_group", group_data={"thread_id": "g", "participants": [ME], "created_by": ANN})
     assert sim.state("sms")["conversations"]["g"]["created_by"] == ANN
+
+
+def test_when_the_other_side_reads_a_message(sim):
+    sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="Hi")
+    sent = only(sim)
+    assert (sent["is_read"], sent["read_at"], sent["delivery_status"]) == (True, None, "delivered")
+    for seconds in (5, 5):
+        sim.ok("POST", "/simulator/time/advance", {"seconds": seconds})
+        sim.do("/sms/read", message_ids=[sent["message_id"]])
+        assert (only(sim)["read_at"], only(sim)["delivery_status"]) == (at(5), "read")
+    assert sim.state("sms")["unread_count"] == 0

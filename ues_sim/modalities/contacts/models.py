@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
 from ues_sim.times import Instant
@@ -141,7 +141,9 @@ class ContactsInput(InputModel, UpdateContactRequest):
         "remove_from_group",
         "merge",
     ]
-    contact_id: str | None = None  # type: ignore[assignment]
+    contact_id: str | None = Field(  # type: ignore[assignment]
+        default=None, validation_alias=AliasChoices("contact_id", "primary_contact_id")
+    )
     group: str | None = None
     secondary_contact_id: str | None = None
 

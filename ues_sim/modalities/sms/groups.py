@@ -111,3 +111,4 @@ def update_conversation(change: Change, given: SMSInput) -> None:
         ]
         for message in unread:
             set_read(change, message, is_read=True, at=given.timestamp)
+            change.update(("messages", message["message_id"]), delivery_status="read")

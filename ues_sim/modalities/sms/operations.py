@@ -21,7 +21,7 @@ def part_of(given: SMSInput, kind: type[M]) -> M:
 
 
 def send_message(change: Change, given: SMSInput) -> None:
-    """The user sends a message; it is delivered at once and counts as read."""
+    """The user sends a message; it is delivered at once and isn't unread."""
     data = part_of(given, models.MessageData)
     sender = data.from_number or change.state["user_phone_number"]
     _deliver(change, given, data, sender, direction="outgoing")
@@ -68,7 +68,7 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
             "direction": direction,
             "sent_at": sent_at,
             "delivered_at": given.timestamp,
-            "read_at": None if incoming else given.timestamp,
+            "read_at": None,
             "is_read": not incoming,
             "delivery_status": "delivered",
             "edited_at": None,
@@ -183,10 +183,15 @@ def update_delivery_status(change: Change, given: SMSInput) -> None:
 
 
 def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
-    """Set the user's read mark, and the conversation's count with it."""
-    if message["is_read"] == is_read:
+    """Set the read mark, and the conversation's count with it. Of a message that the user sent, ``read_at`` is when
+    the other side read it.
+    """
+    was_read = message["is_read"]
+    if was_read and is_read and message["read_at"] is not None:
         return
     change.update(("messages", message["message_id"]), is_read=is_read, read_at=at)
+    if was_read == is_read:
+        return
     if message["direction"] == "incoming" and not message["is_deleted"]:
         _count_unread(change, message["thread_id"], -1 if is_read else 1)
 
