@@ -31,10 +31,8 @@ def normal_phone(number: str) -> str:
 
 
 def normal_address(kind: str, value: str) -> str:
-    """An address to keep and to compare: a phone number in its normal form, an email address in lower case."""
-    if kind == "phone":
-        return normal_phone(value)
-    return value.strip().lower() if kind == "email" else value.strip()
+    """An address to keep: a phone number in its normal form, everything else as it was written."""
+    return normal_phone(value) if kind == "phone" else value.strip()
 
 
 def address_key(kind: str, value: str) -> str:

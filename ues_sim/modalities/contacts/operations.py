@@ -37,7 +37,7 @@ def create(change: Change, given: ContactsInput) -> None:
 
 
 def _items(name: str, given: list[Any] | None) -> list[Any]:
-    """A list as it is kept: identifiers in their normal form, nothing twice."""
+    """A list as it is kept: phone numbers in their normal form, nothing twice."""
     items = _plain(given)
     if name == "identifiers":
         items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
@@ -176,7 +176,7 @@ def merge(change: Change, given: ContactsInput) -> None:
 
 
 def complete(state: State) -> None:
-    """After an import: ids, identifiers in their normal form, display names and times that a file left out."""
+    """After an import: ids, phone numbers in their normal form, display names and times that a file left out."""
     for key, contact in state["contacts"].items():
         contact["contact_id"] = key
         for identifier in contact["identifiers"]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ues_sim.modalities.contacts.models import ContactsQueryRequest
 from ues_sim.modality import State, StateParams, View, page
-from ues_sim.people import normal_phone, same_address
+from ues_sim.people import address_key, normal_phone, same_address
 from ues_sim.schema import JsonObject
 
 COMPACT_FIELDS = ("contact_id", "display_name", "identifiers", "is_favorite", "is_blocked", "groups")
@@ -92,6 +92,7 @@ def check(state: State) -> Iterator[str]:
     owners: dict[tuple[str, str], str] = {}
     for key, contact in state["contacts"].items():
         for identifier in contact["identifiers"]:
-            address = (identifier["identifier_type"], identifier["value"])
-            if owners.setdefault(address, key) != key:
-                yield f"contacts: {key} and {owners[address]} share {address[1]}"
+            kind, value = identifier["identifier_type"], identifier["value"]
+            owner = owners.setdefault((kind, address_key(kind, value)), key)
+            if owner != key:
+                yield f"contacts: {key} and {owner} share {value}"
