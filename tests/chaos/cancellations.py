@@ -77,7 +77,7 @@ def _is_removal(seen: Seen) -> bool:
 
 
 _PHASES: dict[str, Matches] = {
-    **{phase: matches for phase, matches in PHASES.items() if phase not in ("judging", "finishing")},
+    **{phase: matches for phase, matches in PHASES.items() if not phase.startswith("judging") and phase != "finishing"},
     "closing the stage": PHASES["finishing"],
     "judging": PHASES["judging"],
     "finishing": _is_removal,

@@ -33,6 +33,7 @@ class Secretary(BasePurpleAgent):
     """
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
+        await self._ask_leave("start before")
         reports = (await self.ues.chat.query(role="assistant"))["messages"]
         if not reports:
             await self.ues.chat.send(role="assistant", content="Good morning.")

@@ -53,6 +53,7 @@ def _is_model(words: str, turn: int) -> Matches:
 TURNS = 3
 PHASES: dict[str, Matches] = {
     "set-up": _is_request("POST", "/scenario/import/full", 0),
+    "start: before": _is_participant("start before"),
     "start message": _is_participant("start"),
     "turn: before": _is_participant("turn 2 before"),
     "turn: during": _is_participant("turn 2 during"),
@@ -61,12 +62,16 @@ PHASES: dict[str, Matches] = {
     "responding": _is_model("You decided to answer", 2),
     "scheduling": _is_request("POST", "/events", 2),
     "advancing": _is_request("POST", "/simulator/time/advance", 2, (2, 1e9)),
+    "judging: reading": _is_request("POST", "/sms/query", TURNS),
     "judging": _is_model("Now judge the criterion", TURNS),
     "finishing": lambda seen: (
         seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == TURNS
     ),
 }
 """The moments; those within a turn are in the second."""
+
+GOES_ON_LATER = {"judging: reading"}
+"""Moments that are left only when the simulator is there again, without what was in it; the answer is not lost."""
 
 DURING_A_TURN = {"turn: before", "turn: during", "turn: after"}
 
@@ -254,7 +259,10 @@ async def killed_at(stage: Stage, phase: str, process: str, reference: Outcome) 
         await asyncio.sleep(_NEWS_ARRIVE)
         await stage.kill_process(process, rehearsal.task_id, moment.seen)
         killed_at = time.monotonic()
-        moment.release(answer_is_lost=process == "simulator" and moment.seen.who == "simulator")
+        is_later = phase in GOES_ON_LATER
+        if is_later:
+            await asyncio.wait_for(stage.all_up(), 60)
+        moment.release(answer_is_lost=process == "simulator" and moment.seen.who == "simulator" and not is_later)
         outcome = await rehearsal.outcome()
         recovery = Recovery(rehearsal.progress_after(killed_at), outcome.turn_tries)
         outcome.require_same(reference)
@@ -291,6 +299,7 @@ async def killed_by(stage: Stage, schedule: Schedule, reference: Outcome) -> Rec
     began = time.monotonic()
     kills = 0
     try:
+        await rehearsal.accepted()
         for number, (seconds, process) in enumerate(schedule.kills):
             if await rehearsal.is_over_in(seconds):
                 break

@@ -20,7 +20,7 @@ from proctor.ports import free_ports
 from proctor.supervisor import Service, Supervisor
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
-from tests.assessments.packages import write_package
+from tests.assessments.packages import TINY, write_package
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Stack
@@ -34,6 +34,19 @@ _RUBRIC = {
     "items": [{"id": "thanks", "reason": "It does.", "points": 2}, {"id": "warm", "reason": "A bit.", "points": 1}],
     "explanation": "Polite, a little cool.",
 }
+_EVALUATORS = (
+    (TINY / "evaluators.py").read_text()
+    + """
+
+_told_once = told
+
+
+async def told(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
+    await ctx.client.sms.query()
+    return await _told_once(ctx, params)
+"""
+)
+"""Those of the tiny scenario, but one of them looks at the simulation twice."""
 
 
 class Stage(Stack):
@@ -104,7 +117,7 @@ def running_stage() -> Iterator[Stage]:
     moments = Moments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
-        write_package(folder / "scenarios", SCENARIO)
+        write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS})
         model = stack.enter_context(OpenAIEndpoint())
         gateway, ues, temporal, ui, agent, post, model_port, ues_port = free_ports(8)
         local = LocalStack(

@@ -9,10 +9,12 @@ from tests.chaos.stage import Stage, running_stage
 from tests.chaos.table import RECOVERY
 
 DIAGONAL = [
+    ("start: before", "simulator"),
     ("start message", "participant"),
     ("turn: during", "simulator"),
     ("apply", "worker"),
     ("scheduling", "gateway"),
+    ("judging: reading", "simulator"),
     ("judging", "temporal"),
 ]
 
