@@ -13,6 +13,7 @@ from a2a.types import a2a_pb2 as a2a
 from google.protobuf.json_format import MessageToDict
 
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.errors import CommandError
 from protocol.results import AssessmentResults
 from protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
 from tests.chaos.moments import Matches, Moment, Seen
@@ -159,6 +160,8 @@ class Rehearsal:
         """
         try:
             return await asyncio.wait_for(self._task, SECONDS)
+        except CommandError as problem:
+            raise ChaosError(str(problem)) from None
         except TimeoutError:
             heard = [progress.update.message_type for _, progress in self._progress]
             raise ChaosError(f"not over after {SECONDS:.0f} s; last heard: {heard[-3:]}") from None
