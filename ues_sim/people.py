@@ -31,8 +31,10 @@ def normal_phone(number: str) -> str:
 
 
 def normal_address(kind: str, value: str) -> str:
-    """An address to keep: a phone number in its normal form, everything else as it was written."""
-    return normal_phone(value) if kind == "phone" else value.strip()
+    """An address to keep: a phone number in its normal form, everything else as it was written. Never empty where
+    something was given, since files hold no empty ones.
+    """
+    return (normal_phone(value) if kind == "phone" else value.strip()) or value
 
 
 def address_key(kind: str, value: str) -> str:

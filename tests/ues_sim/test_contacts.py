@@ -221,3 +221,10 @@ def test_an_event_names_contacts_to_merge_as_the_route_does(sim):
     merge = {"operation": "merge", "primary_contact_id": "a", "secondary_contact_id": "b"}
     assert sim.event("contacts", merge)["status"] == "executed"
     assert [contact["contact_id"] for contact in contacts(sim)] == ["a"]
+
+
+def test_a_blank_identifier_survives_export_and_import(sim):
+    make(sim, nickname="Bo", identifiers=[{**PHONE, "value": " "}, {**MAIL, "value": " "}])
+    exported = sim.export()
+    sim.ok("POST", "/scenario/import/full", {"scenario": exported})
+    assert sim.export()["environment"]["modality_states"] == exported["environment"]["modality_states"]
