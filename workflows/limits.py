@@ -15,9 +15,6 @@ HISTORY_EVENTS = 2_000
 it: a worker that takes over replays the run, at about a thousand events per second.
 """
 
-PARTING_HEARTBEAT = timedelta(seconds=2)
-"""The same for what is done at the end: doing it twice does no harm, and a cancelled assessment ends within five."""
-
 _PATIENT = RetryPolicy(
     initial_interval=timedelta(milliseconds=200),
     backoff_coefficient=2,
@@ -94,7 +91,7 @@ def parting(summary: str) -> dict[str, Any]:
     """Options of an activity that must not keep an assessment from ending; it ends by itself after two seconds."""
     return {
         "start_to_close_timeout": timedelta(seconds=10),
-        "heartbeat_timeout": PARTING_HEARTBEAT,
+        "heartbeat_timeout": HEARTBEAT,
         "retry_policy": _AGAIN,
         "summary": summary,
     }

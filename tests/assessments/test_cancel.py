@@ -107,3 +107,16 @@ async def test_canceled_while_it_waits_for_another_of_its_context(stack: Stack) 
         await caller.cancel_task(CancelTaskRequest(id=third))
         assert seen == ["start", "turn", "turn canceled", "told error"] * 2
     assert await simulations_left(stack) == []
+
+
+async def test_terminated(stack: Stack) -> None:
+    """Whoever terminates an assessment in Temporal lets nobody clean up; workers find what is left."""
+    async with dawdling("turn") as (url, seen), running(stack, url, "tiny", max_turns=1) as assessment:
+        await assessment.until("turn_started")
+        while "turn" not in seen:
+            await asyncio.sleep(0.02)
+        assert await simulations_left(stack) == [assessment.task_id]
+        await (await connect(stack.config)).get_workflow_handle(assessment.task_id).terminate()
+        async with asyncio.timeout(15):
+            while await simulations_left(stack):
+                await asyncio.sleep(0.1)

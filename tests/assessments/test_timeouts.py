@@ -1,6 +1,11 @@
-"""Nothing is waited for without end: the participant's address, a judge, the whole assessment."""
+"""Nothing is waited for without end: the participant's address, a worker, a judge, the whole assessment.
+
+A participant that never finishes its turn, with and without signs of life, stands in ``test_bad_requests``.
+"""
 
 import asyncio
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -12,14 +17,17 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
-from activities.participant_client import ParticipantClients
+from activities.deployment import Deployment
+from activities.participants import ParticipantActivities
+from protocol.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESClient
 from storage.temporal import connect
-from tests.assessments.observers import simulations_left
+from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Stack, assess, running_stack, serving
+from workflows.limits import HEARTBEAT
 
 DEADLINE = 8.0
 JUDGE = 2.0
@@ -87,13 +95,49 @@ async def test_a_judge_that_hangs_is_asked_again(hasty: Stack, endpoint: OpenAIE
     assert endpoint.calls >= 2
 
 
-async def test_a_participant_whose_address_swallows_connections_is_unreachable() -> None:
-    clients = ParticipantClients(connect_timeout=0.3)
+async def test_a_worker_that_hangs_is_missed_at_its_heartbeat(stack: Stack) -> None:
+    played: list[int] = []
+    goes_on = asyncio.Event()
+
+    async def wait(turn: int, _ues: AsyncUESClient, _now: datetime) -> None:
+        played.append(turn)
+        await goes_on.wait()
+
+    worker = stack.supervisor.pid("worker")
+    assert worker is not None
+    async with serving(wait) as url, running(stack, url, "tiny", max_turns=1) as assessment:
+        await assessment.until("turn_started")
+        while not played:
+            await asyncio.sleep(0.02)
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(3 * HEARTBEAT.total_seconds()):
+                while "TIMEOUT_TYPE_HEARTBEAT" not in await pending(stack, assessment.task_id):
+                    await asyncio.sleep(0.1)
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        goes_on.set()
+        ended = await assessment.end()
+    assert ended.state == "completed", ended.sentence
+    assert played == [1]
+
+
+async def pending(stack: Stack, task_id: str) -> str:
+    """The activities that an assessment waits for, as Temporal describes them."""
+    described = await (await connect(stack.config)).get_workflow_handle(task_id).describe()
+    return "\n".join(map(str, described.raw_description.pending_activities))
+
+
+async def test_a_participant_whose_address_swallows_connections_is_unreachable(tmp_path: Path) -> None:
+    settings = GreenAgentConfig(connect_timeout=0.3, storage_url=str(tmp_path))
+    deployment = Deployment(settings)
+    participants = ParticipantActivities(deployment)
     began = time.monotonic()
     with black_hole() as url, pytest.raises(ApplicationError) as problem:
-        async with clients.talk(url, "an assessment"):
+        async with participants._clients.talk(url, "an assessment"):
             pass
-    await clients.aclose()
+    await participants.aclose()
+    await deployment.aclose()
     assert time.monotonic() - began < 2
     assert (problem.value.type, problem.value.non_retryable) == (failures.PARTICIPANT_UNREACHABLE, False)
     assert f"Nobody answers at the participant's address {url} (" in problem.value.message
