@@ -228,3 +228,16 @@ def test_a_blank_identifier_survives_export_and_import(sim):
     exported = sim.export()
     sim.ok("POST", "/scenario/import/full", {"scenario": exported})
     assert sim.export()["environment"]["modality_states"] == exported["environment"]["modality_states"]
+
+
+def test_an_empty_display_name_is_made_up_again(sim):
+    """As it is in a file that has none."""
+    key = make(sim, first_name="Ann", last_name="Ash", display_name="A.")
+    sim.do("/contacts/update", contact_id=key, display_name="")
+    assert contacts(sim)[0]["display_name"] == "Ann Ash"
+
+
+def test_two_people_may_share_a_number(sim):
+    for name in ("Ann", "Bo"):
+        make(sim, nickname=name, identifiers=[PHONE])
+    assert sim.ok("POST", "/environment/validate")["errors"] == []

@@ -39,7 +39,6 @@ MODALITY = Modality(
     show=views.show,
     digest=views.digest,
     describe=views.describe,
-    check=views.check,
     complete=operations.complete,
     query=Query(request=models.ContactsQueryRequest, response=models.ContactsQueryResponse, run=views.query),
     actions=(

@@ -64,7 +64,9 @@ def made_up_name(contact: Contact) -> str | None:
 
 
 def update(change: Change, given: ContactsInput) -> None:
-    """Fields that are given change. A display name that was made up follows the names that it was made of."""
+    """Fields that are given change. A display name that was made up, or is to be empty, follows the names that it is
+    made of.
+    """
     contact = _contact(change, given.contact_id)
     news: Contact = {name: getattr(given, name) for name in (*TEXTS, "is_favorite", "is_blocked")}
     news = {name: value for name, value in news.items() if value is not None}
@@ -75,7 +77,8 @@ def update(change: Change, given: ContactsInput) -> None:
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
         more = _items(name, getattr(given, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
-    if "display_name" not in news and contact["display_name"] == made_up_name(contact):
+    told = news.get("display_name")
+    if told == "" or (told is None and contact["display_name"] == made_up_name(contact)):
         news["display_name"] = made_up_name({**contact, **news})
     change.update(("contacts", contact["contact_id"]), **news, updated_at=given.timestamp)
 

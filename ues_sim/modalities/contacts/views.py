@@ -1,11 +1,10 @@
 """How the address book is shown and searched."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from ues_sim.modalities.contacts.models import ContactsQueryRequest
 from ues_sim.modality import State, StateParams, View, page
-from ues_sim.people import address_key, normal_phone, same_address
+from ues_sim.people import normal_phone, same_address
 from ues_sim.schema import JsonObject
 
 COMPACT_FIELDS = ("contact_id", "display_name", "identifiers", "is_favorite", "is_blocked", "groups")
@@ -85,14 +84,3 @@ def digest(view: View) -> JsonObject:
 def describe(state: State) -> str:
     """One line for the environment's summary."""
     return f"{len(state['contacts'])} contacts"
-
-
-def check(state: State) -> Iterator[str]:
-    """What is inconsistent: two contacts with the same address."""
-    owners: dict[tuple[str, str], str] = {}
-    for key, contact in state["contacts"].items():
-        for identifier in contact["identifiers"]:
-            kind, value = identifier["identifier_type"], identifier["value"]
-            owner = owners.setdefault((kind, address_key(kind, value)), key)
-            if owner != key:
-                yield f"contacts: {key} and {owner} share {value}"
