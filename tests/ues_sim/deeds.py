@@ -200,7 +200,12 @@ LIVING: dict[str, Callable[[Deed, World], Request]] = {
         groups=["team"] if d.flag else [],
     ),
     "a contact changes": lambda d, w: post(
-        "/contacts/update", contact_id=w.contact(d.number), nickname=d.text, add_groups=["law"]
+        "/contacts/update",
+        contact_id=w.contact(d.number),
+        nickname=d.text,
+        add_groups=["law"],
+        add_identifiers=[{"identifier_type": ["phone", "web"][d.number % 2], "value": d.text or " "}],
+        **({"display_name": d.text} if d.flag else {}),
     ),
     "a contact is blocked": lambda d, w: post(
         "/contacts/block" if d.flag else "/contacts/unblock", contact_id=w.contact(d.number)
