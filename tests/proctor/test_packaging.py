@@ -16,7 +16,8 @@ from packaging.version import Version
 from protocol.config import GreenAgentConfig
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 
 
 def locked() -> dict[str, Version]:
@@ -74,6 +75,27 @@ def test_a_newer_python_beside_an_old_one_is_taken(tmp_path: Path) -> None:
     assert shown.stdout.strip() == "python3.12"
 
 
+def test_an_image_is_made_from_the_packages_and_nothing_else_of_the_checkout() -> None:
+    lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    packages = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert lines[0] == "*"
+    assert {line[1:] for line in lines if line.startswith("!")} == {
+        *packages,
+        "pyproject.toml",
+        "requirements.lock",
+        PROJECT["readme"],
+    }
+
+
+def test_an_image_has_extras_that_exist_and_a_user_without_rights() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    (extras,) = re.findall(r"'\.\[(.*)\]'", text)
+    assert set(extras.split(",")) == set(PROJECT["optional-dependencies"]) - {"dev"}
+    last_stage = text[text.rindex("FROM ") :]
+    assert re.search(r"^USER proctor$", last_stage, re.MULTILINE)
+    assert re.search(r"^RUN useradd .* proctor && install -d -o proctor -g proctor /state$", last_stage, re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     text = (ROOT / "docker-compose.yaml").read_text()
@@ -113,3 +135,15 @@ def test_compose_gives_the_secret_to_no_agent_and_storage_to_whoever_reads_it(co
     for name, service in services.items():
         for other in service.get("depends_on", {}):
             assert "healthcheck" in services[other], f"{name} waits for the health of {other}"
+
+
+def test_compose_asks_for_health_by_address_since_a_name_may_wait_for_a_dns_server(compose: dict[str, Any]) -> None:
+    checked = {
+        name: " ".join(service["healthcheck"]["test"])
+        for name, service in compose["services"].items()
+        if "healthcheck" in service
+    }
+    assert set(checked) == set(compose["services"]) - {"worker"}
+    for name, test in checked.items():
+        port = compose["services"][name]["ports"][0].rpartition(":")[2]
+        assert f"127.0.0.1:{port}" in test, name
