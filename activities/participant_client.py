@@ -19,6 +19,7 @@ from a2a.types.a2a_pb2 import (
     AgentCard,
     CancelTaskRequest,
     GetTaskRequest,
+    ListTasksRequest,
     Message,
     Part,
     Role,
@@ -51,6 +52,7 @@ _ENDED = {
     TaskState.TASK_STATE_INPUT_REQUIRED,
     TaskState.TASK_STATE_AUTH_REQUIRED,
 }
+_AT_WORK = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
 _FAILED = {
     TaskState.TASK_STATE_FAILED: "failed",
     TaskState.TASK_STATE_CANCELED: "was canceled",
@@ -232,6 +234,20 @@ class ParticipantClient:
             return await self._wait(answer, on_event)
         except (TaskNotFoundError, *_NO_LOOKING):
             return None
+
+    async def unfinished(self) -> list[str]:
+        """Tasks of this context that the participant is still at; none where it can't say so.
+
+        Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.
+        """
+        with suppress(Exception):
+            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id))
+            return [
+                task.id
+                for task in listed.tasks
+                if task.context_id == self._context_id and task.status.state in _AT_WORK
+            ]
+        return []
 
     async def cancel(self, task_id: str) -> None:
         """Ask for a task to be canceled; whatever goes wrong with that is no concern any more."""

@@ -112,16 +112,20 @@ class ParticipantActivities:
         A participant that can't be told is no failure.
         """
         plan = given.plan
-        unfinished: list[str] = []
+        noted: list[str] = []
         with suppress(RPCError):
-            unfinished = _tasks_in(await called_off.notes_under_way())
+            noted = _tasks_in(await called_off.notes_under_way())
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
                 self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
             ):
-                # Whoever waits for such a task has it canceled too, unless it has died.
-                await _cancel(participant, unfinished)
+                # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
+                # its notes, or the participant says so.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_CANCEL_SECONDS):
+                        unfinished = {*noted, *await participant.unfinished()}
+                        await asyncio.gather(*map(participant.cancel, unfinished))
                 await participant.send(
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
@@ -240,7 +244,10 @@ class ParticipantActivities:
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        await _cancel(participant, _tasks()[-1:])
+        if tasks := _tasks():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    await participant.cancel(tasks[-1])
 
     async def _greeting(
         self, plan: Plan, world: World, current_time: datetime, summary: InitialStateSummary
@@ -267,13 +274,6 @@ def _tasks() -> list[str]:
 
 def _tasks_in(notes: list[str]) -> list[str]:
     return [note for note in notes if note != _MARKED]
-
-
-async def _cancel(participant: ParticipantClient, tasks: list[str]) -> None:
-    """Have tasks canceled, if that doesn't take long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, tasks))
 
 
 def _note_task(answer: Answer) -> None:

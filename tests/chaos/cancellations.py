@@ -114,7 +114,8 @@ class Cancellation:
     """Seconds from the request to cancel.
 
     Attributes:
-        ended: until the caller's stream said that the task has ended.
+        ended: until the task was in its last state.
+        heard: until the caller knew, by its stream; for Ctrl-C until the command had ended.
         gone: until the simulator has no such simulation; None where it never had one.
         refused: until the participant's key opened nothing.
         told: until the participant was told that it is over, or stopped in what it was told to do; None where it can't
@@ -123,6 +124,7 @@ class Cancellation:
     """
 
     ended: float = 0.0
+    heard: float = 0.0
     gone: float | None = None
     refused: float | None = None
     told: float | None = None
@@ -177,7 +179,8 @@ async def _canceled(
     asked_at = time.monotonic()
     asking = asyncio.create_task(_ask(stage, way, caller))
     watching = [
-        asyncio.create_task(_until(work, stage, caller.task_id)) for work in (_is_simulation_gone, _is_key_refused)
+        asyncio.create_task(_until(work, stage, caller.task_id))
+        for work in (_is_task_ended, _is_simulation_gone, _is_key_refused)
     ]
     try:
         if situation.trouble in ("simulator dies", "worker dies"):
@@ -186,10 +189,10 @@ async def _canceled(
         elif situation.trouble == "goes on":
             await asyncio.sleep(0.3)
             moment.release()
-        ended = await asyncio.wait_for(asyncio.ensure_future(caller.ended), _LONGEST)
+        heard = await asyncio.wait_for(asyncio.ensure_future(caller.ended), _LONGEST)
         await asyncio.wait_for(asking, _LONGEST)
         _let_all_go_on(stage)
-        gone, refused = await asyncio.wait_for(asyncio.gather(*watching), _LONGEST)
+        ended, gone, refused = await asyncio.wait_for(asyncio.gather(*watching), _LONGEST)
         told = await _told(stage, heard_before) if situation.is_told else None
         moment.release()
         await asyncio.sleep(_STRAGGLERS)
@@ -203,7 +206,12 @@ async def _canceled(
         return max(at - asked_at, 0.0) if at is not None and is_expected else None
 
     return Cancellation(
-        ended - asked_at, since(gone, situation.is_staged), since(refused, situation.is_staged), since(told), problem
+        ended=ended - asked_at,
+        heard=heard - asked_at,
+        gone=since(gone, situation.is_staged),
+        refused=since(refused, situation.is_staged),
+        told=since(told),
+        problem=problem,
     )
 
 
@@ -256,6 +264,12 @@ async def _until(is_so: Callable[[Stage, str], Awaitable[bool]], stage: Stage, t
             if await is_so(stage, task_id):
                 return time.monotonic()
         await asyncio.sleep(_LOOK)
+
+
+async def _is_task_ended(stage: Stage, task_id: str) -> bool:
+    async with sdk_client(stage.gateway_url) as client:
+        task = await client.get_task(GetTaskRequest(id=task_id))
+    return state_name(task.status.state) not in ("submitted", "working")
 
 
 async def _is_simulation_gone(stage: Stage, task_id: str) -> bool:
@@ -355,9 +369,11 @@ def recorded_cancellations(reports: Iterable[Any]) -> dict[tuple[str, str], Canc
 
 def table_of(cancellations: Mapping[tuple[str, str], Cancellation]) -> str:
     """The table as text: situations down, seconds across."""
-    rows = [["cancelled, in s", "by", "ended", "simulation gone", "key refused", "participant told"]]
+    rows = [
+        ["cancelled, in s", "by", "task ended", "caller knows", "simulation gone", "key refused", "participant told"]
+    ]
     for (name, way), found in cancellations.items():
-        seconds = [found.ended, found.gone, found.refused, found.told]
+        seconds = [found.ended, found.heard, found.gone, found.refused, found.told]
         rows.append([name, way, *("–" if each is None else f"{each:.1f}" for each in seconds), found.problem or ""])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
