@@ -230,7 +230,7 @@ async def _told(stage: Stage, heard_before: int) -> float:
     give_up_at = time.monotonic() + SOON
     while time.monotonic() < give_up_at:
         for at, what in stage.moments.said[heard_before:]:
-            if what.startswith("told ") or what == "start canceled":
+            if what.startswith("told ") or (what.startswith("start") and what.endswith(" canceled")):
                 return at
         await asyncio.sleep(_LOOK)
     raise ChaosError("the participant was not told")
