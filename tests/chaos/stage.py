@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,7 +65,8 @@ class Stage(Stack):
     def kill(self, name: str) -> None:
         """SIGKILL a service, as the kernel would when memory runs out."""
         if pid := self.pid(name):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has died just now
+                os.kill(pid, signal.SIGKILL)
 
     def halt(self, process: str, number: signal.Signals = signal.SIGSTOP) -> None:
         """Have one of ``PROCESSES`` stand still, or (SIGCONT) go on."""
