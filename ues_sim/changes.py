@@ -56,6 +56,13 @@ def _apply(state: State, step: Step) -> Step:
     return ["remove", path]
 
 
+def _own(value: Any) -> Any:
+    """A copy of JSON-ready data down to the last list, so that it shares none with what it was made from."""
+    if isinstance(value, dict):
+        return {name: _own(item) for name, item in value.items()}
+    return [_own(item) for item in value] if isinstance(value, list) else value
+
+
 def apply_patch(state: State, patch: Patch) -> Patch:
     """Carry out a patch and return the one that takes it back."""
     inverse = [_apply(state, step) for step in patch]
@@ -66,7 +73,8 @@ def apply_patch(state: State, patch: Patch) -> Patch:
 class Change:
     """What an operation gets: the state to read, and the only way to write to it.
 
-    A value given to ``put`` or ``append`` belongs to the state from then on; don't keep or alter it afterwards.
+    A value given to ``put`` or ``append`` is copied into the state. An operation may thus make a new entry from parts
+    of an old one: if the two shared a list, a later change to the new one would alter what an undo puts back.
     """
 
     __slots__ = ("_inverse", "draw_id", "neighbours", "now", "state")
@@ -86,7 +94,7 @@ class Change:
 
     def put(self, path: Path, value: Any) -> None:
         """Set a dictionary's entry, new or not, or replace a list's item."""
-        self._inverse.append(_apply(self.state, ["put", path, value]))
+        self._inverse.append(_apply(self.state, ["put", path, _own(value)]))
 
     def update(self, path: Path, **fields: Any) -> None:
         """Set several fields of the dictionary at ``path``; fields that already have that value are left alone."""
@@ -106,7 +114,7 @@ class Change:
         node: Any = self.state
         for part in path:
             node = node[part]
-        self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), value, len(node)]))
+        self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), _own(value), len(node)]))
 
     def discard(self, path: Path, value: Any) -> bool:
         """Take ``value`` out of the list at ``path``. Says whether it was there."""

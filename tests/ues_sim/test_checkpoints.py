@@ -143,3 +143,20 @@ def test_what_is_refused_draws_no_id(sim):
         assert not sim.post(path, json=body).is_success or path == "/events/batch"
         assert current(sim) == digest
         assert next_id() == expected, path
+
+
+def test_undo_after_a_restore_leads_back_to_the_same(sim):
+    """The email sent and the draft that undo puts back have no list in common, in memory either."""
+    draft = {"operation": "save_draft", "to_addresses": ["ben@example.com"], "subject": "s", "body_text": "b"}
+    sim.event("email", draft)
+    (draft_id,) = sim.export()["environment"]["modality_states"]["email"]["drafts"]
+    before = sim.export()["environment"]["modality_states"]
+    sim.event("email", {"operation": "send_draft", "message_id": draft_id})
+    sent = list(sim.state("email")["emails"])
+    sim.do("/email/label", message_ids=sent, labels=["x"])
+    copy = sim.server.new_simulation()
+    copy.post("/simulation/restore", content=take(sim)[1]).raise_for_status()
+    for each in (sim, copy):
+        each.ok("POST", "/simulation/undo", {"count": 2})
+        assert each.export()["environment"]["modality_states"] == before
+    copy.delete_me()

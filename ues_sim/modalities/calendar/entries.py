@@ -9,10 +9,12 @@ Event = dict[str, Any]
 """An appointment in the state's shape."""
 
 
-def add(change: Change, event: Event) -> None:
-    """Put a new appointment into the state and on its calendar's list."""
+def add(change: Change, event: Event) -> Event:
+    """Put a new appointment into the state and on its calendar's list. Returns the state's own."""
     change.put(("events", event["event_id"]), event)
     change.append(("calendars", event["calendar_id"], "event_ids"), event["event_id"])
+    added: Event = change.state["events"][event["event_id"]]
+    return added
 
 
 def remove(change: Change, event: Event) -> None:

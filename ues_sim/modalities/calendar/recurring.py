@@ -60,8 +60,7 @@ def single(change: Change, event: Event, recurrence_id: str) -> Event:
         "updated_at": change.now,
     }
     change.append(("events", event["event_id"], "recurrence_exceptions"), recurrence_id)
-    add(change, made)
-    return made
+    return add(change, made)
 
 
 def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: str | None = None) -> None:
@@ -106,10 +105,10 @@ def revise_from(change: Change, event: Event, recurrence_id: str, fields: JsonOb
     later["created_at"] = later["updated_at"] = change.now
     own = _replaced_since(change, event, series, occurrence.day)
     _end_before(change, event, series, occurrence.day)
-    add(change, later)
+    added = add(change, later)
     for other in own:
-        change.update(("events", other["event_id"]), parent_event_id=later["event_id"])
-    revise_all(change, later, fields)
+        change.update(("events", other["event_id"]), parent_event_id=added["event_id"])
+    revise_all(change, added, fields)
 
 
 def remove_all(change: Change, event: Event) -> None:
