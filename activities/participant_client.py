@@ -6,7 +6,7 @@ Participants speak protocol 1.0 or 0.3; a2a-sdk's client factory chooses by the 
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -179,8 +179,9 @@ class Answer:
 class ParticipantClient:
     """An A2A client for one participant, in one context (the assessment's)."""
 
-    def __init__(self, url: str, client: Client, context_id: str) -> None:
+    def __init__(self, url: str, card: AgentCard, client: Client, context_id: str) -> None:
         self._url = url
+        self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
         self._client = client
         self._context_id = context_id
 
@@ -276,7 +277,7 @@ class ParticipantClient:
 
     def _failure(self, problem: Exception) -> Exception:
         if _is_lost(problem):
-            return unreachable(self._url, problem)
+            return unreachable(self._url, problem, self._elsewhere)
         return failures.final(
             failures.PARTICIPANT_MISBEHAVED,
             f"The participant at {self._url} doesn't speak A2A as expected: {_said(problem)}",
@@ -299,10 +300,12 @@ def _is_lost(problem: BaseException | None) -> bool:
     return False
 
 
-def unreachable(url: str, problem: BaseException) -> Exception:
-    """The failure of a participant that nobody can reach at its address."""
+def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> Exception:
+    """The failure of a participant that nobody can reach at its address, or where its card says that it is."""
+    named = f", or at {' or '.join(elsewhere)}, as its agent card says" if elsewhere else ""
     return failures.passing(
-        failures.PARTICIPANT_UNREACHABLE, f"Nobody answers at the participant's address {url} ({_said(problem)})."
+        failures.PARTICIPANT_UNREACHABLE,
+        f"Nobody answers at the participant's address {url}{named} ({_said(problem)}).",
     )
 
 
@@ -340,7 +343,7 @@ class ParticipantClients:
                 f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC.",
             ) from None
         try:
-            yield ParticipantClient(url, client, context_id)
+            yield ParticipantClient(url, card, client, context_id)
         except BaseException:
             self._cards.pop(url, None)
             raise

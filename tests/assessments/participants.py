@@ -76,7 +76,7 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
     participant = ByHand()
 
     async def card(_request: Request) -> Response:
-        return JSONResponse(_card(participant.url, streams=streams))
+        return JSONResponse(card_at(participant.url, streams=streams))
 
     async def rpc(request: Request) -> Response:
         call = await request.json()
@@ -116,7 +116,8 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
         yield participant
 
 
-def _card(url: str, *, streams: bool) -> Json:
+def card_at(url: str, *, streams: bool = False) -> Json:
+    """The agent card of a participant at an address."""
     return {
         "protocolVersion": "0.3.0",
         "name": "by hand",

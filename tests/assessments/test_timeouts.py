@@ -14,19 +14,26 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.participant_client import ParticipantClients
 from activities.participants import ParticipantActivities
 from protocol.config import GreenAgentConfig
+from protocol.messages import AssessmentCompleteMessage
 from purple_sdk.ues import AsyncUESClient
 from storage.temporal import connect
+from tests.assessments import participants
 from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
 from tests.openai_endpoint import OpenAIEndpoint
-from tests.stack import Stack, assess, running_stack, serving
+from tests.stack import Stack, assess, listening, running_stack, serving
 from workflows.limits import HEARTBEAT
 
 DEADLINE = 8.0
@@ -126,6 +133,23 @@ async def pending(stack: Stack, task_id: str) -> str:
     """The activities that an assessment waits for, as Temporal describes them."""
     described = await (await connect(stack.config)).get_workflow_handle(task_id).describe()
     return "\n".join(map(str, described.raw_description.pending_activities))
+
+
+async def test_a_participant_that_is_not_where_its_card_says_is_unreachable() -> None:
+    async def card(_request: Request) -> JSONResponse:
+        return JSONResponse(participants.card_at("http://127.0.0.1:9"))
+
+    clients = ParticipantClients(connect_timeout=5)
+    routes = [Route("/.well-known/agent.json", card)]
+    async with (
+        listening(lambda _url: Starlette(routes=routes)) as url,
+        clients.talk(url, "an assessment") as participant,
+    ):
+        with pytest.raises(ApplicationError) as problem:
+            await participant.send(AssessmentCompleteMessage(reason="error"), "an id")
+    await clients.aclose()
+    assert problem.value.type == failures.PARTICIPANT_UNREACHABLE
+    assert f"address {url}, or at http://127.0.0.1:9/, as its agent card says (" in problem.value.message
 
 
 async def test_a_participant_whose_address_swallows_connections_is_unreachable(tmp_path: Path) -> None:
