@@ -71,17 +71,7 @@ def _is_first_look(seen: Seen) -> bool:
     return seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == 0
 
 
-def _is_removal(seen: Seen) -> bool:
-    """Keys are removed by DELETE too, below the simulation."""
-    return bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
-
-
-_PHASES: dict[str, Matches] = {
-    **{phase: matches for phase, matches in PHASES.items() if not phase.startswith("judging") and phase != "finishing"},
-    "closing the stage": PHASES["finishing"],
-    "judging": PHASES["judging"],
-    "finishing": _is_removal,
-}
+_PHASES: dict[str, Matches] = {phase: matches for phase, matches in PHASES.items() if phase != "judging: reading"}
 _MOMENTS: dict[str, Matches] = {**_PHASES, "set-up, before its simulation": _is_first_look}
 
 SITUATIONS: dict[str, Situation] = {

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -63,10 +64,13 @@ PHASES: dict[str, Matches] = {
     "responding": _is_model("You decided to answer", 2),
     "scheduling": _is_request("POST", "/events", 2),
     "advancing": _is_request("POST", "/simulator/time/advance", 2, (2, 1e9)),
+    "closing the stage": lambda seen: (
+        seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+/.+", seen.what)) and seen.turn == TURNS
+    ),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
     "judging": _is_model("Now judge the criterion", TURNS),
     "finishing": lambda seen: (
-        seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == TURNS
+        seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
     ),
 }
 """The moments; those within a turn are in the second."""
