@@ -229,7 +229,8 @@ async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_
     assert servers.held() == ["a"]
     await servers.remove("a")
     await servers.remove("a")
-    assert servers.held() == program.processes() == []
+    assert servers.held() == []
+    assert program.are_all_gone(3)
 
 
 def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
