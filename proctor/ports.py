@@ -2,18 +2,34 @@
 
 import contextlib
 import os
+import random
 import socket
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+
+_NOT_FOR_OUTGOING = range(10_000, 32_000)
+"""Ports that no system gives to outgoing connections: Linux takes 32768 up for them, others take 49152 up (RFC 6335).
+Any other free port may be somebody's connection by the time that a server wants it.
+"""
 
 
 def free_ports(count: int) -> list[int]:
     """As many TCP ports as asked for that nobody on this machine listens on at the moment, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    shuffled = random.sample(_NOT_FOR_OUTGOING, len(_NOT_FOR_OUTGOING))
+    ports = list(islice(filter(_is_free, shuffled), count))
+    if len(ports) < count:
+        raise OSError(f"there are no {count} free ports from {_NOT_FOR_OUTGOING[0]} to {_NOT_FOR_OUTGOING[-1]}")
+    return ports
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def listener_on(port: int) -> str | None:

@@ -25,6 +25,7 @@ from temporalio.common import SearchAttributeIndexedValueType as Kind
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from a2a_gateway.server import create_app
+from proctor.ports import free_ports
 from protocol.config import GreenAgentConfig
 from storage.temporal import connect
 from tests.a2a_gateway.standin import StandIn, play
@@ -42,16 +43,10 @@ def request(**script: Any) -> dict[str, Any]:
     return {**REQUEST, "config": {**REQUEST["config"], **script}}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def start_temporal(*options: str, port: int | None = None) -> tuple[str, subprocess.Popen[bytes]]:
     """Start a dev server, that keeps nothing unless told to; its address, once it answers, and its process."""
     binary = shutil.which("temporal") or str(Path(sys.prefix) / "bin" / "temporal")
-    port = port or free_port()
+    port = port or free_ports(1)[0]
     attributes = [f"{key.name}={KIND_NAMES[key.indexed_value_type]}" for key in SEARCH_ATTRIBUTES]
     command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
     command += [part for attribute in attributes for part in ("--search-attribute", attribute)]
