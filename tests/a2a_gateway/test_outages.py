@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RetryConfig
 
 from a2a_gateway import subscriptions
+from proctor.ports import free_ports
 from protocol.config import GreenAgentConfig
 from storage.blobs import BlobStore
 from storage.temporal import TemporalUnreachableError, connect, data_converter
@@ -32,7 +33,6 @@ from tests.a2a_gateway.callers import (
 from tests.a2a_gateway.conftest import (
     Gateway,
     eventually,
-    free_port,
     request,
     running_gateway,
     standin_worker,
@@ -49,7 +49,7 @@ async def health(gateway: Gateway) -> tuple[str, str]:
 
 
 async def test_a_gateway_without_temporal_says_so(config: GreenAgentConfig) -> None:
-    address = f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{free_ports(1)[0]}"
     alone = config.model_copy(update={"temporal_address": address, "connect_timeout": 1})
     sentence = f"can't reach Temporal at {address}"
     async with running_gateway(alone) as gateway, sdk_client(gateway.url, streaming=False) as caller:
@@ -97,7 +97,7 @@ async def stream_over_an_outage(
 
     The gateway's client gives up a call at once, as the usual one does after ten seconds.
     """
-    port = free_port()
+    port = free_ports(1)[0]
     keep = ("--db-filename", str(tmp_path / "temporal.db"))
     _, process = await asyncio.to_thread(start_temporal, *keep, port=port)
     own = config.model_copy(update={"temporal_address": f"127.0.0.1:{port}"})
