@@ -33,6 +33,7 @@ from purple_sdk.ues import (
     BadRequestError,
     ConflictError,
     NotFoundError,
+    UESConnectionError,
     UESError,
     UESResponseError,
     UnexpectedAnswerError,
@@ -143,8 +144,13 @@ class OwnWorld(World):
         return health.is_success
 
     async def current(self) -> CurrentCheckpoint:
-        """See ``World``."""
-        stands, mark = await self._stands()
+        """See ``World``; it is gone with its server, which nobody starts again."""
+        try:
+            stands, mark = await self._stands()
+        except UESConnectionError:
+            if self._server.exit_code is not None:
+                raise SimulationGoneError(f"the server at port {self.port} has ended") from None
+            raise
         is_at_base = self._base is not None and self._base[0] == stands
         return CurrentCheckpoint(checkpoint=self._base[1] if self._base and is_at_base else None, mark=mark)
 
