@@ -294,7 +294,7 @@ class Schedule:
         """The schedule of a seed."""
         draw = random.Random(seed)
         count = draw.randint(2, 5)
-        return cls(seed, tuple((round(draw.uniform(0.0, 1.5), 2), draw.choice(PROCESSES)) for _ in range(count)))
+        return cls(seed, tuple((round(draw.uniform(0.0, 1.0), 2), draw.choice(PROCESSES)) for _ in range(count)))
 
     def __str__(self) -> str:
         return f"seed {self.seed}: " + ", ".join(f"+{seconds:g} s {process}" for seconds, process in self.kills)
