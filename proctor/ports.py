@@ -3,10 +3,11 @@
 import contextlib
 import os
 import random
-import socket
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+
+from activities.simulations.server_process import is_free
 
 _NOT_FOR_OUTGOING = range(10_000, 32_000)
 """Ports that no system gives to outgoing connections: Linux takes 32768 up for them, others take 49152 up (RFC 6335).
@@ -17,19 +18,10 @@ Any other free port may be somebody's connection by the time that a server wants
 def free_ports(count: int) -> list[int]:
     """As many TCP ports as asked for that nobody on this machine listens on at the moment, all different."""
     shuffled = random.sample(_NOT_FOR_OUTGOING, len(_NOT_FOR_OUTGOING))
-    ports = list(islice(filter(_is_free, shuffled), count))
+    ports = list(islice((port for port in shuffled if is_free("127.0.0.1", port)), count))
     if len(ports) < count:
         raise OSError(f"there are no {count} free ports from {_NOT_FOR_OUTGOING[0]} to {_NOT_FOR_OUTGOING[-1]}")
     return ports
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 def listener_on(port: int) -> str | None:
