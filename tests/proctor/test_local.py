@@ -117,3 +117,9 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path:
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
     assert own.environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
+
+
+def test_free_ports_are_none_that_an_outgoing_connection_may_take() -> None:
+    ports = free_ports(50)
+    assert len(set(ports)) == 50
+    assert max(ports) < 32_768
