@@ -6,7 +6,7 @@ from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
 from a2a_gateway.parts import JSON_MEDIA_TYPE
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 
 _EXAMPLE = (
     '{"participants": {"personal_assistant": "http://localhost:8001"}, '

@@ -7,7 +7,7 @@ from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskSta
 
 from a2a_gateway.parts import agent_message, data_parts, text_part
 from a2a_gateway.subscriptions import Update
-from protocol.updates import parse_update
+from proctor_protocol.updates import parse_update
 
 
 def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:

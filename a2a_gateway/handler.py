@@ -41,7 +41,7 @@ from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 
 CANCEL_WAIT = 10.0
 """Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""

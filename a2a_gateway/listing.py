@@ -16,7 +16,7 @@ from temporalio.client import Client, WorkflowExecution
 from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, REJECTED_STATUS, SUBMITTED
 
 _AT_ONCE = 16

@@ -20,8 +20,8 @@ from a2a_gateway.handler import AssessmentHandler
 from a2a_gateway.legacy import with_stream_errors
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
-from protocol.config import GreenAgentConfig, merge_configs
-from storage.temporal import connect
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_storage.temporal import connect
 
 RPC_PATH = "/"
 SHUTDOWN_GRACE = 5

@@ -25,9 +25,9 @@ from temporalio.exceptions import ApplicationError
 from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
 from a2a_gateway.temporal import RPC_TIMEOUT
-from protocol.config import GreenAgentConfig
-from protocol.results import AssessmentResults
-from storage.blobs import BlobDamagedError, BlobNotFoundError
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     FAILED,

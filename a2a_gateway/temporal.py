@@ -9,8 +9,8 @@ from a2a.utils.errors import InternalError, TaskNotFoundError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from storage.blobs import BlobDamagedError, BlobNotFoundError
-from storage.temporal import TemporalUnreachableError
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
+from proctor_storage.temporal import TemporalUnreachableError
 
 ClientFactory = Callable[[], Awaitable[Client]]
 

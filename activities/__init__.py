@@ -1,9 +1,9 @@
-"""Everything that touches the world: simulations, participants, characters, judges, files.
+"""Everything that touches the simulation: simulations, participants, characters, judges, files.
 
 The activities, in the order of an assessment's story:
 
 * ``admission``, ``queueing``: is the request good, and whose turn is it
-* ``scenes``: the stage is set, closed and taken down
+* ``lifecycle``: a simulation is set up, closed and ended
 * ``participants``: the participant is greeted, plays its turns, is told when all is over
 * ``turns``: what it did is read off the event log, characters answer, the clock moves
 * ``verdicts``: every criterion is judged
@@ -16,6 +16,6 @@ What they share:
 * ``participant_client``: one conversation over A2A
 * ``called_off``: what is still under way when an assessment is cancelled
 
-What they are made of: ``packages`` (scenarios on disk), ``simulations`` (their worlds), ``actions`` (what was done in
-them), ``characters`` (who answers), ``judging`` (what it was worth), ``models`` (language models).
+What they are made of: ``packages`` (scenarios on disk), ``simulations`` (where they live), ``actions`` (what was
+done in them), ``characters`` (who answers), ``judging`` (what it was worth), ``models`` (language models).
 """

@@ -15,10 +15,10 @@ from activities.packages.manager import (
     ScenarioValidationError,
 )
 from activities.plan import AdmitInput, CriterionBrief, Plan
-from protocol.config import GreenAgentConfig
-from protocol.durations import parse_iso8601_duration
-from protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
+from proctor_protocol.scenario import ScenarioConfig
 
 
 class AdmissionActivities:

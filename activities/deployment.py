@@ -5,11 +5,11 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.models.factory import LLMFactory
 from activities.packages.manager import ScenarioManager
+from activities.simulations.hosts import SharedHost, SimulationHost
 from activities.simulations.own_servers import OwnServers
-from activities.simulations.worlds import HostedWorlds, Worlds
-from protocol.config import GreenAgentConfig
-from protocol.scenario import ScenarioConfig
-from storage.blobs import BlobRef, BlobStore
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.scenario import ScenarioConfig
+from proctor_storage.blobs import BlobRef, BlobStore
 
 _SCENARIOS_KEPT = 32
 
@@ -25,16 +25,14 @@ class Deployment:
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         )
-        self.worlds: Worlds = (
-            OwnServers(config, config.ues_command, self._http)
-            if config.ues_command
-            else HostedWorlds(config, self._http)
+        self.simulation_host: SimulationHost = (
+            OwnServers(config, config.ues_command, self._http) if config.ues_command else SharedHost(config, self._http)
         )
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
         """Let go of all simulations that are this worker's own, and close all connections."""
-        await self.worlds.aclose()
+        await self.simulation_host.aclose()
         await self._http.aclose()
 
     async def scenario(self, ref: BlobRef) -> ScenarioConfig:

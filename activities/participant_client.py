@@ -33,14 +33,14 @@ from a2a.utils.errors import A2AError, MethodNotFoundError, TaskNotFoundError, U
 from google.protobuf.json_format import MessageToDict
 
 from activities import failures
-from protocol.messages import (
+from proctor_protocol.messages import (
     FromParticipant,
     ToParticipant,
     UnknownMessageTypeError,
     parse_from_participant,
 )
-from protocol.numbers import restore_integers
-from protocol.problems import describe, show_value
+from proctor_protocol.numbers import restore_integers
+from proctor_protocol.problems import describe, show_value
 
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 

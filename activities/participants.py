@@ -18,20 +18,20 @@ from temporalio.service import RPCError
 
 from activities import called_off, failures, heartbeats
 from activities.deployment import Deployment
+from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
-from activities.scenes import summarise
 from activities.simulations.checkpoints import find, patiently, stand_at, take_checkpoint
-from activities.simulations.worlds import SimulationGoneError, World
-from protocol.messages import (
+from activities.simulations.hosts import Simulation, SimulationGoneError
+from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     InitialStateSummary,
     TurnCompleteMessage,
     TurnStartMessage,
 )
+from proctor_storage.blobs import BlobRef
 from purple_sdk.ues.answers import CurrentCheckpoint
-from storage.blobs import BlobRef
 
 T = TypeVar("T")
 
@@ -59,40 +59,40 @@ class ParticipantActivities:
     @activity.defn
     async def greet(self, given: GreetInput) -> BlobRef:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
-        plan, scene = given.plan, given.scene
+        plan, prepared = given.plan, given.prepared
         step = f"{_run()} start"
-        world, mark = await self._begin(plan, scene.checkpoint, step, may_start_over=True)
+        simulation, mark = await self._begin(plan, prepared.checkpoint, step, may_start_over=True)
         async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
             answer = await self._heard(
-                participant, plan, "the start message", self._start(participant, given, world, mark)
+                participant, plan, "the start message", self._start(participant, given, simulation, mark)
             )
-        world = find(self._deployment, plan.simulation_id)
-        stands = await patiently(world.current)
+        simulation = find(self._deployment, plan.simulation_id)
+        stands = await patiently(simulation.current)
         if not _is_marked(stands.mark, step):
             raise failures.passing(  # whatever the participant says: it was not its fault
                 failures.SIMULATION_LOST,
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
             )
         answer.require_success()
-        world.participant_was_told()
-        return await self._reached(world, stands, scene.checkpoint)
+        simulation.participant_was_told()
+        return await self._reached(simulation, stands, prepared.checkpoint)
 
     @activity.defn
     async def purple_turn(self, given: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = given.plan
         step = f"{_run()} turn {given.turn} try {given.attempt}"
-        world, mark = await self._begin(plan, given.checkpoint, step, may_start_over=False)
+        simulation, mark = await self._begin(plan, given.checkpoint, step, may_start_over=False)
         try:
             async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
                 answer = await self._heard(
-                    participant, plan, f"turn {given.turn}", self._play(participant, given, world, mark)
+                    participant, plan, f"turn {given.turn}", self._play(participant, given, simulation, mark)
                 )
-            stands = await patiently(world.current)
+            stands = await patiently(simulation.current)
             if stands.mark != mark:
                 raise _lost(step)  # whatever the participant says: it was not its fault
             said = answer.to_turn()
-            checkpoint = await self._reached(world, stands, given.checkpoint)
+            checkpoint = await self._reached(simulation, stands, given.checkpoint)
         except SimulationGoneError:
             raise _lost(step) from None
         if isinstance(said, TurnCompleteMessage):
@@ -130,7 +130,9 @@ class ParticipantActivities:
                     AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
                 )
 
-    async def _begin(self, plan: Plan, checkpoint: BlobRef, step: str, *, may_start_over: bool) -> tuple[World, str]:
+    async def _begin(
+        self, plan: Plan, checkpoint: BlobRef, step: str, *, may_start_over: bool
+    ) -> tuple[Simulation, str]:
         """Have the simulation stand at the start of a step and marked with it, unless the step is under way there.
 
         Returns:
@@ -142,46 +144,50 @@ class ParticipantActivities:
                 ``may_start_over``.
         """
 
-        async def begin() -> tuple[World, str]:
+        async def begin() -> tuple[Simulation, str]:
             with suppress(SimulationGoneError):  # then it is made anew below
-                world = find(self._deployment, plan.simulation_id)
-                mark = (await world.current()).mark
+                simulation = find(self._deployment, plan.simulation_id)
+                mark = (await simulation.current()).mark
                 if mark and _is_marked(mark, step):
-                    return world, mark
+                    return simulation, mark
             if heartbeats.notes() and not may_start_over:
                 raise _lost(step)
             return await self._start_over(plan, checkpoint, f"{step} since {activity.info().attempt}")
 
         return await patiently(begin)
 
-    async def _start_over(self, plan: Plan, checkpoint: BlobRef, mark: str) -> tuple[World, str]:
+    async def _start_over(self, plan: Plan, checkpoint: BlobRef, mark: str) -> tuple[Simulation, str]:
         """Have the simulation stand at the start of a step, with a new mark; what earlier attempts noted is void."""
         heartbeats.forget()
-        world = await stand_at(self._deployment, plan.simulation_id, checkpoint)
-        await world.mark(mark)
+        simulation = await stand_at(self._deployment, plan.simulation_id, checkpoint)
+        await simulation.mark(mark)
         heartbeats.note(_MARKED)
-        return world, mark
+        return simulation, mark
 
-    async def _reached(self, world: World, stands: CurrentCheckpoint, before: BlobRef) -> BlobRef:
+    async def _reached(self, simulation: Simulation, stands: CurrentCheckpoint, before: BlobRef) -> BlobRef:
         """The checkpoint at which a step has ended."""
         if stands.checkpoint == before.sha256:
             return before
-        return await patiently(lambda: take_checkpoint(self._deployment, world))
+        return await patiently(lambda: take_checkpoint(self._deployment, simulation))
 
-    async def _start(self, participant: ParticipantClient, given: GreetInput, world: World, mark: str) -> Answer:
-        plan, scene = given.plan, given.scene
+    async def _start(
+        self, participant: ParticipantClient, given: GreetInput, simulation: Simulation, mark: str
+    ) -> Answer:
+        plan, prepared = given.plan, given.prepared
         if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
                 return known
             # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
             again = f"{_run()} start since {activity.info().attempt} again"
-            world, mark = await patiently(lambda: self._start_over(plan, scene.checkpoint, again))
-        message = await self._greeting(plan, world, scene.current_time, scene.summary)
-        start_id = message_id(plan.assessment_id, mark, world.fingerprint)
+            simulation, mark = await patiently(lambda: self._start_over(plan, prepared.checkpoint, again))
+        message = await self._greeting(plan, simulation, prepared.current_time, prepared.summary)
+        start_id = message_id(plan.assessment_id, mark, simulation.fingerprint)
         return await participant.send(message, start_id, _note_task)
 
-    async def _play(self, participant: ParticipantClient, given: TurnInput, world: World, mark: str) -> Answer:
+    async def _play(
+        self, participant: ParticipantClient, given: TurnInput, simulation: Simulation, mark: str
+    ) -> Answer:
         message = TurnStartMessage(
             turn_number=given.turn,
             current_time=given.current_time,
@@ -198,29 +204,29 @@ class ParticipantActivities:
                 )
             answer = known
         else:
-            if not world.is_known_to_participant:
-                greeted = await self._greet_again(participant, given, world)
+            if not simulation.is_known_to_participant:
+                greeted = await self._greet_again(participant, given, simulation)
                 if greeted.has_failed:
                     return greeted
             answer = await participant.send(message, message_id(*step), _note_task)
-        if answer.may_have_refused and (await patiently(world.current)).checkpoint == given.checkpoint.sha256:
+        if answer.may_have_refused and (await patiently(simulation.current)).checkpoint == given.checkpoint.sha256:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
-            greeted = await self._greet_again(participant, given, world)
+            greeted = await self._greet_again(participant, given, simulation)
             if greeted.has_failed:
                 return greeted
             answer = await participant.send(message, message_id(*step, "after start"), _note_task)
         return answer
 
-    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, world: World) -> Answer:
+    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         """Tell a participant in mid-assessment where the simulation is and how to get in."""
         plan = given.plan
         greeting = await self._greeting(
-            plan, world, given.current_time, await summarise(world.admin, given.current_time)
+            plan, simulation, given.current_time, await summarise(simulation.admin, given.current_time)
         )
         start_id = message_id(plan.assessment_id, _run(), given.turn, given.attempt, "start")
         answer = await participant.send(greeting, start_id)
         if not answer.has_failed:
-            world.participant_was_told()
+            simulation.participant_was_told()
         return answer
 
     async def _heard(
@@ -250,12 +256,12 @@ class ParticipantActivities:
                     await participant.cancel(tasks[-1])
 
     async def _greeting(
-        self, plan: Plan, world: World, current_time: datetime, summary: InitialStateSummary
+        self, plan: Plan, simulation: Simulation, current_time: datetime, summary: InitialStateSummary
     ) -> AssessmentStartMessage:
         scenario = await self._deployment.scenario(plan.scenario)
         return AssessmentStartMessage(
-            ues_url=world.address,
-            api_key=world.participant_secret,
+            ues_url=simulation.address,
+            api_key=simulation.participant_secret,
             assessment_instructions=scenario.user_prompt,
             current_time=current_time,
             initial_state_summary=summary,

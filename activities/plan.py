@@ -6,9 +6,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
-from protocol.results import ActionLogEntryWithTurn, Dimension
-from storage.blobs import BlobRef
+from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
+from proctor_protocol.results import ActionLogEntryWithTurn, Dimension
+from proctor_storage.blobs import BlobRef
 
 
 class Model(BaseModel):
@@ -66,7 +66,7 @@ class Plan(Model):
     warnings: list[str] = Field(default_factory=list)
 
 
-class Scene(Model):
+class Prepared(Model):
     """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts."""
 
     checkpoint: BlobRef
@@ -79,7 +79,7 @@ class GreetInput(Model):
     """Tell the participant that an assessment begins."""
 
     plan: Plan
-    scene: Scene
+    prepared: Prepared
 
 
 class TurnInput(Model):
@@ -168,7 +168,7 @@ class Advanced(Model):
 
 
 class ConcludeInput(Model):
-    """Close the stage: revoke the participant's key and keep what the judges will look at."""
+    """Close the simulation: revoke the participant's key and keep what the judges will look at."""
 
     plan: Plan
     checkpoint: BlobRef

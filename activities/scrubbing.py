@@ -24,8 +24,8 @@ from temporalio.worker import (
 )
 
 from activities.deployment import Deployment
+from activities.simulations.hosts import SimulationGoneError
 from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
-from activities.simulations.worlds import SimulationGoneError
 
 REMOVED = "[secret removed]"
 
@@ -116,7 +116,7 @@ class Scrubbing(Interceptor):
         secret = self._deployment.config.secret.get_secret_value()
         known = {make(secret, simulation_id) for make in (admin_key, participant_key, reader_key)}
         with suppress(SimulationGoneError):
-            known.add(self._deployment.worlds.find(simulation_id).participant_secret)  # some servers choose it
+            known.add(self._deployment.simulation_host.find(simulation_id).participant_secret)  # some servers choose it
         return Scrubber(self._shared | known)
 
 

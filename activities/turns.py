@@ -23,8 +23,8 @@ from activities.plan import (
     TurnApplied,
 )
 from activities.simulations.checkpoints import stand_at, take_checkpoint
+from activities.simulations.hosts import Simulation
 from activities.simulations.keys import PARTICIPANT_KEY_ID
-from activities.simulations.worlds import World
 from purple_sdk.ues import AsyncUESClient
 
 _PAGE = 1000
@@ -40,14 +40,14 @@ class TurnActivities:
     async def apply(self, given: ApplyInput) -> TurnApplied:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
-        world = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        now = (await world.admin.time.get_state()).current_time
-        await _move_clock(world.admin, now, given.turn_start + TURN_SETTLES)
-        events = await _events_of_turn(world, given)
+        simulation = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        now = (await simulation.admin.time.get_state()).current_time
+        await _move_clock(simulation.admin, now, given.turn_start + TURN_SETTLES)
+        events = await _events_of_turn(simulation, given)
         scenario = await self._deployment.scenario(plan.scenario)
-        messages = await outgoing_messages(world.admin, events)
+        messages = await outgoing_messages(simulation.admin, events)
         return TurnApplied(
-            checkpoint=await take_checkpoint(self._deployment, world),
+            checkpoint=await take_checkpoint(self._deployment, simulation),
             actions=entries_from_events(events, PARTICIPANT_KEY_ID, given.turn),
             messages=messages,
             addressed=[
@@ -71,21 +71,21 @@ class TurnActivities:
     async def advance(self, given: AdvanceInput) -> Advanced:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
-        world = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        simulation = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         scenario = await self._deployment.scenario(plan.scenario)
-        now = (await world.admin.time.get_state()).current_time
+        now = (await simulation.admin.time.get_state()).current_time
         for answer in given.answers:
             modality, data = generator.reply_event(answer.reply, answer.message, scenario)
             due = max(now, answer.message.sent_at + timedelta(seconds=answer.reply.delay_seconds))
-            await world.admin.events.create(
+            await simulation.admin.events.create(
                 scheduled_time=due,
                 modality=modality,
                 data={**data, "timestamp": due.isoformat()},
                 metadata={"character_id": answer.reply.character_id, "turn": given.turn},
             )
-        processed = await _move_clock(world.admin, now, given.to)
+        processed = await _move_clock(simulation.admin, now, given.to)
         return Advanced(
-            checkpoint=await take_checkpoint(self._deployment, world),
+            checkpoint=await take_checkpoint(self._deployment, simulation),
             current_time=max(given.to, now),
             events_processed=processed,
         )
@@ -97,15 +97,15 @@ async def _move_clock(admin: AsyncUESClient, now: datetime, to: datetime) -> int
     return (await admin.time.advance(left)).events_executed if left > 0 else 0
 
 
-async def _events_of_turn(world: World, given: ApplyInput) -> list[dict[str, Any]]:
+async def _events_of_turn(simulation: Simulation, given: ApplyInput) -> list[dict[str, Any]]:
     """The participant's events since the turn began, in the order in which they were executed."""
     found: list[dict[str, Any]] = []
     while True:
-        page = await world.admin.events.list(
+        page = await simulation.admin.events.list(
             start_time=given.turn_start, end_time=given.turn_start, limit=_PAGE, offset=len(found)
         )
         found.extend(event.model_dump() for event in page.events)
         if len(page.events) < _PAGE:
             break
-    own = [event for event in found if event.get("agent_id") in world.participant_key_ids]
+    own = [event for event in found if event.get("agent_id") in simulation.participant_key_ids]
     return [{**event, "agent_id": PARTICIPANT_KEY_ID} for event in own]

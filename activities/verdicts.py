@@ -11,8 +11,8 @@ from activities.judging.judge import judge
 from activities.models.factory import ModelSettingsError
 from activities.plan import JudgeInput, JudgeRecord
 from activities.simulations.checkpoints import require_still, stand_still
-from protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
-from protocol.results import CriterionResult
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor_protocol.results import CriterionResult
 
 
 class VerdictActivities:
@@ -31,9 +31,9 @@ class VerdictActivities:
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
         lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
         async with lock:  # one criterion's judge restores it for all
-            world, mark = await stand_still(self._deployment, plan.simulation_id, given.evidence.checkpoint)
+            simulation, mark = await stand_still(self._deployment, plan.simulation_id, given.evidence.checkpoint)
         context = AgentBeatsEvalContext(
-            client=world.reader,
+            client=simulation.reader,
             scenario_config=scenario.model_dump(mode="json"),
             action_log=list(record.action_log),
             initial_state=record.initial_state,
@@ -51,5 +51,5 @@ class VerdictActivities:
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
         if criterion.evaluator_id:
-            await require_still(world, mark)
+            await require_still(simulation, mark)
         return result

@@ -25,8 +25,8 @@ from proctor.caller import AssessmentCall, Ended
 from proctor.local import LOOPBACK, LocalStack, Ports
 from proctor.ports import free_ports
 from proctor.supervisor import Service, Supervisor
-from protocol.config import GreenAgentConfig
-from protocol.results import AssessmentResults
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
 
 SCENARIO = "email_triage_basic"
 TURNS = 12

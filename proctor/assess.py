@@ -21,9 +21,9 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
 from proctor.report import print_report
 from proctor.settings import read_settings
-from protocol.config import GreenAgentConfig
-from protocol.problems import describe
-from protocol.results import AssessmentResults
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import describe
+from proctor_protocol.results import AssessmentResults
 
 STANDARD_OUTPUT = "-"
 

@@ -25,7 +25,7 @@ from a2a.utils.errors import (
 from google.protobuf.json_format import MessageToDict
 
 from proctor.errors import CommandError, UnreachableError, UsageError
-from protocol.updates import TaskUpdate, parse_update
+from proctor_protocol.updates import TaskUpdate, parse_update
 
 CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0

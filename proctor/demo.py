@@ -17,7 +17,7 @@ from proctor.scenario_commands import load_scenario
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, on_signals, start_unless
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"
 

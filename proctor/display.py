@@ -12,7 +12,7 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
-from protocol.updates import (
+from proctor_protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
     AssessmentStartedUpdate,
@@ -102,7 +102,7 @@ class AssessmentDisplay:
         match update:
             case AssessmentStartedUpdate():
                 self._line("agent", Text(clean(update.participant_url)))
-                self._move("setting the scene", None)
+                self._move("preparing the simulation", None)
             case ScenarioLoadedUpdate():
                 self._expected_turns = update.expected_turns
                 parts = [
@@ -123,7 +123,7 @@ class AssessmentDisplay:
                 turn = self._begin_turn(update.turn_number)
                 turn.action_count = update.actions_taken
                 turn.is_last = update.early_completion_requested
-                self._move(f"turn {update.turn_number}, the world's move", update.turn_number)
+                self._move(f"turn {update.turn_number}, characters and clock", update.turn_number)
             case ResponsesGeneratedUpdate():
                 self._begin_turn(update.turn_number).answers += update.responses_count
             case EvaluationStartedUpdate():

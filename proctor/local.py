@@ -18,7 +18,7 @@ from activities.simulations.server_process import is_free
 from proctor.errors import CommandError, UsageError
 from proctor.ports import listener_on
 from proctor.supervisor import Service
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
 LOOPBACK = "127.0.0.1"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from protocol.updates import ActionObservedUpdate
+from proctor_protocol.updates import ActionObservedUpdate
 
 _LONGEST_TEXT = 40
 _TARGETS = ("labels", "folder", "to_addresses", "to_numbers", "to", "response", "status", "emoji")

@@ -18,8 +18,8 @@ from proctor.caller import AssessmentCall
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings
-from protocol.config import GreenAgentConfig
-from storage.temporal import TemporalUnreachableError, connect
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW
 
 _TURN, _JUDGING = "purple_turn", "judge_criterion"

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from proctor.console import show
 from proctor.phrases import clean, counted
-from protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
+from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
 
 _WIDE = 110
 """Columns from which on the explanations have a column of their own."""

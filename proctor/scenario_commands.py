@@ -16,9 +16,9 @@ from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
 from proctor.settings import read_settings
-from protocol.config import GreenAgentConfig
-from protocol.results import DIMENSIONS
-from protocol.scenario import EvaluationCriterion
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import DIMENSIONS
+from proctor_protocol.scenario import EvaluationCriterion
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:

@@ -6,7 +6,7 @@ import time
 
 from proctor.errors import CommandError, UnreachableError
 from proctor.settings import read_settings, with_scenarios
-from protocol.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
 _SDK_SECONDS = 0.5
 
@@ -16,7 +16,7 @@ def run_worker(
 ) -> None:
     """Run a worker until SIGTERM or Ctrl-C."""
     from proctor.worker import run_worker as work
-    from storage.temporal import TemporalUnreachableError
+    from proctor_storage.temporal import TemporalUnreachableError
 
     config = with_scenarios(
         read_settings(

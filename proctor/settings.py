@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.errors import UsageError
-from protocol.config import AgentBeatsConfig, GreenAgentConfig
-from protocol.problems import show_value
+from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig
+from proctor_protocol.problems import show_value
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 

@@ -16,7 +16,7 @@ from proctor.console import make_console, show
 from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

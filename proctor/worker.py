@@ -19,21 +19,21 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
+from activities.lifecycle import LifecycleActivities
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
-from activities.scenes import SceneActivities
 from activities.scrubbing import Scrubbing
-from activities.simulations.worlds import Worlds
+from activities.simulations.hosts import SimulationHost
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from purple_sdk.ues import UESError
-from storage.temporal import connect
 from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
 from workflows.names import ASSESSMENT_WORKFLOW, SEARCH_ATTRIBUTES
 
-_OUR_ROOMS = ("protocol", "purple_sdk", "storage", "activities", "workflows")
+_OUR_ROOMS = ("proctor_protocol", "purple_sdk", "proctor_storage", "activities", "workflows")
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
@@ -55,7 +55,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Raises:
-        storage.temporal.TemporalUnreachableError: nobody answers at the Temporal address.
+        proctor_storage.temporal.TemporalUnreachableError: nobody answers at the Temporal address.
     """
     _log(config)
     client = await connect(config)
@@ -71,7 +71,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.push_async_callback(participants.aclose)
         for worker in _workers(client, config, deployment, participants):
             await stack.enter_async_context(worker)
-        tidying = asyncio.create_task(_tidy(client, deployment.worlds))
+        tidying = asyncio.create_task(_tidy(client, deployment.simulation_host))
         stack.callback(tidying.cancel)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
@@ -82,7 +82,11 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
 def _workers(
     client: Client, config: GreenAgentConfig, deployment: Deployment, participants: ParticipantActivities
 ) -> list[Worker]:
-    turns, verdicts, scenes = TurnActivities(deployment), VerdictActivities(deployment), SceneActivities(deployment)
+    turns, verdicts, lifecycle = (
+        TurnActivities(deployment),
+        VerdictActivities(deployment),
+        LifecycleActivities(deployment),
+    )
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
         client,
@@ -96,9 +100,9 @@ def _workers(
             participants.greet,
             participants.purple_turn,
             participants.farewell,
-            scenes.set_up,
-            scenes.conclude,
-            scenes.take_down,
+            lifecycle.set_up,
+            lifecycle.conclude,
+            lifecycle.take_down,
             turns.apply,
             turns.advance,
         ],
@@ -141,18 +145,18 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
     )
 
 
-async def _tidy(client: Client, worlds: Worlds) -> None:
+async def _tidy(client: Client, simulation_host: SimulationHost) -> None:
     """End simulations whose assessments are over: one may have been terminated, which lets nobody clean up, or have
     ended while the simulator didn't answer; another worker may have taken it to its end.
     """
     while True:
         await asyncio.sleep(_TIDY_SECONDS)
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
-            for simulation_id in await _of_no_running_assessment(client, await worlds.standing()):
+            for simulation_id in await _of_no_running_assessment(client, await simulation_host.standing()):
                 status = await status_of(client, simulation_id)
-                is_not_ours = status is None and worlds.may_be_others
+                is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
-                    await worlds.remove(simulation_id)
+                    await simulation_host.remove(simulation_id)
 
 
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:

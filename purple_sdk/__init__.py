@@ -10,8 +10,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import (
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import (
     ActionLogEntry,
     AssessmentCompleteMessage,
     AssessmentStartMessage,

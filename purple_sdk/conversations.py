@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import (
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     EarlyCompletionMessage,

@@ -12,7 +12,7 @@ from a2a.types.a2a_pb2 import Message, Part, Task, TaskState, TaskStatus
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from protocol.messages import (
+from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     FromParticipant,
@@ -21,7 +21,7 @@ from protocol.messages import (
     UnknownMessageTypeError,
     parse_to_participant,
 )
-from protocol.problems import describe
+from proctor_protocol.problems import describe
 from purple_sdk.conversations import Conversations, NoAssessmentError, Turn
 
 _log = logging.getLogger(__name__)

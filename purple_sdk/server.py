@@ -14,7 +14,7 @@ from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, Agen
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.applications import Starlette
 
-from protocol.config import PurpleAgentConfig, merge_configs
+from proctor_protocol.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor

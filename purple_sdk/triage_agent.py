@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import TurnCompleteMessage
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import TurnCompleteMessage
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.triage_orders import Orders, read_orders
 from purple_sdk.triage_rules import Acquaintances, Category, Verdict, classify

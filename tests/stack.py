@@ -23,10 +23,10 @@ from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
 from proctor.ports import free_ports
 from proctor.supervisor import Supervisor
-from protocol.config import GreenAgentConfig, PurpleAgentConfig
-from protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
-from protocol.results import AssessmentResults
-from protocol.updates import TaskUpdate
+from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import TaskUpdate
 from purple_sdk import BasePurpleAgent, create_app
 from purple_sdk.ues import AsyncUESClient
 

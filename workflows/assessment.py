@@ -1,4 +1,4 @@
-"""The story of one assessment: admitted, queued, staged, played turn by turn, judged, ended."""
+"""The story of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities import failures
     from activities.actions.log import compare
     from activities.admission import AdmissionActivities
+    from activities.lifecycle import LifecycleActivities
     from activities.participants import ParticipantActivities
     from activities.plan import (
         Addressed,
@@ -33,13 +34,12 @@ with workflow.unsafe.imports_passed_through():
         TurnInput,
     )
     from activities.queueing import QueueActivities
-    from activities.scenes import SceneActivities
     from activities.turns import TurnActivities
     from activities.verdicts import VerdictActivities
-    from protocol import updates
-    from protocol.durations import format_iso8601_duration, parse_iso8601_duration
-    from protocol.messages import CompletionReason
-    from protocol.results import (
+    from proctor_protocol import updates
+    from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_duration
+    from proctor_protocol.messages import CompletionReason
+    from proctor_protocol.results import (
         ActionLogEntryWithTurn,
         AssessmentResults,
         CriterionResult,
@@ -129,7 +129,7 @@ class Assessment:
         await workflow.wait_condition(lambda: self._may_begin)
 
     async def _opened(self, plan: Plan) -> Progress:
-        """Set the stage and call the participant."""
+        """Prepare the simulation and greet the participant."""
         workflow.upsert_search_attributes(
             [
                 names.PROCTOR_STATUS.value_set(names.WORKING),
@@ -146,11 +146,11 @@ class Assessment:
                 start_time=started_at,
             )
         )
-        scene = await workflow.execute_activity_method(
-            SceneActivities.set_up, plan, **limits.staged(f"stage {plan.scenario_id}")
+        prepared = await workflow.execute_activity_method(
+            LifecycleActivities.set_up, plan, **limits.prepared(f"prepare {plan.scenario_id}")
         )
         self._progress = progress = Progress(
-            started_at=started_at, scene=scene, checkpoint=scene.checkpoint, current_time=scene.current_time
+            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
         )
         self._publish(
             updates.ScenarioLoadedUpdate(
@@ -166,7 +166,7 @@ class Assessment:
         )
         progress.checkpoint = await workflow.execute_activity_method(
             ParticipantActivities.greet,
-            GreetInput(plan=plan, scene=scene),
+            GreetInput(plan=plan, prepared=prepared),
             **limits.turn("start message", plan.turn_timeout),
         )
         return progress
@@ -198,15 +198,15 @@ class Assessment:
                     lambda stream: [self._continued(Carried(plan=plan, progress=progress, stream=stream))]
                 )
         evidence = await workflow.execute_local_activity_method(
-            SceneActivities.conclude,
+            LifecycleActivities.conclude,
             ConcludeInput(
                 plan=plan,
                 checkpoint=progress.checkpoint,
-                initial_state=progress.scene.initial_state,
+                initial_state=progress.prepared.initial_state,
                 action_log=progress.action_log,
                 turn_notes=progress.turn_notes,
             ),
-            **limits.quick("close the stage"),
+            **limits.quick("close the simulation"),
         )
         await self._judge(plan, evidence)
         reason: CompletionReason = "early_completion" if progress.early_completion else "scenario_complete"
@@ -396,7 +396,7 @@ class Assessment:
                     **limits.parting("tell the participant"),
                 ),
                 workflow.execute_activity_method(
-                    SceneActivities.take_down, self._plan.simulation_id, **limits.parting("take the stage down")
+                    LifecycleActivities.take_down, self._plan.simulation_id, **limits.parting("end the simulation")
                 ),
             ]
         await asyncio.gather(*partings, return_exceptions=True)

@@ -56,7 +56,7 @@ def quick(summary: str) -> dict[str, Any]:
     return {"start_to_close_timeout": timedelta(minutes=1), "retry_policy": _PATIENT, "summary": summary}
 
 
-def staged(summary: str) -> dict[str, Any]:
+def prepared(summary: str) -> dict[str, Any]:
     """Options of an activity that may move a whole mailbox."""
     return {
         "start_to_close_timeout": timedelta(minutes=5),

@@ -2,19 +2,19 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.plan import Plan, Scene
-from protocol.results import ActionLogEntryWithTurn, ReportedAction
-from storage.blobs import BlobRef
+from activities.plan import Plan, Prepared
+from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
+from proctor_storage.blobs import BlobRef
 
 
 class Progress(BaseModel):
     """Where the assessment stands between two turns."""
 
     started_at: datetime
-    scene: Scene
+    prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
     current_time: datetime
     turn: int = 0

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from activities.actions.report import compare
-from protocol.messages import ActionLogEntry
-from protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.messages import ActionLogEntry
+from proctor_protocol.results import ActionLogEntryWithTurn
 
 __all__ = [
     "ActionLog",

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
-from protocol.scenario import normal_phone
+from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
+from proctor_protocol.scenario import normal_phone
 
 _MODALITIES = ("email", "sms", "chat", "calendar", "contacts", "location", "weather")
 _MODALITY_WORDS = {**{name: name for name in _MODALITIES}, "emails": "email", "contact": "contacts"}

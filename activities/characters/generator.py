@@ -19,7 +19,7 @@ from activities.characters.prompts import (
     reply_question,
 )
 from activities.models.structured import ask
-from protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
+from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
 
 _LONGEST_ANSWER = 8000
 
@@ -107,7 +107,7 @@ async def respond(
 
 
 def searched_text(message: OutgoingMessage) -> str:
-    """The text that scripted replies' patterns are searched in (``protocol.scenario.ScriptedReply``)."""
+    """The text that scripted replies' patterns are searched in (``proctor_protocol.scenario.ScriptedReply``)."""
     if message.modality == "email":
         return f"{message.subject or ''}\n{message.body}"
     if message.modality == "sms":

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.scenario import ScenarioConfig
 
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000

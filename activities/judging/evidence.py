@@ -8,7 +8,7 @@ from typing import Any
 
 from activities.judging.rubric import texts_written
 from activities.models.prompts import quote_untrusted, shorten, within_budget
-from protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.evaluation import AgentBeatsEvalContext
 
 _ACTIONS_BUDGET = 14_000
 _WRITINGS_BUDGET = 24_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from protocol.durations import format_iso8601_duration
+from proctor_protocol.durations import format_iso8601_duration
 
 _DEEPEST = 30
 _LARGEST_INTEGER = 2**53

@@ -17,9 +17,9 @@ from activities.judging.model_judge import judge_by_model
 from activities.judging.rubric import ItemScore, score_rubric
 from activities.models.factory import ModelError, ModelUnavailableError
 from activities.models.structured import is_transient
-from protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorFunc, EvaluatorRegistry
-from protocol.results import CriterionResult
-from protocol.scenario import EvaluationCriterion
+from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorFunc, EvaluatorRegistry
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 
 # Evaluators compute in floats; 3 * 0.1 * 10 must not lose a point.

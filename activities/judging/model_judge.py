@@ -9,9 +9,9 @@ from activities.judging.evidence import evidence
 from activities.judging.json_safe import json_safe_text
 from activities.models.prompts import UNTRUSTED_NOTICE
 from activities.models.structured import ask
-from protocol.evaluation import AgentBeatsEvalContext
-from protocol.results import CriterionResult
-from protocol.scenario import EvaluationCriterion, RubricItem
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion, RubricItem
 
 _SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
 alone: what the simulator's event log and state show counts, what the assistant says about itself doesn't. Points are \

@@ -1,12 +1,12 @@
-"""Scores rubric items by their mechanical checks (``protocol.scenario.RubricCheck``), where no model is at hand."""
+"""Scores rubric items by their mechanical checks (``RubricCheck``), where no model is at hand."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.results import ActionLogEntryWithTurn
-from protocol.scenario import RubricCheck, RubricItem
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.scenario import RubricCheck, RubricItem
 
 _EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
 _CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, ValidationError
 
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
-from protocol.problems import describe
+from proctor_protocol.problems import describe
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Check = Callable[[AnswerT], str | None]

@@ -22,11 +22,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-import protocol.durations
-import protocol.evaluation
-import protocol.messages
-import protocol.results
-import protocol.scenario
+import proctor_protocol.durations
+import proctor_protocol.evaluation
+import proctor_protocol.messages
+import proctor_protocol.results
+import proctor_protocol.scenario
 
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
@@ -148,15 +148,20 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
 
 def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
     """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
-    schema_sources = (protocol.scenario, protocol.durations, protocol.results, protocol.evaluation)
+    schema_sources = (
+        proctor_protocol.scenario,
+        proctor_protocol.durations,
+        proctor_protocol.results,
+        proctor_protocol.evaluation,
+    )
     schema = _module(f"{prefix}green.scenarios.schema", *schema_sources)
     scenarios = _module(f"{prefix}green.scenarios", *schema_sources, schema=schema)
     agentbeats = _module(
         f"{prefix}common.agentbeats",
-        protocol.messages,
-        protocol.results,
-        results=_module(f"{prefix}common.agentbeats.results", protocol.results),
-        messages=_module(f"{prefix}common.agentbeats.messages", protocol.messages),
+        proctor_protocol.messages,
+        proctor_protocol.results,
+        results=_module(f"{prefix}common.agentbeats.results", proctor_protocol.results),
+        messages=_module(f"{prefix}common.agentbeats.messages", proctor_protocol.messages),
     )
     return _module(f"{prefix}green", scenarios=scenarios), _module(f"{prefix}common", agentbeats=agentbeats)
 

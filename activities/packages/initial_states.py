@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from protocol._wire import Instant
-from protocol.problems import describe, show_value
-from protocol.scenario import ScenarioConfig
+from proctor_protocol._wire import Instant
+from proctor_protocol.problems import describe, show_value
+from proctor_protocol.scenario import ScenarioConfig
 
 KNOWN_MODALITIES = ("email", "sms", "calendar", "chat", "contacts", "location", "weather", "time")
 _ENTRIES: dict[str, tuple[str, type]] = {

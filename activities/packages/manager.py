@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from activities.packages.evaluator_modules import import_evaluators
 from activities.packages.initial_states import InitialStateError, read_initial_state
-from protocol.evaluation import EvaluatorRegistry
-from protocol.problems import describe, show_value
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.evaluation import EvaluatorRegistry
+from proctor_protocol.problems import describe, show_value
+from proctor_protocol.scenario import ScenarioConfig
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"

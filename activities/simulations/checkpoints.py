@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from activities import failures
 from activities.deployment import Deployment
-from activities.simulations.worlds import SimulationGoneError, World
+from activities.simulations.hosts import Simulation, SimulationGoneError
+from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESConnectionError
-from storage.blobs import BlobRef
 
 T = TypeVar("T")
 
@@ -22,65 +22,65 @@ _PATIENCE, _PAUSE = 60.0, 0.3
 """Seconds for which an absent simulator is waited for, and between two looks."""
 
 
-async def create(deployment: Deployment, simulation_id: str, seed: int) -> World:
+async def create(deployment: Deployment, simulation_id: str, seed: int) -> Simulation:
     """Make an empty simulation, ending one of that name that may stand there from an earlier attempt."""
     await remove(deployment, simulation_id)
-    return await deployment.worlds.create(simulation_id, seed)
+    return await deployment.simulation_host.create(simulation_id, seed)
 
 
-def find(deployment: Deployment, simulation_id: str) -> World:
+def find(deployment: Deployment, simulation_id: str) -> Simulation:
     """A simulation, wherever it stands.
 
     Raises:
         SimulationGoneError: it is known not to be there; otherwise that comes out when it is asked something.
     """
-    return deployment.worlds.find(simulation_id)
+    return deployment.simulation_host.find(simulation_id)
 
 
-async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> World:
+async def stand_at(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> Simulation:
     """Make sure that a simulation stands at a checkpoint, and return it."""
     try:
-        world = deployment.worlds.find(simulation_id)
-        if (await world.current()).checkpoint == checkpoint.sha256:
-            return world
+        simulation = deployment.simulation_host.find(simulation_id)
+        if (await simulation.current()).checkpoint == checkpoint.sha256:
+            return simulation
     except SimulationGoneError:
         pass
-    return await deployment.worlds.restore(simulation_id, await deployment.store.get(checkpoint))
+    return await deployment.simulation_host.restore(simulation_id, await deployment.store.get(checkpoint))
 
 
-async def stand_still(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> tuple[World, str]:
+async def stand_still(deployment: Deployment, simulation_id: str, checkpoint: BlobRef) -> tuple[Simulation, str]:
     """Make sure that a simulation stands at a checkpoint, for those who only look at it.
 
     Returns:
         The simulation, and its mark, by which ``require_still`` knows whether it was lost meanwhile.
     """
-    world = await stand_at(deployment, simulation_id, checkpoint)
-    mark = (await world.current()).mark
+    simulation = await stand_at(deployment, simulation_id, checkpoint)
+    mark = (await simulation.current()).mark
     if mark is None:  # it was restored since it was marked last
         mark = f"restored {uuid4()}"
-        await world.mark(mark)
-    return world, mark
+        await simulation.mark(mark)
+    return simulation, mark
 
 
-async def require_still(world: World, mark: str) -> None:
+async def require_still(simulation: Simulation, mark: str) -> None:
     """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
 
     Raises:
         ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
         SimulationGoneError: it is gone.
     """
-    if (await world.current()).mark != mark:
+    if (await simulation.current()).mark != mark:
         raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
 
 
-async def take_checkpoint(deployment: Deployment, world: World) -> BlobRef:
+async def take_checkpoint(deployment: Deployment, simulation: Simulation) -> BlobRef:
     """Keep the simulation as it is now."""
-    return await deployment.store.put(await world.checkpoint())
+    return await deployment.store.put(await simulation.checkpoint())
 
 
 async def remove(deployment: Deployment, simulation_id: str) -> None:
     """End a simulation, and all its keys with it; one that is gone already is fine."""
-    await deployment.worlds.remove(simulation_id)
+    await deployment.simulation_host.remove(simulation_id)
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:

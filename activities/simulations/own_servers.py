@@ -13,11 +13,11 @@ from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.simulations.guard import Guard
+from activities.simulations.hosts import SimulationGoneError, SimulationHost
 from activities.simulations.keys import admin_key, participant_key, reader_key
-from activities.simulations.own_world import OwnWorld, labelled
+from activities.simulations.own_simulation import OwnSimulation, labelled
 from activities.simulations.server_process import ServerProcess, claim, is_free
-from activities.simulations.worlds import SimulationGoneError, Worlds
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import ConflictError
 
 _SETTING = "AGENTBEATS_GREEN_UES_COMMAND"
@@ -29,11 +29,11 @@ _LONGEST_WORDS = 200
 
 @dataclass(frozen=True)
 class _Served:
-    world: OwnWorld
+    simulation: OwnSimulation
     server: ServerProcess
 
 
-class OwnServers(Worlds):
+class OwnServers(SimulationHost):
     """The servers of this worker, which end with it, however it ends.
 
     A server that another worker has started is none of ours: a simulation that comes from there is restored here.
@@ -49,15 +49,15 @@ class OwnServers(Worlds):
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._guard: Guard | None = None
 
-    def find(self, simulation_id: str) -> OwnWorld:
-        """See ``Worlds``."""
+    def find(self, simulation_id: str) -> OwnSimulation:
+        """See ``SimulationHost``."""
         served = self._served.get(simulation_id)
         if served is None or served.server.exit_code is not None:
             raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
-        return served.world
+        return served.simulation
 
-    async def create(self, simulation_id: str, seed: int) -> OwnWorld:
-        """See ``Worlds``; a server of its own has its own way to make ids, so the seed is not used.
+    async def create(self, simulation_id: str, seed: int) -> OwnSimulation:
+        """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
 
         Raises:
             ApplicationError: ``ServerFailed``, for good: the command can't be started, ends at once, or doesn't get
@@ -68,9 +68,9 @@ class OwnServers(Worlds):
                 raise ConflictError(f"there is a simulation {simulation_id} already", 409, "taken")
             return await self._start(simulation_id, self._candidates())
 
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> OwnWorld:
-        """See ``Worlds``; where there is no server, one is started, at the port that the participant was told if it
-        is free.
+    async def restore(self, simulation_id: str, checkpoint: bytes) -> OwnSimulation:
+        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant was told
+        if it is free.
 
         Raises:
             ApplicationError: ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in
@@ -79,21 +79,21 @@ class OwnServers(Worlds):
         label, _ = labelled(checkpoint)
         async with self._lock(simulation_id):
             try:
-                world = self.find(simulation_id)
-                await world.current()
+                simulation = self.find(simulation_id)
+                await simulation.current()
             except SimulationGoneError:
                 await self._end(simulation_id)
                 await self._until_free(label.port)
                 try:
-                    world = await self._start(simulation_id, self._candidates(label.port))
+                    simulation = await self._start(simulation_id, self._candidates(label.port))
                 except ApplicationError as problem:
                     raise failures.passing(failures.SERVER_FAILED, problem.message) from None
-            if not await world.stands_at(checkpoint):  # several judges may ask for it at the same time
-                await world.restore(checkpoint)
-            return world
+            if not await simulation.stands_at(checkpoint):  # several judges may ask for it at the same time
+                await simulation.restore(checkpoint)
+            return simulation
 
     async def remove(self, simulation_id: str) -> None:
-        """See ``Worlds``."""
+        """See ``SimulationHost``."""
         async with self._lock(simulation_id):
             await self._end(simulation_id)
 
@@ -102,7 +102,7 @@ class OwnServers(Worlds):
         return list(self._served)
 
     async def standing(self) -> list[str]:
-        """See ``Worlds``."""
+        """See ``SimulationHost``."""
         return self.held()
 
     async def aclose(self) -> None:
@@ -130,7 +130,7 @@ class OwnServers(Worlds):
                 return
             await asyncio.sleep(_PORT_PAUSE)
 
-    async def _start(self, simulation_id: str, ports: Iterator[int]) -> OwnWorld:
+    async def _start(self, simulation_id: str, ports: Iterator[int]) -> OwnSimulation:
         """Start a server on the first port that it can have."""
         starts = 0
         for port in ports:
@@ -144,7 +144,7 @@ class OwnServers(Worlds):
                 raise
             if isinstance(served, _Served):
                 self._served[simulation_id] = served
-                return served.world
+                return served.simulation
             self._let_go(port)
             # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
             starts += is_free(self._host, port)
@@ -173,11 +173,11 @@ class OwnServers(Worlds):
                 failures.SERVER_FAILED,
                 f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}.",
             ) from None
-        world = OwnWorld(self._config, simulation_id, port, self._http, server)
+        simulation = OwnSimulation(self._config, simulation_id, port, self._http, server)
         seconds = self._config.ues_start_timeout
         try:
-            if await server.until(world.is_ready, seconds):
-                return _Served(world, server)
+            if await server.until(simulation.is_ready, seconds):
+                return _Served(simulation, server)
         except TimeoutError:
             await server.end()
             raise failures.final(
@@ -196,7 +196,7 @@ class OwnServers(Worlds):
     async def _end(self, simulation_id: str) -> None:
         if served := self._served.pop(simulation_id, None):
             await served.server.end()
-            self._let_go(served.world.port)
+            self._let_go(served.simulation.port)
 
     def _let_go(self, port: int) -> None:
         self._ports.pop(port).close()

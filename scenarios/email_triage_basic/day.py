@@ -21,8 +21,8 @@ from ground_truth import (
 )
 from texts import reports
 
-from protocol.evaluation import AgentBeatsEvalContext
-from protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.results import ActionLogEntryWithTurn
 
 _SENDING = {"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"}
 _OTHER_OUTGOING = {

@@ -7,7 +7,7 @@ from ground_truth import BY_ID, BY_NAME, TRUTHS, Truth, round_of
 from sending_scores import hostile_domains
 from texts import has
 
-from protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 _ARCHIVE = {"archive", "archived"}
 _SPAM = {"spam", "junk"}

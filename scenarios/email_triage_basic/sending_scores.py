@@ -15,7 +15,7 @@ from ground_truth import (
 )
 from texts import INCIDENT, claims_over, has
 
-from protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 _LARS = "lars.moen@fjordkyst.example"
 _CUSTOMER = r"fjordkyst|ingrid|\bdahl\b"

@@ -24,7 +24,7 @@ from texts import (
     speaks_of_incident,
 )
 
-from protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 _FAMILY_MAIL = "@homepost.example"
 _INCIDENT_STEPS = ("incident-alert", "incident-cause", "incident-rollback", "incident-resolved")

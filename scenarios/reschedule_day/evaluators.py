@@ -47,7 +47,7 @@ from overview import gives_time, overview_of, says
 from phrases import agrees, asks, mentions_panel, refuses
 from slots import MONDAY, Slot, names_slot, slot_of, slots_named
 
-from protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 Params = dict[str, Any]
 Verdict = tuple[float, str]

@@ -9,9 +9,9 @@ from typing import Any
 from ground_truth import MEETINGS, SECRET, USER_EMAIL, USER_PHONE, Meeting
 from slots import FLAGS, Slot, names_slot, names_time, slot_of
 
-from protocol.evaluation import AgentBeatsEvalContext
-from protocol.results import ActionLogEntryWithTurn
-from protocol.scenario import normal_phone
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.scenario import normal_phone
 
 _MAIL_OUT = ("email.send", "email.reply", "email.reply_all", "email.forward")
 _CALENDAR_PROSE = ("title", "description", "location", "response_comment", "comment")

@@ -26,8 +26,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from a2a_gateway.server import create_app
 from proctor.ports import free_ports
-from protocol.config import GreenAgentConfig
-from storage.temporal import connect
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.standin import StandIn, play
 from workflows.names import SEARCH_ATTRIBUTES
 

@@ -23,9 +23,9 @@ from temporalio import activity, workflow
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 from temporalio.exceptions import ApplicationError
 
-from protocol.request import AssessmentRequest, BadRequestError, parse_request
-from protocol.results import AssessmentResults, CriterionResult, assessment_results
-from protocol.updates import (
+from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request
+from proctor_protocol.results import AssessmentResults, CriterionResult, assessment_results
+from proctor_protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
     AssessmentStartedUpdate,

@@ -14,9 +14,9 @@ from temporalio.service import RetryConfig
 
 from a2a_gateway import subscriptions
 from proctor.ports import free_ports
-from protocol.config import GreenAgentConfig
-from storage.blobs import BlobStore
-from storage.temporal import TemporalUnreachableError, connect, data_converter
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobStore
+from proctor_storage.temporal import TemporalUnreachableError, connect, data_converter
 from tests.a2a_gateway.callers import (
     call03,
     collect,

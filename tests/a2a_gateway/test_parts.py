@@ -12,7 +12,7 @@ from a2a_gateway.contexts import context_keyword, context_of
 from a2a_gateway.events import update_event
 from a2a_gateway.parts import data_parts, request_of
 from a2a_gateway.subscriptions import Update
-from protocol.numbers import restore_integers
+from proctor_protocol.numbers import restore_integers
 from tests.a2a_gateway.callers import call03, collect, kinds, message, message03, sdk_client
 from tests.a2a_gateway.conftest import Gateway, request
 from tests.a2a_gateway.test_listing import HOSTILE

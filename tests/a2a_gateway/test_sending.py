@@ -16,7 +16,7 @@ from a2a.utils.errors import (
 )
 from temporalio.client import Client
 
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -15,7 +15,7 @@ from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
 
 from a2a_gateway.limits import MOST_BYTES
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     call03,
     message03,
@@ -136,7 +136,7 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
         for name in ("host", "port", "temporal_address", "storage_url", "task_queue")
     }
     program = (
-        "import asyncio; from a2a_gateway.server import serve; from protocol.config import GreenAgentConfig; "
+        "import asyncio; from a2a_gateway.server import serve; from proctor_protocol.config import GreenAgentConfig; "
         "asyncio.run(serve(GreenAgentConfig())); print('ended')"
     )
     process = await asyncio.create_subprocess_exec(

@@ -8,8 +8,8 @@ import pytest
 from a2a.types import StreamResponse
 from google.protobuf.json_format import MessageToDict
 
-from protocol.results import AssessmentResults
-from protocol.updates import parse_update
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import parse_update
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -11,8 +11,8 @@ from temporalio.client import Client
 
 from a2a_gateway import subscriptions
 from a2a_gateway.temporal import TemporalConnection
-from protocol.config import GreenAgentConfig
-from storage.temporal import connect
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

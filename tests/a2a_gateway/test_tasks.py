@@ -12,8 +12,8 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from protocol.config import GreenAgentConfig
-from protocol.results import AssessmentResults
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     at_once,
     call03,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.models.factory import LLMFactory
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.scenario import ScenarioConfig
 from tests.openai_endpoint import OpenAIEndpoint
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from activities.actions.log import ActionLog, InvalidTurnNumberError, InvalidTurnStateError, entries_from_events
-from protocol.messages import ActionLogEntry
-from protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.messages import ActionLogEntry
+from proctor_protocol.results import ActionLogEntryWithTurn
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

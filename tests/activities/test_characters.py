@@ -15,7 +15,7 @@ from activities.characters.generator import (
 )
 from activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
 from activities.models.factory import ModelAnswerError
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.scenario import ScenarioConfig
 from tests.activities.conftest import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 

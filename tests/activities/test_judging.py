@@ -16,9 +16,9 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.judging.judge import judge
 from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
-from protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
-from protocol.results import ActionLogEntryWithTurn, CriterionResult
-from protocol.scenario import EvaluationCriterion
+from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
+from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
 from purple_sdk.ues import AsyncUESClient, UESConnectionError
 from tests.openai_endpoint import OpenAIEndpoint
 

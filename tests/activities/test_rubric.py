@@ -1,4 +1,4 @@
-"""Mechanical checks, exactly as ``protocol.scenario.RubricCheck`` says."""
+"""Mechanical checks, exactly as ``proctor_protocol.scenario.RubricCheck`` says."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from activities.judging.rubric import passes, score_rubric, texts_written
-from protocol.results import ActionLogEntryWithTurn
-from protocol.scenario import RubricCheck, RubricItem
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.scenario import RubricCheck, RubricItem
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

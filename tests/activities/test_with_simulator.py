@@ -13,8 +13,8 @@ from activities.actions.log import compare, entries_from_events
 from activities.characters.generator import reply_event
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.initial_states import read_initial_state
-from protocol.results import ReportedAction
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.results import ReportedAction
+from proctor_protocol.scenario import ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+01:00")

@@ -9,7 +9,7 @@ from google.protobuf.json_format import MessageToDict
 
 from activities.simulations.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
-from protocol.updates import TaskUpdate
+from proctor_protocol.updates import TaskUpdate
 from purple_sdk.ues import AsyncUESHost
 from tests.stack import Assessed, Stack, request_json
 

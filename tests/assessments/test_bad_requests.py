@@ -16,8 +16,8 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
 from proctor.ports import free_ports
-from protocol.results import AssessmentResults
-from storage.temporal import connect
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
 from tests.assessments import participants
 from tests.assessments.observers import simulations_left

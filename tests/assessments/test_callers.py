@@ -11,8 +11,8 @@ from a2a.types import GetTaskRequest, StreamResponse, Task
 from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict
 
-from protocol.results import AssessmentResults
-from protocol.updates import MILESTONES, TaskUpdate, parse_update
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import MILESTONES, TaskUpdate, parse_update
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -10,9 +10,9 @@ import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, Part
 from temporalio.client import WorkflowExecutionStatus
 
-from protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from proctor_storage.temporal import connect
 from purple_sdk import BasePurpleAgent, create_app
-from storage.temporal import connect
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
 from tests.assessments.observers import running, simulations_left
 from tests.stack import Stack, agent_config, listening, request_json

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from protocol.messages import EarlyCompletionMessage
-from protocol.results import AssessmentResults, CriterionResult
-from protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate
+from proctor_protocol.messages import EarlyCompletionMessage
+from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import simulations_left
 from tests.assessments.scripts import BEN, ask_ben

@@ -5,8 +5,8 @@ import pytest
 from proctor.caller import AssessmentCall, Ended
 from proctor.errors import CommandError, UsageError
 from proctor.replay import choose, reset, reset_points
-from protocol.results import AssessmentResults
-from storage.temporal import connect
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.temporal import connect
 from tests.stack import assess, serving
 
 

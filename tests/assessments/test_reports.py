@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from protocol.messages import ActionLogEntry, EarlyCompletionMessage, TurnCompleteMessage
-from protocol.results import AssessmentResults
-from protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants
 from tests.assessments.participants import DONE, by_hand

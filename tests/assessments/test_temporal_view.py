@@ -10,8 +10,8 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
 from activities.simulations.keys import admin_key, participant_key, reader_key
-from protocol.results import AssessmentResults
-from storage.temporal import connect
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.temporal import connect
 from tests.assessments import participants
 from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent
@@ -25,7 +25,7 @@ OPENING = {
 """These two run at the same time: the history names first what was done first."""
 
 STORY = [
-    ("set_up", "stage tiny"),
+    ("set_up", "prepare tiny"),
     ("greet", "start message"),
     ("purple_turn", "turn 1"),
     ("apply", "turn 1"),
@@ -33,12 +33,12 @@ STORY = [
     ("advance", "turn 1 · to 10:00"),
     ("purple_turn", "turn 2"),
     ("apply", "turn 2"),
-    ("conclude", "close the stage"),
+    ("conclude", "close the simulation"),
     ("judge_criterion", "asked"),
     ("judge_criterion", "told"),
     ("judge_criterion", "manners"),
     ("farewell", "tell the participant"),
-    ("take_down", "take the stage down"),
+    ("take_down", "end the simulation"),
 ]
 
 

@@ -24,10 +24,10 @@ from activities import failures
 from activities.deployment import Deployment
 from activities.participant_client import ParticipantClients
 from activities.participants import ParticipantActivities
-from protocol.config import GreenAgentConfig
-from protocol.messages import AssessmentCompleteMessage
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.messages import AssessmentCompleteMessage
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
-from storage.temporal import connect
 from tests.assessments import participants
 from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import ask_ben, idle

@@ -13,8 +13,8 @@ from temporalio.api.workflowservice.v1 import SetWorkerDeploymentCurrentVersionR
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
-from storage.temporal import connect
 from tests.assessments.observers import running
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of

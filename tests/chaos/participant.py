@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
 from purple_sdk import BasePurpleAgent, serve
 
 BEN = "ben@work.example"

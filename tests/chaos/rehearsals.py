@@ -15,8 +15,8 @@ from google.protobuf.json_format import MessageToDict
 
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor.errors import CommandError
-from protocol.results import AssessmentResults
-from protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.stage import PROCESSES, SCENARIO, Stage
 from tests.stack import request_json
@@ -64,7 +64,7 @@ PHASES: dict[str, Matches] = {
     "responding": _is_model("You decided to answer", 2),
     "scheduling": _is_request("POST", "/events", 2),
     "advancing": _is_request("POST", "/simulator/time/advance", 2, (2, 1e9)),
-    "closing the stage": lambda seen: (
+    "closing the simulation": lambda seen: (
         seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+/.+", seen.what)) and seen.turn == TURNS
     ),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),

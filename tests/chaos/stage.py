@@ -18,8 +18,8 @@ from temporalio.client import Client
 from proctor.local import LocalStack, Ports
 from proctor.ports import free_ports
 from proctor.supervisor import Service, Supervisor
-from protocol.config import GreenAgentConfig
-from storage.temporal import connect
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from tests.assessments.packages import TINY, write_package
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
 from tests.openai_endpoint import OpenAIEndpoint

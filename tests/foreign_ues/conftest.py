@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
 from tests.assessments.normalising import normalised
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent

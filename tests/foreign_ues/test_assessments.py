@@ -14,9 +14,9 @@ import pytest
 from a2a.types import CancelTaskRequest
 
 from proctor.ports import free_ports
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
-from storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import Running, running
 from tests.assessments.scripts import diligent

@@ -19,8 +19,8 @@ from a2a.types import CancelTaskRequest
 from google.protobuf.message import Message
 from temporalio.client import Client, WorkflowHistory
 
-from storage.blobs import BlobStore
-from storage.temporal import connect
+from proctor_storage.blobs import BlobStore
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, sdk_client, send
 from tests.assessments import participants
 from tests.assessments.observers import running

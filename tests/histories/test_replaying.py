@@ -14,8 +14,8 @@ from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from proctor.worker import WORKFLOWS, workflow_runner
-from storage.blobs import BlobStore
-from storage.temporal import data_converter
+from proctor_storage.blobs import BlobStore
+from proctor_storage.temporal import data_converter
 from tests.histories.record import FOLDER, RECORDED, release
 from workflows.assessment import Assessment
 

@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 
 from proctor.ports import free_ports
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox
 from tests.stack import Stack, serving
@@ -108,7 +108,7 @@ async def test_ctrl_c_cancels_the_assessment_within_5_seconds(stack: Stack, sand
 
 
 async def status_of(stack: Stack, workflow_id: str) -> str:
-    from storage.temporal import connect
+    from proctor_storage.temporal import connect
 
     client = await connect(stack.config)
     status = (await client.get_workflow_handle(workflow_id).describe()).status

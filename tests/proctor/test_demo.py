@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
 from tests.proctor.commands import Sandbox, wait_until
 
 

@@ -13,8 +13,14 @@ from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress
 from proctor.display import AssessmentDisplay
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
-from protocol.results import ActionReport, AssessmentResults, CriterionResult, ReportedAction, assessment_results
-from protocol.updates import (
+from proctor_protocol.results import (
+    ActionReport,
+    AssessmentResults,
+    CriterionResult,
+    ReportedAction,
+    assessment_results,
+)
+from proctor_protocol.updates import (
     ActionObservedUpdate,
     EvaluationStartedUpdate,
     TaskUpdate,

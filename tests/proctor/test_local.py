@@ -13,7 +13,7 @@ from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
 from proctor.ports import free_ports, listener_on
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
 

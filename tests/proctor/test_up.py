@@ -7,7 +7,7 @@ import signal
 from datetime import datetime
 
 from proctor.ports import free_ports
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS, serving

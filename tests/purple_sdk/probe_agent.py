@@ -7,8 +7,8 @@ import asyncio
 import json
 from typing import ClassVar
 
-from protocol.config import PurpleAgentConfig
-from protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
 from purple_sdk import BasePurpleAgent, serve
 
 

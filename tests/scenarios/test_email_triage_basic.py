@@ -12,8 +12,8 @@ from datetime import datetime
 import pytest
 
 from activities.packages.manager import ScenarioManager
-from protocol.messages import EarlyCompletionMessage
-from protocol.results import DIMENSIONS, AssessmentResults
+from proctor_protocol.messages import EarlyCompletionMessage
+from proctor_protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.scenarios.triage_participant import (
     BRIEF,

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
-from protocol.results import AssessmentResults
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.scenarios.reschedule_day_mistakes import CARELESS, HONEST, MISTAKES, PLANTED_TOGETHER
 from tests.scenarios.reschedule_day_scripts import IDEAL, Day, changed, script

@@ -15,7 +15,7 @@ from activities.characters.generator import respond
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.evaluator_modules import import_evaluators
 from activities.packages.manager import ScenarioManager
-from protocol.results import DIMENSIONS
+from proctor_protocol.results import DIMENSIONS
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "reschedule_day"
 PACKAGE = ScenarioManager(FOLDER.parent).load("reschedule_day")

@@ -16,8 +16,8 @@ from typing import Any
 
 import psutil
 
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
-from storage.temporal import connect
 from tests.assessments.packages import edited, write_package
 from tests.assessments.scripts import BEN, ask_ben
 from tests.histories.reading import runs_of

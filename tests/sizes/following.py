@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import WorkflowHistory
 
 from activities.participants import ParticipantActivities
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import TERMINAL, message, sdk_client, state_name
 from tests.histories.reading import payloads_in, reference
 from tests.stack import Stack, request_json

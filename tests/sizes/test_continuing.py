@@ -7,9 +7,9 @@ import pytest
 
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.replay import choose, reset, reset_points
-from protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
-from storage.temporal import connect
 from tests.assessments.normalising import normalised
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import ask_ben

@@ -14,8 +14,8 @@ from a2a.types import a2a_pb2 as a2a
 
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.ports import free_ports
-from protocol.results import AssessmentResults
-from protocol.updates import TaskUpdate, TurnStartedUpdate
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
 from tests.stack import Stack, assess
 from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
 

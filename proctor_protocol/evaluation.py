@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.results import ActionLogEntryWithTurn
 
 
 class CannotJudgeError(Exception):

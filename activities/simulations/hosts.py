@@ -1,7 +1,7 @@
 """Where simulations live: on the embedded simulator's server, or each in a UES server of its own.
 
-A *world* is one simulation with what the evaluator needs of it beyond the UES contract: checkpoints, a mark for the
-work in hand, keys. ``Worlds`` makes them, finds them and ends them; which kind it is, a deployment decides
+A ``Simulation`` is what the evaluator needs of one beyond the UES contract: checkpoints, a mark for the work in hand,
+keys. A ``SimulationHost`` makes them, finds them and ends them; which kind it is, a deployment decides
 (``AGENTBEATS_GREEN_UES_COMMAND``).
 """
 
@@ -21,7 +21,7 @@ from activities.simulations.keys import (
     participant_key,
     reader_key,
 )
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
 
@@ -30,7 +30,7 @@ class SimulationGoneError(Exception):
     """There is no such simulation (any more), as far as this worker can tell; a checkpoint brings it back."""
 
 
-class World(ABC):
+class Simulation(ABC):
     """One simulation; a request to it fails with a ``purple_sdk.ues.UESError``.
 
     Attributes:
@@ -90,8 +90,8 @@ class World(ABC):
                 continue
 
 
-class Worlds(ABC):
-    """All worlds of a worker.
+class SimulationHost(ABC):
+    """All simulations of a worker.
 
     Attributes:
         may_be_others: whether some of those that are standing may be of assessments in another Temporal.
@@ -100,15 +100,15 @@ class Worlds(ABC):
     may_be_others = False
 
     @abstractmethod
-    def find(self, simulation_id: str) -> World:
-        """The world of that name; whether it is still there may come out only when it is asked something.
+    def find(self, simulation_id: str) -> Simulation:
+        """The simulation of that name; whether it is still there may come out only when it is asked something.
 
         Raises:
             SimulationGoneError: it is known not to be there.
         """
 
     @abstractmethod
-    async def create(self, simulation_id: str, seed: int) -> World:
+    async def create(self, simulation_id: str, seed: int) -> Simulation:
         """Make an empty one.
 
         Raises:
@@ -116,8 +116,8 @@ class Worlds(ABC):
         """
 
     @abstractmethod
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> World:
-        """Make the world of that name equal to a checkpoint, wherever it stands, and where there is none make one."""
+    async def restore(self, simulation_id: str, checkpoint: bytes) -> Simulation:
+        """Make the simulation of that name equal to a checkpoint, wherever it stands; where there is none, make one."""
 
     @abstractmethod
     async def remove(self, simulation_id: str) -> None:
@@ -132,7 +132,7 @@ class Worlds(ABC):
         return
 
 
-class HostedWorld(World):
+class HostedSimulation(Simulation):
     """A simulation on the embedded simulator's server, whose keys are all derived."""
 
     def __init__(self, config: GreenAgentConfig, simulation_id: str, http: httpx.AsyncClient) -> None:
@@ -146,22 +146,22 @@ class HostedWorld(World):
         self.participant_key_ids = frozenset({PARTICIPANT_KEY_ID})
 
     async def current(self) -> CurrentCheckpoint:
-        """See ``World``."""
+        """See ``Simulation``."""
         try:
             return await self.admin.simulation.current()
         except (AuthenticationError, NotFoundError) as problem:
             raise SimulationGoneError(str(problem)) from None
 
     async def mark(self, text: str) -> None:
-        """See ``World``."""
+        """See ``Simulation``."""
         await self.admin.simulation.mark(text)
 
     async def checkpoint(self) -> bytes:
-        """See ``World``."""
+        """See ``Simulation``."""
         return await self.admin.simulation.checkpoint()
 
     async def make_keys(self) -> None:
-        """See ``World``; checkpoints carry the keys, so they are made once."""
+        """See ``Simulation``; checkpoints carry the keys, so they are made once."""
         await self.admin.keys.create(
             name="participant",
             permissions=USER_PERMISSIONS,
@@ -173,7 +173,7 @@ class HostedWorld(World):
         )
 
 
-class HostedWorlds(Worlds):
+class SharedHost(SimulationHost):
     """The simulations of the embedded simulator's server."""
 
     may_be_others = True
@@ -182,32 +182,32 @@ class HostedWorlds(Worlds):
         self._config = config
         self._http = http
 
-    def find(self, simulation_id: str) -> HostedWorld:
-        """See ``Worlds``; only the server knows whether it is there."""
-        return HostedWorld(self._config, simulation_id, self._http)
+    def find(self, simulation_id: str) -> HostedSimulation:
+        """See ``SimulationHost``; only the server knows whether it is there."""
+        return HostedSimulation(self._config, simulation_id, self._http)
 
-    async def create(self, simulation_id: str, seed: int) -> HostedWorld:
-        """See ``Worlds``."""
+    async def create(self, simulation_id: str, seed: int) -> HostedSimulation:
+        """See ``SimulationHost``."""
         await self._create(simulation_id, seed)
         return self.find(simulation_id)
 
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> HostedWorld:
-        """See ``Worlds``; the checkpoint has the seed."""
+    async def restore(self, simulation_id: str, checkpoint: bytes) -> HostedSimulation:
+        """See ``SimulationHost``; the checkpoint has the seed."""
         with suppress(ConflictError):  # it is there, only elsewhere
             await self._create(simulation_id, None)
-        world = self.find(simulation_id)
-        await world.admin.simulation.restore(checkpoint)
-        return world
+        simulation = self.find(simulation_id)
+        await simulation.admin.simulation.restore(checkpoint)
+        return simulation
 
     async def remove(self, simulation_id: str) -> None:
-        """See ``Worlds``."""
+        """See ``SimulationHost``."""
         try:
             await self._host().delete(simulation_id)
         except NotFoundError:
             return
 
     async def standing(self) -> list[str]:
-        """See ``Worlds``; the server knows."""
+        """See ``SimulationHost``; the server knows."""
         return [str(simulation["simulation_id"]) for simulation in (await self._host().list())["simulations"]]
 
     async def _create(self, simulation_id: str, seed: int | None) -> None:

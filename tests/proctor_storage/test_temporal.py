@@ -5,9 +5,9 @@ import time
 import pytest
 from temporalio.api.common.v1 import Payloads
 
-from protocol.config import GreenAgentConfig
-from storage.blobs import BlobStore
-from storage.temporal import PAYLOAD_LIMIT, TemporalUnreachableError, connect, data_converter
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobStore
+from proctor_storage.temporal import PAYLOAD_LIMIT, TemporalUnreachableError, connect, data_converter
 
 
 async def test_a_large_payload_travels_as_a_reference(tmp_path):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities import failures
+from activities.simulations.hosts import Simulation, SimulationGoneError
 from activities.simulations.keys import (
     PARTICIPANT_KEY_ID,
     READER_KEY_ID,
@@ -25,8 +26,7 @@ from activities.simulations.keys import (
     reader_key,
 )
 from activities.simulations.server_process import ServerProcess
-from activities.simulations.worlds import SimulationGoneError, World
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import (
     AsyncUESClient,
     AuthenticationError,
@@ -49,7 +49,7 @@ class Label(BaseModel):
     """The first line of a checkpoint's content: what the server can't know or can't keep.
 
     Attributes:
-        world: the version of this form.
+        simulation: the version of this form.
         kind: the content is the server's own checkpoint, or a scenario that it exported.
         port: where the server listened.
         is_running: whether the simulation was started; for an export.
@@ -60,7 +60,7 @@ class Label(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    world: Literal[1] = 1
+    simulation: Literal[1] = 1
     kind: Literal["checkpoint", "export"]
     port: int
     is_running: bool
@@ -90,7 +90,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
         ) from None
 
 
-class OwnWorld(World):
+class OwnSimulation(Simulation):
     """A simulation in a server process of its own; it lives as long as the process.
 
     Args:
@@ -123,11 +123,11 @@ class OwnWorld(World):
 
     @property
     def is_known_to_participant(self) -> bool:
-        """See ``World``."""
+        """See ``Simulation``."""
         return self._told == self.fingerprint
 
     def participant_was_told(self) -> None:
-        """See ``World``; the next checkpoint says so."""
+        """See ``Simulation``; the next checkpoint says so."""
         if not self.is_known_to_participant:
             self._told = self.fingerprint
             self._base = None
@@ -144,7 +144,7 @@ class OwnWorld(World):
         return health.is_success
 
     async def current(self) -> CurrentCheckpoint:
-        """See ``World``; it is gone with its server, which nobody starts again."""
+        """See ``Simulation``; it is gone with its server, which nobody starts again."""
         try:
             stands, mark = await self._stands()
         except UESConnectionError:
@@ -159,14 +159,14 @@ class OwnWorld(World):
         return (await self.current()).checkpoint == sha256(checkpoint).hexdigest()
 
     async def mark(self, text: str) -> None:
-        """See ``World``."""
+        """See ``Simulation``."""
         if await self._has_checkpoints():
             await self.admin.simulation.mark(text)
         else:
             self._mark = text
 
     async def checkpoint(self) -> bytes:
-        """See ``World``; a server without checkpoints is asked for an export."""
+        """See ``Simulation``; a server without checkpoints is asked for an export."""
         kind: Literal["checkpoint", "export"] = "checkpoint" if await self._has_checkpoints() else "export"
         if kind == "checkpoint":
             is_running = True
@@ -208,12 +208,12 @@ class OwnWorld(World):
         self._base = (stands or "", sha256(checkpoint).hexdigest())
 
     async def make_keys(self) -> None:
-        """See ``World``; a server may choose secrets and ids by itself."""
+        """See ``Simulation``; a server may choose secrets and ids by itself."""
         await self._make_participant_key()
         await self._make_reader_key()
 
     async def revoke_participant_key(self) -> None:
-        """See ``World``."""
+        """See ``Simulation``."""
         if self._participant_key is not None:
             with suppress(NotFoundError, ConflictError):
                 await self.admin.keys.revoke(self._participant_key)

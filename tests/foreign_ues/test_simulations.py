@@ -18,12 +18,12 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.scenes import at_time
+from activities.lifecycle import at_time
+from activities.simulations.hosts import SimulationGoneError
 from activities.simulations.own_servers import OwnServers
-from activities.simulations.own_world import OwnWorld
-from activities.simulations.worlds import SimulationGoneError
+from activities.simulations.own_simulation import OwnSimulation
 from proctor.ports import free_ports
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESClient, AuthenticationError, EventRecord, PermissionDeniedError
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
@@ -57,23 +57,23 @@ async def worker(program: Program) -> AsyncIterator[MakeWorker]:
         yield make
 
 
-async def staged(servers: OwnServers, simulation_id: str = "a") -> OwnWorld:
+async def prepared(servers: OwnServers, simulation_id: str = "a") -> OwnSimulation:
     """A simulation at the beginning of the tiny scenario, whose participant has been told."""
-    world = await servers.create(simulation_id, 7)
-    await world.admin.scenario.import_full(at_time(INITIAL, START))
-    await world.make_keys()
-    await world.admin.simulation.start()
-    world.participant_was_told()
-    return world
+    simulation = await servers.create(simulation_id, 7)
+    await simulation.admin.scenario.import_full(at_time(INITIAL, START))
+    await simulation.make_keys()
+    await simulation.admin.simulation.start()
+    simulation.participant_was_told()
+    return simulation
 
 
-def participant(world: OwnWorld) -> AsyncUESClient:
-    return AsyncUESClient(world.address, world.participant_secret)
+def participant(simulation: OwnSimulation) -> AsyncUESClient:
+    return AsyncUESClient(simulation.address, simulation.participant_secret)
 
 
-async def deeds(world: OwnWorld) -> list[EventRecord]:
+async def deeds(simulation: OwnSimulation) -> list[EventRecord]:
     """What has been done; the scenario's own events are still to come."""
-    return (await world.admin.events.list(status="executed")).events
+    return (await simulation.admin.events.list(status="executed")).events
 
 
 @pytest.fixture(params=["checkpoints", "export"])
@@ -82,34 +82,34 @@ def command(request: pytest.FixtureRequest, program: Program) -> str:
 
 
 async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, command: str) -> None:
-    world = await staged(worker(command))
-    assert not await world.stands_at(b"anything")
-    checkpoint = await world.checkpoint()
-    await world.mark("turn 1")
-    assert await world.stands_at(checkpoint)
-    assert (await world.current()).mark == "turn 1"
-    async with participant(world) as client:
+    simulation = await prepared(worker(command))
+    assert not await simulation.stands_at(b"anything")
+    checkpoint = await simulation.checkpoint()
+    await simulation.mark("turn 1")
+    assert await simulation.stands_at(checkpoint)
+    assert (await simulation.current()).mark == "turn 1"
+    async with participant(simulation) as client:
         await client.email.query()
-        assert await world.stands_at(checkpoint)
+        assert await simulation.stands_at(checkpoint)
         await ask_ben(client)
-    assert not await world.stands_at(checkpoint)
-    await world.restore(checkpoint)
-    assert await world.stands_at(checkpoint)
-    assert (await world.current()).mark is None
-    assert not await deeds(world)
-    assert world.is_known_to_participant
+    assert not await simulation.stands_at(checkpoint)
+    await simulation.restore(checkpoint)
+    assert await simulation.stands_at(checkpoint)
+    assert (await simulation.current()).mark is None
+    assert not await deeds(simulation)
+    assert simulation.is_known_to_participant
 
 
 async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker, command: str) -> None:
     first, second = worker(command), worker(command)
-    world = await staged(first)
-    async with participant(world) as client:
+    simulation = await prepared(first)
+    async with participant(simulation) as client:
         await ask_ben(client)
-    checkpoint = await world.checkpoint()
+    checkpoint = await simulation.checkpoint()
     with pytest.raises(SimulationGoneError):
         second.find("a")
     other = await second.restore("a", checkpoint)
-    assert other.port != world.port
+    assert other.port != simulation.port
     assert await other.stands_at(checkpoint)
     [mail] = await deeds(other)
     assert mail.agent_id in other.participant_key_ids
@@ -120,8 +120,8 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     other.participant_was_told()
     assert not await other.stands_at(checkpoint)
     told = await other.checkpoint()
-    await world.restore(told)
-    assert not world.is_known_to_participant
+    await simulation.restore(told)
+    assert not simulation.is_known_to_participant
     async with participant(other) as client:
         await client.chat.send(role="assistant", content="Still here.")
     assert len(await deeds(other)) == 2
@@ -130,8 +130,8 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
 
 async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, command: str, program: Program) -> None:
     servers = worker(command)
-    world = await staged(servers)
-    checkpoint, port, secret = await world.checkpoint(), world.port, world.participant_secret
+    simulation = await prepared(servers)
+    checkpoint, port, secret = await simulation.checkpoint(), simulation.port, simulation.participant_secret
     for process in program.servers() or running(str(port)):
         process.send_signal(signal.SIGKILL)
     while True:
@@ -150,69 +150,71 @@ async def test_many_that_ask_for_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "activities")
-    checkpoint = await (await staged(worker(command))).checkpoint()
+    checkpoint = await (await prepared(worker(command))).checkpoint()
     other = worker(command)
-    worlds = await asyncio.gather(*(other.restore("a", checkpoint) for _ in range(6)))
-    assert len({id(world) for world in worlds}) == 1
+    simulations = await asyncio.gather(*(other.restore("a", checkpoint) for _ in range(6)))
+    assert len({id(simulation) for simulation in simulations}) == 1
     assert sum("POST /scenario/import/full" in line for line in caplog.messages) in (0, 2)
 
 
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
-    world = await staged(worker(command))
-    again = await worker(command).restore("a", await world.checkpoint())
-    for each in (world, again):
+    simulation = await prepared(worker(command))
+    again = await worker(command).restore("a", await simulation.checkpoint())
+    for each in (simulation, again):
         await each.reader.email.get_state()
         with pytest.raises(PermissionDeniedError):
             await each.reader.chat.send(role="assistant", content="I was here.")
 
 
 async def test_a_revoked_key_opens_again_only_where_the_checkpoint_is_earlier(worker: MakeWorker, command: str) -> None:
-    world = await staged(worker(command))
-    before = await world.checkpoint()
-    await world.revoke_participant_key()
-    await world.revoke_participant_key()
-    after = await world.checkpoint()
+    simulation = await prepared(worker(command))
+    before = await simulation.checkpoint()
+    await simulation.revoke_participant_key()
+    await simulation.revoke_participant_key()
+    after = await simulation.checkpoint()
     for servers in (None, worker(command)):
-        at_end = world if servers is None else await servers.restore("a", after)
+        at_end = simulation if servers is None else await servers.restore("a", after)
         async with participant(at_end) as client:
             with pytest.raises(AuthenticationError):
                 await client.time.get_state()
         await at_end.reader.time.get_state()
-    await world.restore(before)
-    async with participant(world) as client:
+    await simulation.restore(before)
+    async with participant(simulation) as client:
         await client.time.get_state()
-    await world.restore(after)
-    async with participant(world) as client:
+    await simulation.restore(after)
+    async with participant(simulation) as client:
         with pytest.raises(AuthenticationError):
             await client.time.get_state()
 
 
 async def test_workers_of_one_machine_share_the_ports(worker: MakeWorker) -> None:
     workers = [worker(OURS), worker(OURS)]
-    worlds = await asyncio.gather(*(each.create(f"{n}-{i}", 7) for n, each in enumerate(workers) for i in range(2)))
-    assert len({world.port for world in worlds}) == 4
-    for world in worlds:
-        assert (await world.admin.simulation.status()).is_running is False
+    simulations = await asyncio.gather(
+        *(each.create(f"{n}-{i}", 7) for n, each in enumerate(workers) for i in range(2))
+    )
+    assert len({simulation.port for simulation in simulations}) == 4
+    for simulation in simulations:
+        assert (await simulation.admin.simulation.status()).is_running is False
 
 
 async def test_the_output_is_read_and_no_key_is_in_it(
     worker: MakeWorker, program: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "activities")
-    world = await staged(worker(program.command))
+    simulation = await prepared(worker(program.command))
     for _ in range(60):  # some 8 kB each: far more than a pipe holds
-        await world.admin.time.get_state()
+        await simulation.admin.time.get_state()
     said = "\n".join(caplog.messages)
     assert "GET /simulator/time …" in said
-    assert world.admin._runner.exchange.headers["X-API-Key"] not in said
+    assert simulation.admin._runner.exchange.headers["X-API-Key"] not in said
 
 
 async def test_participants_elsewhere_get_an_address_that_they_can_reach(worker: MakeWorker) -> None:
     servers = worker(OURS, ues_public_url="http://localhost.localdomain:{port}/")
-    world = await servers.create("a", 7)
-    assert world.address == f"http://localhost.localdomain:{world.port}"
+    simulation = await servers.create("a", 7)
+    assert simulation.address == f"http://localhost.localdomain:{simulation.port}"
     listening = [each for each in psutil.net_connections("tcp4") if each.status == psutil.CONN_LISTEN]
-    assert ("0.0.0.0", world.port) in [tuple(each.laddr) for each in listening]
+    assert ("0.0.0.0", simulation.port) in [tuple(each.laddr) for each in listening]
 
 
 async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_up(
@@ -238,7 +240,7 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     worker_itself = """
 import asyncio, httpx, sys
 from activities.simulations.own_servers import OwnServers
-from protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])
     servers = OwnServers(config, sys.argv[1], httpx.AsyncClient())
@@ -291,7 +293,7 @@ async def test_a_command_that_is_no_good(worker: MakeWorker, command: str, sente
 
 
 async def test_a_checkpoint_of_another_kind_of_simulator(worker: MakeWorker, program: Program) -> None:
-    ours = await staged(worker(OURS))
+    ours = await prepared(worker(OURS))
     with pytest.raises(ApplicationError, match="has none: set it back") as caught:
         await worker(program.command).restore("a", await ours.checkpoint())
     assert caught.value.non_retryable

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from protocol.request import BadRequestError, parse_request, unknown_settings
+from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
 
 GOOD = {"participants": {"personal_assistant": "http://agent:8001"}, "config": {"scenario_id": "s"}}
 

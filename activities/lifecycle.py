@@ -1,4 +1,4 @@
-"""The stage: a simulation is set up from its scenario, closed when the turns are over, and taken down in the end."""
+"""A simulation is set up from its scenario, closed when the turns are over, and ended."""
 
 import asyncio
 import logging
@@ -10,9 +10,9 @@ from temporalio import activity
 
 from activities import called_off, failures
 from activities.deployment import Deployment
-from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Scene
+from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations import checkpoints
-from protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 TAKE_DOWN_SECONDS = 2.0
@@ -27,49 +27,49 @@ _SUMMARISED = ("email", "sms", "calendar", "chat")
 _WITH_STATE = (*_SUMMARISED, "contacts", "location", "weather")
 
 
-class SceneActivities:
-    """Everything that is done to the stage as a whole."""
+class LifecycleActivities:
+    """Everything that is done to a simulation as a whole."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._removing: set[asyncio.Task[None]] = set()
 
     @activity.defn
-    async def set_up(self, plan: Plan) -> Scene:
+    async def set_up(self, plan: Plan) -> Prepared:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
         initial_state = from_json(await self._deployment.store.get(plan.initial_state))
-        world = await checkpoints.create(self._deployment, plan.simulation_id, plan.seed)
+        simulation = await checkpoints.create(self._deployment, plan.simulation_id, plan.seed)
         try:
-            await world.admin.scenario.import_full(at_time(initial_state, plan.start_time))
+            await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
             raise failures.final(
                 failures.SCENARIO_BROKEN,
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
             ) from None
-        await world.make_keys()
-        await world.admin.simulation.start()
-        states = await snapshot(world.admin)
-        return Scene(
-            checkpoint=await checkpoints.take_checkpoint(self._deployment, world),
+        await simulation.make_keys()
+        await simulation.admin.simulation.start()
+        states = await snapshot(simulation.admin)
+        return Prepared(
+            checkpoint=await checkpoints.take_checkpoint(self._deployment, simulation),
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
-            summary=await summarise(world.admin, plan.start_time, states),
+            summary=await summarise(simulation.admin, plan.start_time, states),
         )
 
     @activity.defn
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
         plan = given.plan
-        world = await checkpoints.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        await world.revoke_participant_key()
+        simulation = await checkpoints.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
+        await simulation.revoke_participant_key()
         record = JudgeRecord(
             action_log=given.action_log,
             turn_notes=given.turn_notes,
             initial_state=from_json(await self._deployment.store.get(given.initial_state)),
-            final_state=await snapshot(world.admin),
+            final_state=await snapshot(simulation.admin),
         )
         return Evidence(
-            checkpoint=await checkpoints.take_checkpoint(self._deployment, world),
+            checkpoint=await checkpoints.take_checkpoint(self._deployment, simulation),
             record=await self._deployment.store.put(record.model_dump_json().encode()),
         )
 

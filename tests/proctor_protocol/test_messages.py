@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from protocol import messages as m
-from protocol.numbers import restore_integers
+from proctor_protocol import messages as m
+from proctor_protocol.numbers import restore_integers
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SUMMARY = m.InitialStateSummary(

@@ -3,7 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
-from protocol.config import AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig, merge_configs, validate_config
+from proctor_protocol.config import (
+    AgentBeatsConfig,
+    GreenAgentConfig,
+    PurpleAgentConfig,
+    merge_configs,
+    validate_config,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from protocol._wire import Instant, WireModel
-from protocol.durations import Duration
-from protocol.messages import CompletionReason
-from protocol.results import Dimension
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.durations import Duration
+from proctor_protocol.messages import CompletionReason
+from proctor_protocol.results import Dimension
 
 
 class TaskUpdateType(StrEnum):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from protocol import updates as u
+from proctor_protocol import updates as u
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 EVERY_UPDATE = [

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from protocol._wire import Instant, WireModel
-from protocol.durations import Duration
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.durations import Duration
 
 
 class EmailSummary(WireModel):

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from protocol.durations import Duration
+from proctor_protocol.durations import Duration
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 
 
 @pytest.fixture(params=["folder", "memory"])

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from protocol.problems import describe
-from protocol.scenario import ScenarioConfig
+from proctor_protocol.problems import describe
+from proctor_protocol.scenario import ScenarioConfig
 
 GOOD = {
     "scenario_id": "s",

@@ -18,8 +18,8 @@ from temporalio.converter import (
 )
 from temporalio.service import RPCError
 
-from protocol.config import GreenAgentConfig
-from storage.blobs import BlobRef, BlobStore
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobRef, BlobStore
 
 PAYLOAD_LIMIT = 128 * 1024
 """Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""

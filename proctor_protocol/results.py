@@ -9,8 +9,8 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from protocol._wire import Instant, WireModel
-from protocol.messages import ActionLogEntry
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.messages import ActionLogEntry
 
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from protocol._wire import WireModel
-from protocol.problems import describe, show_value
+from proctor_protocol._wire import WireModel
+from proctor_protocol.problems import describe, show_value
 
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
 """The roles that name the participant among several, in order of preference."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from protocol import results as r
+from proctor_protocol import results as r
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

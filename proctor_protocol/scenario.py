@@ -19,8 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from protocol.durations import Duration, parse_iso8601_duration
-from protocol.results import Dimension
+from proctor_protocol.durations import Duration, parse_iso8601_duration
+from proctor_protocol.results import Dimension
 
 
 class ScenarioModel(BaseModel):
