@@ -31,6 +31,7 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.errors import A2AError, MethodNotFoundError, TaskNotFoundError, UnsupportedOperationError
 from google.protobuf.json_format import MessageToDict
+from pydantic import ValidationError
 
 from activities import failures
 from proctor_protocol.messages import (
@@ -162,11 +163,10 @@ class Answer:
             raise failures.final(
                 failures.PARTICIPANT_MISBEHAVED, f"The participant's answer to turn_start is wrong: {problem}."
             ) from None
-        except ValueError as problem:
-            kind = documents[0]["message_type"]
-            said = describe(problem, kind) if hasattr(problem, "errors") else str(problem)  # type: ignore[arg-type]
+        except ValidationError as problem:
             raise failures.final(
-                failures.PARTICIPANT_MISBEHAVED, f"The participant's {kind} message is wrong: {said}."
+                failures.PARTICIPANT_MISBEHAVED,
+                f"The participant's {documents[0]['message_type']} message is wrong: {describe(problem)}.",
             ) from None
 
     def require_success(self) -> None:

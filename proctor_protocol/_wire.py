@@ -1,9 +1,11 @@
 """The base of every model that crosses the wire."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+T = TypeVar("T")
 
 
 class WireModel(BaseModel):
@@ -18,3 +20,34 @@ def _assume_utc(value: datetime) -> datetime:
 
 Instant = Annotated[datetime, AfterValidator(_assume_utc)]
 """A point in time; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
+
+
+class UnknownMessageTypeError(ValueError):
+    """A document whose ``message_type`` is missing or not one of those expected here."""
+
+
+class ByMessageType(Generic[T]):
+    """Reads documents that are one of several models, which their ``message_type`` tells apart.
+
+    Args:
+        models: a union of models, each with a ``message_type`` of its own as default.
+    """
+
+    def __init__(self, models: Any) -> None:
+        self._adapter: TypeAdapter[T] = TypeAdapter(Annotated[models, Field(discriminator="message_type")])
+        self._types = ", ".join(model.model_fields["message_type"].default for model in get_args(models))
+
+    def read(self, data: dict[str, Any]) -> T:
+        """Read one.
+
+        Raises:
+            UnknownMessageTypeError: its ``message_type`` is missing or names none of the models.
+            pydantic.ValidationError: the fields don't fit that model; every location begins with the type.
+        """
+        try:
+            return self._adapter.validate_python(data)
+        except ValidationError as problem:
+            if not problem.errors()[0]["type"].startswith("union_tag_"):
+                raise
+            found = data.get("message_type")
+            raise UnknownMessageTypeError(f"message_type is {found!r}: expected one of {self._types}") from None

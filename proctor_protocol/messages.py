@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol._wire import ByMessageType, Instant, WireModel
+from proctor_protocol._wire import UnknownMessageTypeError as UnknownMessageTypeError
 from proctor_protocol.durations import Duration
 
 
@@ -123,26 +124,8 @@ class EarlyCompletionMessage(WireModel):
 ToParticipant = AssessmentStartMessage | TurnStartMessage | AssessmentCompleteMessage
 FromParticipant = TurnCompleteMessage | EarlyCompletionMessage
 
-_TO_PARTICIPANT: dict[str, type[ToParticipant]] = {
-    "assessment_start": AssessmentStartMessage,
-    "turn_start": TurnStartMessage,
-    "assessment_complete": AssessmentCompleteMessage,
-}
-_FROM_PARTICIPANT: dict[str, type[FromParticipant]] = {
-    "turn_complete": TurnCompleteMessage,
-    "early_completion": EarlyCompletionMessage,
-}
-
-
-class UnknownMessageTypeError(ValueError):
-    """A message whose ``message_type`` is missing or not one of those expected here."""
-
-
-def _known_type(data: dict[str, Any], known: list[str]) -> str:
-    found = data.get("message_type")
-    if not isinstance(found, str) or found not in known:
-        raise UnknownMessageTypeError(f"message_type is {found!r}: expected one of {', '.join(known)}")
-    return found
+_TO_PARTICIPANT = ByMessageType[ToParticipant](ToParticipant)
+_FROM_PARTICIPANT = ByMessageType[FromParticipant](FromParticipant)
 
 
 def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
@@ -150,9 +133,9 @@ def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
 
     Raises:
         UnknownMessageTypeError: ``message_type`` is none of the three.
-        pydantic.ValidationError: the fields don't fit that type.
+        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
-    return _TO_PARTICIPANT[_known_type(data, list(_TO_PARTICIPANT))].model_validate(data)
+    return _TO_PARTICIPANT.read(data)
 
 
 def parse_from_participant(data: dict[str, Any]) -> FromParticipant:
@@ -160,6 +143,6 @@ def parse_from_participant(data: dict[str, Any]) -> FromParticipant:
 
     Raises:
         UnknownMessageTypeError: ``message_type`` is neither ``turn_complete`` nor ``early_completion``.
-        pydantic.ValidationError: the fields don't fit that type.
+        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
-    return _FROM_PARTICIPANT[_known_type(data, list(_FROM_PARTICIPANT))].model_validate(data)
+    return _FROM_PARTICIPANT.read(data)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol._wire import ByMessageType, Instant, WireModel
 from proctor_protocol.durations import Duration
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import Dimension
@@ -37,7 +37,7 @@ def _count(number: int, noun: str) -> str:
 class AssessmentStartedUpdate(WireModel):
     """The assessment has begun."""
 
-    message_type: Literal["update_assessment_started"] = "update_assessment_started"
+    message_type: Literal[TaskUpdateType.ASSESSMENT_STARTED] = TaskUpdateType.ASSESSMENT_STARTED
     assessment_id: str
     scenario_id: str
     participant_url: str
@@ -51,7 +51,7 @@ class AssessmentStartedUpdate(WireModel):
 class ScenarioLoadedUpdate(WireModel):
     """The scenario stands in its simulation; ``expected_turns`` is how many the default time step makes."""
 
-    message_type: Literal["update_scenario_loaded"] = "update_scenario_loaded"
+    message_type: Literal[TaskUpdateType.SCENARIO_LOADED] = TaskUpdateType.SCENARIO_LOADED
     scenario_id: str
     scenario_name: str
     start_time: Instant
@@ -73,7 +73,7 @@ class ScenarioLoadedUpdate(WireModel):
 class TurnStartedUpdate(WireModel):
     """The participant was told that its turn has come."""
 
-    message_type: Literal["update_turn_started"] = "update_turn_started"
+    message_type: Literal[TaskUpdateType.TURN_STARTED] = TaskUpdateType.TURN_STARTED
     turn_number: int
     current_time: Instant
     events_processed: int
@@ -87,7 +87,7 @@ class TurnStartedUpdate(WireModel):
 class ActionObservedUpdate(WireModel):
     """One action of the participant, as the simulation's event log has it."""
 
-    message_type: Literal["update_action_observed"] = "update_action_observed"
+    message_type: Literal[TaskUpdateType.ACTION_OBSERVED] = TaskUpdateType.ACTION_OBSERVED
     turn_number: int
     timestamp: Instant
     action: str
@@ -105,7 +105,7 @@ class ActionObservedUpdate(WireModel):
 class TurnCompletedUpdate(WireModel):
     """The participant has finished its turn; ``time_advanced`` is its time step."""
 
-    message_type: Literal["update_turn_completed"] = "update_turn_completed"
+    message_type: Literal[TaskUpdateType.TURN_COMPLETED] = TaskUpdateType.TURN_COMPLETED
     turn_number: int
     actions_taken: int
     time_advanced: Duration
@@ -120,7 +120,7 @@ class TurnCompletedUpdate(WireModel):
 class ResponsesGeneratedUpdate(WireModel):
     """Characters have decided what to answer in this turn."""
 
-    message_type: Literal["update_responses_generated"] = "update_responses_generated"
+    message_type: Literal[TaskUpdateType.RESPONSES_GENERATED] = TaskUpdateType.RESPONSES_GENERATED
     turn_number: int
     responses_count: int
     characters_involved: list[str] = Field(default_factory=list)
@@ -134,7 +134,7 @@ class ResponsesGeneratedUpdate(WireModel):
 class SimulationAdvancedUpdate(WireModel):
     """The clock has moved and the events on the way have happened."""
 
-    message_type: Literal["update_simulation_advanced"] = "update_simulation_advanced"
+    message_type: Literal[TaskUpdateType.SIMULATION_ADVANCED] = TaskUpdateType.SIMULATION_ADVANCED
     turn_number: int
     previous_time: Instant
     new_time: Instant
@@ -152,7 +152,7 @@ class SimulationAdvancedUpdate(WireModel):
 class EvaluationStartedUpdate(WireModel):
     """The turns are over; the judging begins."""
 
-    message_type: Literal["update_evaluation_started"] = "update_evaluation_started"
+    message_type: Literal[TaskUpdateType.EVALUATION_STARTED] = TaskUpdateType.EVALUATION_STARTED
     criteria_count: int
     dimensions: list[str] = Field(default_factory=list)
 
@@ -164,7 +164,7 @@ class EvaluationStartedUpdate(WireModel):
 class CriterionEvaluatedUpdate(WireModel):
     """One criterion was judged, or could not be."""
 
-    message_type: Literal["update_criterion_evaluated"] = "update_criterion_evaluated"
+    message_type: Literal[TaskUpdateType.CRITERION_EVALUATED] = TaskUpdateType.CRITERION_EVALUATED
     criterion_id: str
     criterion_name: str
     dimension: Dimension
@@ -183,7 +183,7 @@ class CriterionEvaluatedUpdate(WireModel):
 class AssessmentCompletedUpdate(WireModel):
     """The assessment has ended; the artifact follows."""
 
-    message_type: Literal["update_assessment_completed"] = "update_assessment_completed"
+    message_type: Literal[TaskUpdateType.ASSESSMENT_COMPLETED] = TaskUpdateType.ASSESSMENT_COMPLETED
     reason: CompletionReason
     total_turns: int
     total_actions: int
@@ -202,7 +202,7 @@ class AssessmentCompletedUpdate(WireModel):
 class ErrorOccurredUpdate(WireModel):
     """Something went wrong; ``recoverable`` says whether the assessment goes on."""
 
-    message_type: Literal["update_error_occurred"] = "update_error_occurred"
+    message_type: Literal[TaskUpdateType.ERROR_OCCURRED] = TaskUpdateType.ERROR_OCCURRED
     error_type: str
     error_message: str
     turn_number: int | None = None
@@ -228,19 +228,7 @@ TaskUpdate = (
     | ActionObservedUpdate
 )
 
-_UPDATES: dict[TaskUpdateType, type[TaskUpdate]] = {
-    TaskUpdateType.ASSESSMENT_STARTED: AssessmentStartedUpdate,
-    TaskUpdateType.SCENARIO_LOADED: ScenarioLoadedUpdate,
-    TaskUpdateType.TURN_STARTED: TurnStartedUpdate,
-    TaskUpdateType.TURN_COMPLETED: TurnCompletedUpdate,
-    TaskUpdateType.RESPONSES_GENERATED: ResponsesGeneratedUpdate,
-    TaskUpdateType.SIMULATION_ADVANCED: SimulationAdvancedUpdate,
-    TaskUpdateType.EVALUATION_STARTED: EvaluationStartedUpdate,
-    TaskUpdateType.CRITERION_EVALUATED: CriterionEvaluatedUpdate,
-    TaskUpdateType.ASSESSMENT_COMPLETED: AssessmentCompletedUpdate,
-    TaskUpdateType.ERROR_OCCURRED: ErrorOccurredUpdate,
-    TaskUpdateType.ACTION_OBSERVED: ActionObservedUpdate,
-}
+_UPDATES = ByMessageType[TaskUpdate](TaskUpdate)
 
 MILESTONES = frozenset(
     {
@@ -259,13 +247,7 @@ def parse_update(data: dict[str, Any]) -> TaskUpdate:
     """Read an update from its data part.
 
     Raises:
-        ValueError: ``message_type`` is missing or none of the eleven.
-        pydantic.ValidationError: the fields don't fit that type.
+        UnknownMessageTypeError: ``message_type`` is missing or none of the eleven.
+        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
-    found = data.get("message_type")
-    try:
-        model = _UPDATES[TaskUpdateType(str(found))]
-    except ValueError:
-        known = ", ".join(TaskUpdateType)
-        raise ValueError(f"message_type is {found!r}: expected one of {known}") from None
-    return model.model_validate(data)
+    return _UPDATES.read(data)

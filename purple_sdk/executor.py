@@ -132,7 +132,7 @@ def read_message(message: Message) -> ToParticipant:
     except UnknownMessageTypeError as problem:
         raise UnreadableMessageError(str(problem)) from None
     except ValidationError as problem:
-        raise UnreadableMessageError(describe(problem, root=str(data["message_type"]))) from None
+        raise UnreadableMessageError(describe(problem)) from None
 
 
 def _object_in(message: Message) -> dict[str, Any]:
