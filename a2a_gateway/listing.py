@@ -17,13 +17,13 @@ from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.config import GreenAgentConfig
-from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, REJECTED_STATUS, SUBMITTED
+from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
 
 _AT_ONCE = 16
 """Calls to Temporal that one page may have under way."""
 
-_REJECTED = f"{PROCTOR_STATUS.name} = '{REJECTED_STATUS}'"
-_WAITING = f"{PROCTOR_STATUS.name} = '{SUBMITTED}'"
+_REJECTED = f"{PROCTOR_STATUS.name} = '{Status.REJECTED}'"
+_WAITING = f"{PROCTOR_STATUS.name} = '{Status.SUBMITTED}'"
 
 _CONDITIONS: dict[TaskState, str] = {
     TaskState.TASK_STATE_SUBMITTED: f"ExecutionStatus = 'Running' AND {_WAITING}",

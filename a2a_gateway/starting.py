@@ -20,7 +20,7 @@ from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
 from workflows.inputs import AssessmentInput
-from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, SUBMITTED
+from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
 
 WORKFLOW_TASK = timedelta(seconds=3)
 """How long a worker may take over one step of the workflow, local activities not counted: it reports on those while
@@ -89,7 +89,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
             search_attributes=TypedSearchAttributes(
                 [
                     SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
-                    SearchAttributePair(PROCTOR_STATUS, SUBMITTED),
+                    SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
                 ]
             ),
             memo={MEMO_MESSAGE: as_json},

@@ -29,14 +29,14 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
 from workflows.names import (
+    ASSESSMENT_FAILURE,
     ASSESSMENT_WORKFLOW,
-    FAILED,
     PROCTOR_CONTEXT,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
-    REJECTED,
-    SUBMITTED,
+    REJECTED_FAILURE,
+    Status,
 )
 
 ARTIFACT_NAME = "assessment_results"
@@ -115,7 +115,7 @@ async def read_task(
         history=[message_from_json(memo[MEMO_MESSAGE])] if MEMO_MESSAGE in memo else [],
     )
     if not is_closed(execution):
-        waiting = attributes.get(PROCTOR_STATUS) == SUBMITTED
+        waiting = attributes.get(PROCTOR_STATUS) == Status.SUBMITTED
         state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
         task.status.CopyFrom(TaskStatus(state=state, timestamp=datetime.now(UTC)))
         return task
@@ -213,9 +213,9 @@ def _outcome_of_failure(execution: WorkflowExecution, failure: WorkflowFailureEr
             return Outcome(TaskState.TASK_STATE_FAILED, "The assessment took longer than it may and was ended.")
     causes = list(_chain(failure.cause))
     for cause in causes:
-        if isinstance(cause, ApplicationError) and cause.type == REJECTED:
+        if isinstance(cause, ApplicationError) and cause.type == REJECTED_FAILURE:
             return Outcome(TaskState.TASK_STATE_REJECTED, cause.message)
-        if isinstance(cause, ApplicationError) and cause.type == FAILED:
+        if isinstance(cause, ApplicationError) and cause.type == ASSESSMENT_FAILURE:
             return Outcome(TaskState.TASK_STATE_FAILED, cause.message, _results_in(cause))
     return Outcome(TaskState.TASK_STATE_FAILED, f"The evaluator failed: {causes[-1]}")
 

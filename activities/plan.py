@@ -142,20 +142,20 @@ class RespondInput(Model):
     message: OutgoingMessage
 
 
-class Answer(Model):
-    """A character's answer and the message that it answers."""
+class PlannedReply(Model):
+    """A character's reply, not sent yet, and the message that it answers."""
 
     reply: CharacterReply
     message: OutgoingMessage
 
 
 class AdvanceInput(Model):
-    """Schedule answers, then move the clock to an instant (never "by" something)."""
+    """Schedule replies, then move the clock to an instant (never "by" something)."""
 
     plan: Plan
     turn: int
     checkpoint: BlobRef
-    answers: list[Answer]
+    replies: list[PlannedReply]
     to: datetime
 
 

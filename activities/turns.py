@@ -69,19 +69,19 @@ class TurnActivities:
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:
-        """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
+        """Schedule the characters' replies, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
         simulation = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         scenario = await self._deployment.scenario(plan.scenario)
         now = (await simulation.admin.time.get_state()).current_time
-        for answer in given.answers:
-            modality, data = generator.reply_event(answer.reply, answer.message, scenario)
-            due = max(now, answer.message.sent_at + timedelta(seconds=answer.reply.delay_seconds))
+        for planned in given.replies:
+            modality, data = generator.reply_event(planned.reply, planned.message, scenario)
+            due = max(now, planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds))
             await simulation.admin.events.create(
                 scheduled_time=due,
                 modality=modality,
                 data={**data, "timestamp": due.isoformat()},
-                metadata={"character_id": answer.reply.character_id, "turn": given.turn},
+                metadata={"character_id": planned.reply.character_id, "turn": given.turn},
             )
         processed = await _move_clock(simulation.admin, now, given.to)
         return Advanced(

@@ -5,7 +5,7 @@ counted in ``unscored_points``, and ``coverage`` says what share of a scenario's
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Protocol, Self, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -49,6 +49,33 @@ class CriterionResult(_Scored):
     def is_unscored(self) -> bool:
         """Whether no point of this criterion was judged."""
         return self.max_score == 0 and self.unscored_points > 0
+
+
+class _Judged(Protocol):
+    """What a criterion is to its result."""
+
+    @property
+    def criterion_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimension(self) -> Dimension: ...
+    @property
+    def max_score(self) -> int: ...
+
+
+def unscored(criterion: _Judged, reason: str) -> CriterionResult:
+    """The result of a criterion that nobody judged, or could judge."""
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=0,
+        max_score=0,
+        explanation=f"Not judged: {reason}",
+        unscored_points=criterion.max_score,
+        unscored_reason=reason,
+    )
 
 
 class DimensionScore(_Scored):

@@ -246,16 +246,6 @@ class ScenarioConfig(ScenarioModel):
         step = parse_iso8601_duration(self.default_time_step)
         return -((self.start_time - self.end_time) // step)
 
-    def get_character_by_email(self, email: str) -> CharacterProfile | None:
-        """The character with this email address, whatever its case."""
-        found = (c for c in self.characters.values() if c.email and c.email.lower() == email.strip().lower())
-        return next(found, None)
-
-    def get_character_by_phone(self, phone: str) -> CharacterProfile | None:
-        """The character with this phone number, however it is written."""
-        wanted = normal_phone(phone)
-        return next((c for c in self.characters.values() if c.phone and normal_phone(c.phone) == wanted), None)
-
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
         """The criteria of one dimension, in order."""
         return [c for c in self.criteria if c.dimension == dimension]

@@ -10,7 +10,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 with workflow.unsafe.imports_passed_through():
     from activities import failures
-    from activities.actions.log import compare
+    from activities.actions.report import compare
     from activities.admission import AdmissionActivities
     from activities.lifecycle import LifecycleActivities
     from activities.participants import ParticipantActivities
@@ -18,7 +18,6 @@ with workflow.unsafe.imports_passed_through():
         Addressed,
         AdmitInput,
         AdvanceInput,
-        Answer,
         ApplyInput,
         ConcludeInput,
         CriterionBrief,
@@ -27,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
         GreetInput,
         JudgeInput,
         Plan,
+        PlannedReply,
         QueueInput,
         RespondInput,
         TurnAnswer,
@@ -45,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
         CriterionResult,
         ReportedAction,
         assessment_results,
+        unscored,
     )
     from workflows import limits, names
     from workflows.context_queue import GRANT_SIGNAL, LEAVE_SIGNAL, queue_id
@@ -80,20 +81,20 @@ class Assessment:
                 results so far as its first detail, where the assessment came to no good end.
         """
         try:
-            plan = self._plan or await self._admitted()
-            progress = self._progress or await self._opened(plan)
-            results = await self._assessed_in_time(plan, progress)
+            plan = self._plan or await self._admit()
+            progress = self._progress or await self._open(plan)
+            results = await self._assess_in_time(plan, progress)
         except asyncio.CancelledError:
-            await self._closed("error", names.CANCELED)
+            await self._close("error", names.Status.CANCELED)
             raise
         except ActivityError as problem:
             if is_cancelled_exception(problem):
-                await self._closed("error", names.CANCELED)
+                await self._close("error", names.Status.CANCELED)
                 raise
-            raise await self._failed(problem) from None
+            raise await self._fail(problem) from None
         except TimeoutError as problem:
-            raise await self._failed(problem) from None
-        await self._closed(_reason(results), names.COMPLETED)
+            raise await self._fail(problem) from None
+        await self._close(_reason(results), names.Status.COMPLETED)
         return results
 
     @workflow.signal(name=GRANT_SIGNAL)
@@ -103,9 +104,9 @@ class Assessment:
 
     # The story, chapter by chapter
 
-    async def _admitted(self) -> Plan:
+    async def _admit(self) -> Plan:
         """Check the request, and wait until no other assessment of this context is at work."""
-        waiting = asyncio.create_task(self._turn_in_context())
+        waiting = asyncio.create_task(self._wait_in_context())
         try:
             plan: Plan = await workflow.execute_local_activity_method(
                 AdmissionActivities.admit,
@@ -120,7 +121,7 @@ class Assessment:
         await waiting
         return plan
 
-    async def _turn_in_context(self) -> None:
+    async def _wait_in_context(self) -> None:
         await workflow.execute_local_activity_method(
             QueueActivities.join_queue,
             QueueInput(queue_id=queue_id(self._given.context_id), task_id=self._given.task_id),
@@ -128,11 +129,11 @@ class Assessment:
         )
         await workflow.wait_condition(lambda: self._may_begin)
 
-    async def _opened(self, plan: Plan) -> Progress:
+    async def _open(self, plan: Plan) -> Progress:
         """Prepare the simulation and greet the participant."""
         workflow.upsert_search_attributes(
             [
-                names.PROCTOR_STATUS.value_set(names.WORKING),
+                names.PROCTOR_STATUS.value_set(names.Status.WORKING),
                 names.PROCTOR_SCENARIO.value_set(plan.scenario_id),
                 names.PROCTOR_PARTICIPANT.value_set(plan.participant_url),
             ]
@@ -171,7 +172,7 @@ class Assessment:
         )
         return progress
 
-    async def _assessed_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
+    async def _assess_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play and judge, but no longer than the assessment may take.
 
         Raises:
@@ -181,21 +182,21 @@ class Assessment:
         seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
         try:
             async with asyncio.timeout(seconds_left):
-                return await self._assessed(plan, progress)
+                return await self._assess(plan, progress)
         except ActivityError as problem:
             # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
             if is_cancelled_exception(problem) and workflow.now() >= deadline:
                 raise TimeoutError from None
             raise
 
-    async def _assessed(self, plan: Plan, progress: Progress) -> AssessmentResults:
+    async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""
         while self._is_another_turn_due(plan, progress):
             await self._play_turn(plan, progress)
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
                 await self._stream.continue_as_new(
-                    lambda stream: [self._continued(Carried(plan=plan, progress=progress, stream=stream))]
+                    lambda stream: [self._carry_on(Carried(plan=plan, progress=progress, stream=stream))]
                 )
         evidence = await workflow.execute_local_activity_method(
             LifecycleActivities.conclude,
@@ -210,7 +211,7 @@ class Assessment:
         )
         await self._judge(plan, evidence)
         reason: CompletionReason = "early_completion" if progress.early_completion else "scenario_complete"
-        results = self._results(plan, progress, "completed", reason)
+        results = self._sum_up(plan, progress, "completed", reason)
         self._publish(_ending(results, reason))
         return results
 
@@ -223,7 +224,7 @@ class Assessment:
                 turn_number=turn, current_time=began_at, events_processed=progress.events_processed
             )
         )
-        answer = await self._participant_plays(plan, progress, turn)
+        answer = await self._let_participant_play(plan, progress, turn)
         applied = await workflow.execute_local_activity_method(
             TurnActivities.apply,
             ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
@@ -234,11 +235,11 @@ class Assessment:
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
             return
-        answers = await self._characters_answer(plan, turn, applied)
+        replies = await self._let_characters_reply(plan, turn, applied)
         target = min(began_at + step, plan.end_time)
         advanced = await workflow.execute_local_activity_method(
             TurnActivities.advance,
-            AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, answers=answers, to=target),
+            AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
             **limits.quick(f"turn {turn} · to {target:%H:%M}"),
         )
         progress.checkpoint = advanced.checkpoint
@@ -254,7 +255,7 @@ class Assessment:
             )
         )
 
-    async def _participant_plays(self, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
+    async def _let_participant_play(self, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
         """Let the participant play, again where it truly failed and the request allows another try."""
         failed = lost = 0
         while True:
@@ -287,12 +288,12 @@ class Assessment:
                     )
                 )
 
-    async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[Answer]:
+    async def _let_characters_reply(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         """Every character whom a message reached decides for itself, all at the same time."""
 
-        async def answer(addressed: Addressed) -> Answer | None:
+        async def reply(addressed: Addressed) -> PlannedReply | None:
             message = applied.messages[addressed.message]
-            reply = await workflow.execute_activity_method(
+            written = await workflow.execute_activity_method(
                 TurnActivities.respond,
                 RespondInput(
                     scenario=plan.scenario,
@@ -304,17 +305,17 @@ class Assessment:
                 ),
                 **self._thinking(plan, f"turn {turn} · {addressed.character_id}"),
             )
-            return None if reply is None else Answer(reply=reply, message=message)
+            return None if written is None else PlannedReply(reply=written, message=message)
 
-        answers = [a for a in await asyncio.gather(*map(answer, applied.addressed)) if a is not None]
+        replies = [r for r in await asyncio.gather(*map(reply, applied.addressed)) if r is not None]
         self._publish(
             updates.ResponsesGeneratedUpdate(
                 turn_number=turn,
-                responses_count=len(answers),
-                characters_involved=sorted({a.reply.character_id for a in answers}),
+                responses_count=len(replies),
+                characters_involved=sorted({r.reply.character_id for r in replies}),
             )
         )
-        return answers
+        return replies
 
     async def _judge(self, plan: Plan, evidence: Evidence) -> None:
         """Every criterion by an activity of its own, all at the same time."""
@@ -349,13 +350,13 @@ class Assessment:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _failed(self, problem: Exception) -> ApplicationError:
+    async def _fail(self, problem: Exception) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
         kind, sentence = _what_failed(problem)
         if self._plan is None or kind == failures.REJECTED:
-            await self._closed("error", names.REJECTED_STATUS if kind == failures.REJECTED else names.FAILED_STATUS)
+            await self._close("error", names.Status.REJECTED if kind == failures.REJECTED else names.Status.FAILED)
             return ApplicationError(
-                sentence, type=kind if kind == failures.REJECTED else names.FAILED, non_retryable=True
+                sentence, type=kind if kind == failures.REJECTED else names.ASSESSMENT_FAILURE, non_retryable=True
             )
         is_timeout = kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         self._publish(
@@ -367,26 +368,28 @@ class Assessment:
             )
         )
         reason: CompletionReason = "timeout" if is_timeout else "error"
-        results = self._results(
+        results = self._sum_up(
             self._plan, self._progress, "timeout" if is_timeout else "failed", reason, failure=sentence
         )
         self._publish(_ending(results, reason))
-        await self._closed(reason, names.FAILED_STATUS)
-        return ApplicationError(sentence, results.model_dump(mode="json"), type=names.FAILED, non_retryable=True)
+        await self._close(reason, names.Status.FAILED)
+        return ApplicationError(
+            sentence, results.model_dump(mode="json"), type=names.ASSESSMENT_FAILURE, non_retryable=True
+        )
 
-    async def _closed(self, reason: CompletionReason, status: str) -> None:
+    async def _close(self, reason: CompletionReason, status: names.Status) -> None:
         """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin.
 
         A cancellation that comes only now comes too late: what is being ended ends as it would have.
         """
-        closing = asyncio.create_task(self._close(reason, status))
+        closing = asyncio.create_task(self._part(reason, status))
         while not closing.done():
             try:
                 await asyncio.shield(closing)
             except asyncio.CancelledError:
                 continue
 
-    async def _close(self, reason: CompletionReason, status: str) -> None:
+    async def _part(self, reason: CompletionReason, status: names.Status) -> None:
         partings = []
         if self._plan is not None and self._may_begin:
             partings = [
@@ -447,7 +450,7 @@ class Assessment:
             )
         )
 
-    def _results(
+    def _sum_up(
         self,
         plan: Plan,
         progress: Progress | None,
@@ -464,7 +467,7 @@ class Assessment:
             duration_seconds=_seconds_since(progress.started_at) if progress else 0.0,
             turns_taken=progress.turn if progress else 0,
             criteria_results=[
-                self._verdicts.get(c.criterion_id) or _unscored(c, failure or "not judged") for c in plan.criteria
+                self._verdicts.get(c.criterion_id) or unscored(c, failure or "not judged") for c in plan.criteria
             ],
             action_log=action_log,
             action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
@@ -487,7 +490,7 @@ class Assessment:
             options["task_queue"] = plan.models_task_queue
         return options
 
-    def _continued(self, carried: Carried) -> AssessmentInput:
+    def _carry_on(self, carried: Carried) -> AssessmentInput:
         return self._given.model_copy(update={"carried": carried.model_dump(mode="json")})
 
     def _publish(self, update: updates.TaskUpdate) -> None:
@@ -509,19 +512,6 @@ def _reason(results: AssessmentResults) -> CompletionReason:
 
 def _seconds_since(started_at: datetime) -> float:
     return (workflow.now() - started_at).total_seconds()
-
-
-def _unscored(criterion: CriterionBrief, reason: str) -> CriterionResult:
-    return CriterionResult(
-        criterion_id=criterion.criterion_id,
-        name=criterion.name,
-        dimension=criterion.dimension,
-        score=0,
-        max_score=0,
-        explanation=f"Unscored: {reason}",
-        unscored_points=criterion.max_score,
-        unscored_reason=reason,
-    )
 
 
 def _ending(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:

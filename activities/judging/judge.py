@@ -18,7 +18,7 @@ from activities.judging.rubric import ItemScore, score_rubric
 from activities.models.factory import ModelError, ModelUnavailableError
 from activities.models.structured import is_transient
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorFunc, EvaluatorRegistry
-from proctor_protocol.results import CriterionResult
+from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 
@@ -64,27 +64,13 @@ async def judge(
     return unscored(criterion, "no model (offline)")
 
 
-def unscored(criterion: EvaluationCriterion, reason: str) -> CriterionResult:
-    """The result of a criterion that nobody could judge."""
-    return CriterionResult(
-        criterion_id=criterion.criterion_id,
-        name=criterion.name,
-        dimension=criterion.dimension,
-        score=0,
-        max_score=0,
-        explanation=f"Not judged: {json_safe_text(reason)}",
-        unscored_points=criterion.max_score,
-        unscored_reason=json_safe_text(reason),
-    )
-
-
 async def _by_evaluator(
     criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, name: str, evaluator: EvaluatorFunc
 ) -> CriterionResult:
     try:
         found = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
-        return unscored(criterion, str(reason) or f"evaluator {name} can't judge here")
+        return unscored(criterion, json_safe_text(str(reason)) or f"evaluator {name} can't judge here")
     except _PASSING_BY:
         raise
     except Exception as problem:
@@ -92,11 +78,11 @@ async def _by_evaluator(
             raise
         if is_transient(problem):
             raise ModelUnavailableError(f"evaluator {name}: its model is not available: {problem}") from problem
-        return unscored(criterion, f"evaluator {name} raised {type(problem).__name__}: {problem}")
+        return unscored(criterion, json_safe_text(f"evaluator {name} raised {type(problem).__name__}: {problem}"))
     try:
         return _scaled(criterion, name, found)
     except ValueError as problem:
-        return unscored(criterion, f"evaluator {name} {problem}")
+        return unscored(criterion, json_safe_text(f"evaluator {name} {problem}"))
 
 
 def _scaled(criterion: EvaluationCriterion, name: str, found: Any) -> CriterionResult:

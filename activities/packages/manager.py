@@ -102,17 +102,9 @@ class ScenarioManager:
             self._cache[scenario_id] = cached
         return cached[1]
 
-    def get_scenario(self, scenario_id: str) -> ScenarioConfig:
-        """The configuration of a scenario; raises as ``load`` does."""
-        return self.load(scenario_id).config
-
     def get_evaluators(self, scenario_id: str) -> EvaluatorRegistry:
         """The evaluator functions of a scenario by name; raises as ``load`` does."""
         return self.load(scenario_id).evaluators
-
-    def clear_cache(self) -> None:
-        """Forget what was read."""
-        self._cache.clear()
 
     def _find(self, scenario_id: str) -> Path:
         known = self.list_ids()

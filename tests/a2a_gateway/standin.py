@@ -34,17 +34,14 @@ from proctor_protocol.updates import (
 )
 from workflows.inputs import AssessmentInput
 from workflows.names import (
+    ASSESSMENT_FAILURE,
     ASSESSMENT_WORKFLOW,
-    COMPLETED,
-    FAILED,
-    FAILED_STATUS,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
-    REJECTED,
-    REJECTED_STATUS,
+    REJECTED_FAILURE,
     UPDATES_TOPIC,
-    WORKING,
+    Status,
 )
 
 STREAM_STATE: TypeAdapter[WorkflowStreamState | None] = TypeAdapter(WorkflowStreamState | None)
@@ -113,8 +110,8 @@ class StandIn:
         try:
             request = parse_request(given.request)
         except BadRequestError as problem:
-            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(REJECTED_STATUS)])
-            raise ApplicationError(str(problem), type=REJECTED, non_retryable=True) from None
+            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(Status.REJECTED)])
+            raise ApplicationError(str(problem), type=REJECTED_FAILURE, non_retryable=True) from None
         raw: Any = json.loads(given.request) if isinstance(given.request, str) else given.request
         script = raw["config"]
         turns = script.get("turns", 2)
@@ -136,7 +133,7 @@ class StandIn:
             await workflow.wait_condition(lambda: self._began)
         workflow.upsert_search_attributes(
             [
-                PROCTOR_STATUS.value_set(WORKING),
+                PROCTOR_STATUS.value_set(Status.WORKING),
                 PROCTOR_SCENARIO.value_set(request.config.scenario_id),
                 PROCTOR_PARTICIPANT.value_set(request.participant[1]),
             ]
@@ -181,11 +178,13 @@ class StandIn:
             )
         )
         if end == "fail":
-            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(FAILED_STATUS)])
+            workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(Status.FAILED)])
             sentence = "The participant at http://participant is gone."
             results = results_of(task_id, turns, failure=sentence)
-            raise ApplicationError(sentence, results.model_dump(mode="json"), type=FAILED, non_retryable=True)
-        workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(COMPLETED)])
+            raise ApplicationError(
+                sentence, results.model_dump(mode="json"), type=ASSESSMENT_FAILURE, non_retryable=True
+            )
+        workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(Status.COMPLETED)])
         return results_of(task_id, turns, bulk=script.get("bulk", 0))
 
     def _publish(self, update: TaskUpdate) -> None:

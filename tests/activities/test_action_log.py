@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from activities.actions.log import ActionLog, InvalidTurnNumberError, InvalidTurnStateError, entries_from_events
-from proctor_protocol.messages import ActionLogEntry
-from proctor_protocol.results import ActionLogEntryWithTurn
+from activities.actions.log import entries_from_events
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -90,47 +88,3 @@ def test_actions_stand_in_the_order_of_time_then_of_the_log() -> None:
     ]
     actions = [entry.action for entry in entries_from_events(events, "participant", 1)]
     assert actions == ["email.star", "email.archive", "email.delete"]
-
-
-def _action(name: str = "email.send", success: bool = True) -> ActionLogEntry:
-    return ActionLogEntry(timestamp=NOON, action=name, parameters={}, success=success)
-
-
-def test_a_log_counts_by_turn_by_type_and_by_success() -> None:
-    log = ActionLog()
-    assert (log.current_turn, log.is_turn_active, log.get_log()) == (0, False, [])
-    log.start_turn(1)
-    assert log.add_action(_action()).turn == 1
-    log.add_actions([_action("sms.send"), _action(success=False)])
-    assert log.is_turn_active
-    assert log.end_turn() == 3
-    log.start_turn(2)
-    assert log.end_turn() == 0
-    assert (log.get_total_actions(), log.get_successful_actions(), log.get_failed_actions()) == (3, 2, 1)
-    assert [len(log.get_actions_by_turn(turn)) for turn in (1, 2, 3)] == [3, 0, 0]
-    assert len(log.get_actions_by_type("email.send")) == 2
-    log.get_log().clear()
-    assert log.get_total_actions() == 3
-    log.reset()
-    assert (log.current_turn, log.get_total_actions(), log.is_turn_active) == (0, 0, False)
-
-
-def test_turns_come_strictly_one_after_another() -> None:
-    log = ActionLog()
-    for number in (0, 2, -1):
-        with pytest.raises(InvalidTurnNumberError) as caught:
-            log.start_turn(number)
-        assert (caught.value.expected, caught.value.actual) == (1, number)
-    with pytest.raises(InvalidTurnStateError):
-        log.add_action(_action())
-    with pytest.raises(InvalidTurnStateError):
-        log.end_turn()
-    log.start_turn(1)
-    with pytest.raises(InvalidTurnStateError):
-        log.start_turn(2)
-    of_another_turn = ActionLogEntryWithTurn(turn=2, **_action().model_dump(exclude={"message_type"}))
-    with pytest.raises(InvalidTurnNumberError):
-        log.add_action(of_another_turn)
-    log.end_turn()
-    with pytest.raises(InvalidTurnNumberError):
-        log.start_turn(1)

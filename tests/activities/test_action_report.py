@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.actions.log import compare
+from activities.actions.report import compare
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

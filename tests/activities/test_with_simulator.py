@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from activities.actions.log import compare, entries_from_events
+from activities.actions.log import entries_from_events
+from activities.actions.report import compare
 from activities.characters.generator import reply_event
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.initial_states import read_initial_state

@@ -370,7 +370,7 @@ async def test_mistakes_lower_what_they_should_and_nothing_else(stack: Stack, da
 
 
 def test_every_criterion_has_a_mistake() -> None:
-    criteria = {c.criterion_id for c in ScenarioManager(DIRECTORY.parent).get_scenario(SCENARIO).criteria}
+    criteria = {c.criterion_id for c in ScenarioManager(DIRECTORY.parent).load(SCENARIO).config.criteria}
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 

@@ -6,7 +6,6 @@ asked what it proposes.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import date
 from typing import Any
 
 import ground_truth as truth
@@ -469,8 +468,3 @@ CHARACTERS: dict[str, dict[str, Any]] = {
         "scripted_replies": [{"pattern": _ANY, "reply": ""}],
     },
 }
-
-
-def good_days(meeting: truth.Meeting) -> set[date]:
-    """The days on which the other side has time."""
-    return {window.opens.day for window in meeting.windows}
