@@ -105,7 +105,7 @@ class Day:
             for entry in self.done
             if entry.action == action
             and truth.id in touched(entry)
-            and (label is None or label in map(_plain, entry.parameters.get("labels") or []))
+            and (label is None or label in map(_plain, _list(entry.parameters.get("labels"))))
         )
         return min(rounds, default=None)
 

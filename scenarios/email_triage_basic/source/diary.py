@@ -6,7 +6,7 @@ from typing import Any
 from ground_truth import START, USER, message_id
 
 # title, start, end, where, with whom
-_APPOINTMENTS = (
+_APPOINTMENTS: tuple[tuple[str, str, str, str | None, list[str]], ...] = (
     (
         "Operations stand-up",
         "07:30",

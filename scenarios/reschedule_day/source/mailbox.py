@@ -4,10 +4,17 @@ from typing import Any
 
 import ground_truth as truth
 
+
+def _known(address: str | None) -> str:
+    """An address that this person has, though not everybody does."""
+    assert address is not None
+    return address
+
+
 INES = truth.USER_EMAIL
-DANIEL = truth.PRICING.email
-SABINE = truth.WALKTHROUGH.email
-AISHA = truth.ONBOARDING.email
+DANIEL = _known(truth.PRICING.email)
+SABINE = _known(truth.WALKTHROUGH.email)
+AISHA = _known(truth.ONBOARDING.email)
 GRETA = truth.GRETA_EMAIL
 MARGARET = "margaret.boyd@larkfield.example"
 OWEN = "owen.price@larkfield.example"
@@ -378,7 +385,7 @@ EMAIL_STATE = {
 
 # The phone
 
-RAY = truth.HANDOVER.phone
+RAY = _known(truth.HANDOVER.phone)
 SISTER = "+447700900277"
 PARCEL = "+447700900909"
 
@@ -436,7 +443,7 @@ TEXTS = [
     ),
 ]
 
-ARRIVING_TEXTS = [
+ARRIVING_TEXTS: list[dict[str, Any]] = [
     {
         "action": "receive_message",
         "message_data": {
