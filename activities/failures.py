@@ -32,6 +32,9 @@ SCENARIO_BROKEN = "ScenarioBroken"
 MODEL_SETTING = "ModelSetting"
 """A model can't be used as it is configured (no key, no such model)."""
 
+UNKNOWN = "Failure"
+"""Anything else; the sentence has to do."""
+
 
 def final(kind: str, sentence: str) -> ApplicationError:
     """A failure that the same input would meet again."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStream
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from activities import failures
@@ -52,6 +52,10 @@ with workflow.unsafe.imports_passed_through():
     from workflows.inputs import AssessmentInput
     from workflows.progress import Carried, Progress
     from workflows.trimming import trimmed
+    from workflows.what_failed import WhatFailed, what_failed
+
+LOCAL_FAILURES_TOO = "local-failures-too"
+"""The change since which an assessment that a local activity fails for good takes the way out that all others take."""
 
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
@@ -87,12 +91,12 @@ class Assessment:
         except asyncio.CancelledError:
             await self._close("error", names.Status.CANCELED)
             raise
-        except ActivityError as problem:
+        except Exception as problem:
+            if isinstance(problem, ApplicationError) and not workflow.patched(LOCAL_FAILURES_TOO):
+                raise
             if is_cancelled_exception(problem):
                 await self._close("error", names.Status.CANCELED)
                 raise
-            raise await self._fail(problem) from None
-        except TimeoutError as problem:
             raise await self._fail(problem) from None
         await self._close(_reason(results), names.Status.COMPLETED)
         return results
@@ -183,7 +187,7 @@ class Assessment:
         try:
             async with asyncio.timeout(seconds_left):
                 return await self._assess(plan, progress)
-        except ActivityError as problem:
+        except FailureError as problem:
             # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
             if is_cancelled_exception(problem) and workflow.now() >= deadline:
                 raise TimeoutError from None
@@ -275,7 +279,7 @@ class Assessment:
                     **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
                 )
             except ActivityError as problem:
-                kind, sentence = _what_failed(problem)
+                kind, sentence, _ = what_failed(problem)
                 lost += kind == failures.SIMULATION_LOST
                 failed += kind in limits.TRIED_AGAIN
                 is_hopeless = kind not in {failures.SIMULATION_LOST, *limits.TRIED_AGAIN}
@@ -352,30 +356,42 @@ class Assessment:
 
     async def _fail(self, problem: Exception) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
-        kind, sentence = _what_failed(problem)
-        if self._plan is None or kind == failures.REJECTED:
-            await self._close("error", names.Status.REJECTED if kind == failures.REJECTED else names.Status.FAILED)
-            return ApplicationError(
-                sentence, type=kind if kind == failures.REJECTED else names.ASSESSMENT_FAILURE, non_retryable=True
-            )
-        is_timeout = kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
+        failure = what_failed(problem)
+        if failure.is_defect:
+            workflow.logger.error("%s", failure.sentence, exc_info=problem)
+        if failure.kind == failures.REJECTED:
+            await self._close("error", names.Status.REJECTED)
+            return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
+        is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
+        reason: CompletionReason = "timeout" if is_timeout else "error"
+        details = [self._tell_of(failure, reason)] if self._plan is not None else []
+        await self._close(reason, names.Status.FAILED)
+        return ApplicationError(failure.sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
+
+    def _tell_of(self, failure: WhatFailed, reason: CompletionReason) -> dict[str, Any] | None:
+        """Publish a failure; returns the results so far as JSON data, None where they can't be made."""
+        assert self._plan is not None
         self._publish(
             updates.ErrorOccurredUpdate(
-                error_type=kind,
-                error_message=sentence,
+                error_type=failure.kind,
+                error_message=failure.sentence,
                 turn_number=self._progress.turn + 1 if self._progress else None,
                 recoverable=False,
             )
         )
-        reason: CompletionReason = "timeout" if is_timeout else "error"
-        results = self._sum_up(
-            self._plan, self._progress, "timeout" if is_timeout else "failed", reason, failure=sentence
-        )
+        try:
+            results = self._sum_up(
+                self._plan,
+                self._progress,
+                "timeout" if reason == "timeout" else "failed",
+                reason,
+                failure=failure.sentence,
+            )
+        except Exception:
+            workflow.logger.exception("the results of an assessment that has failed can't be made")
+            return None
         self._publish(_ending(results, reason))
-        await self._close(reason, names.Status.FAILED)
-        return ApplicationError(
-            sentence, results.model_dump(mode="json"), type=names.ASSESSMENT_FAILURE, non_retryable=True
-        )
+        return results.model_dump(mode="json")
 
     async def _close(self, reason: CompletionReason, status: names.Status) -> None:
         """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin.
@@ -523,15 +539,3 @@ def _ending(results: AssessmentResults, reason: CompletionReason) -> updates.Ass
         overall_score=results.scores.overall.score,
         max_score=results.scores.overall.max_score,
     )
-
-
-def _what_failed(problem: Exception) -> tuple[str, str]:
-    """The type and the sentence of a failure, whatever Temporal has wrapped it in."""
-    if isinstance(problem, TimeoutError):
-        return failures.DEADLINE, "The assessment took longer than it may: its deadline has passed."
-    cause = problem.__cause__
-    if isinstance(cause, ApplicationError):
-        return cause.type or "Failure", cause.message
-    if isinstance(problem, ActivityError):
-        return "Failure", f"{problem.activity_type} did not finish: {cause or problem}"
-    return "Failure", str(problem)

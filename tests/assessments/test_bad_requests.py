@@ -24,6 +24,7 @@ from tests.assessments.observers import simulations_left
 from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import idle
 from tests.stack import Stack, listening, play, serving
+from workflows.names import PROCTOR_STATUS
 
 Json = dict[str, Any]
 SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
@@ -368,6 +369,7 @@ async def assert_workflow(stack: Stack, task_id: str, state: str, sentence: str)
         assert described.status == WorkflowExecutionStatus.COMPLETED
         return
     assert described.status == WorkflowExecutionStatus.FAILED
+    assert described.typed_search_attributes.get(PROCTOR_STATUS) == state
     with pytest.raises(WorkflowFailureError) as failure:
         await handle.result()
     reason = failure.value.cause

@@ -1,0 +1,51 @@
+"""The real workflows, the real gateway and Temporal's dev server; only the activities are scripted."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from temporalio.client import Client
+
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
+from tests.a2a_gateway.conftest import Gateway, running_gateway, start_temporal, stop_temporal
+from tests.workflows.scripted import ScriptedActivities
+
+
+@pytest.fixture(scope="session")
+def temporal() -> Iterator[str]:
+    address, process = start_temporal()
+    yield address
+    stop_temporal(process)
+
+
+@pytest.fixture
+def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+    return GreenAgentConfig(
+        host="127.0.0.1",
+        port=0,
+        temporal_address=temporal,
+        storage_url=str(tmp_path / "storage"),
+        task_queue=f"workflows-{tmp_path.name}",
+        connect_timeout=5,
+    )
+
+
+@pytest_asyncio.fixture
+async def client(config: GreenAgentConfig) -> Client:
+    return await connect(config)
+
+
+@pytest_asyncio.fixture
+async def gateway(config: GreenAgentConfig) -> AsyncIterator[Gateway]:
+    async with running_gateway(config) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def activities(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedActivities]:
+    """A running worker's activities."""
+    scripted = ScriptedActivities()
+    async with scripted.worker(client, config.task_queue):
+        yield scripted

@@ -1,0 +1,208 @@
+"""The real workflows with scripted activities: each does nothing and answers at once, unless a test wants otherwise."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities import failures
+from activities.characters.messages import CharacterReply
+from activities.heartbeats import Heartbeats
+from activities.plan import (
+    AdmitInput,
+    Advanced,
+    AdvanceInput,
+    ApplyInput,
+    ConcludeInput,
+    CriterionBrief,
+    Evidence,
+    FarewellInput,
+    GreetInput,
+    JudgeInput,
+    Plan,
+    Prepared,
+    QueueInput,
+    RespondInput,
+    TurnAnswer,
+    TurnApplied,
+    TurnInput,
+)
+from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
+from proctor.worker import WORKFLOWS, workflow_runner
+from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from proctor_protocol.results import CriterionResult
+from proctor_storage.blobs import BlobRef
+
+MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)
+NOWHERE = BlobRef(sha256="0" * 64, size=0)
+EMPTY = InitialStateSummary(
+    email=EmailSummary(total_emails=0, total_threads=0, unread=0, draft_count=0),
+    calendar=CalendarSummary(event_count=0, calendar_count=0, events_today=0),
+    sms=SMSSummary(total_messages=0, total_conversations=0, unread=0),
+    chat=ChatSummary(total_messages=0, conversation_count=0),
+)
+
+Deed = Callable[[Any], Awaitable[Any]]
+"""What a test has an activity do, given its input; what it returns stands for the activity's result, unless None."""
+
+
+def plan(task_id: str, task_queue: str) -> Plan:
+    """Two turns, one criterion."""
+    return Plan(
+        assessment_id=task_id,
+        simulation_id=task_id,
+        scenario=NOWHERE,
+        initial_state=NOWHERE,
+        scenario_id="scripted",
+        scenario_name="Scripted",
+        participant="assistant",
+        participant_url="http://participant",
+        seed=7,
+        offline=True,
+        verbose_updates=True,
+        max_turns=2,
+        turn_timeout=60,
+        turn_tries=1,
+        judge_timeout=30,
+        assessment_timeout=3600,
+        models_task_queue=task_queue,
+        start_time=MORNING,
+        end_time=MORNING + timedelta(hours=2),
+        default_time_step="PT1H",
+        expected_turns=2,
+        character_count=0,
+        criteria=[CriterionBrief(criterion_id="c1", name="All", dimension="accuracy", max_score=5, by_model=False)],
+    )
+
+
+class ScriptedActivities:
+    """Every activity of the worker, by name.
+
+    Attributes:
+        deeds: what a step does instead, by the activity's name. calls: the steps that ran, every attempt, in order.
+        changes: of the plan.
+    """
+
+    def __init__(self, **changes: Any) -> None:
+        self.deeds: dict[str, Deed] = {}
+        self.calls: list[str] = []
+        self.changes = changes
+
+    def all(self) -> list[Callable[..., Any]]:
+        return [
+            self.admit,
+            self.join_queue,
+            self.is_running,
+            self.set_up,
+            self.greet,
+            self.purple_turn,
+            self.apply,
+            self.respond,
+            self.advance,
+            self.conclude,
+            self.judge_criterion,
+            self.farewell,
+            self.take_down,
+        ]
+
+    def worker(self, client: Client, task_queue: str) -> Worker:
+        """A worker with these activities and the real workflows."""
+        return Worker(
+            client,
+            task_queue=task_queue,
+            workflows=WORKFLOWS,
+            activities=self.all(),
+            interceptors=[Heartbeats()],
+            workflow_runner=workflow_runner(),
+        )
+
+    async def _does(self, given: Any, usually: Any = None) -> Any:
+        name = activity.info().activity_type
+        self.calls.append(name)
+        done = await self.deeds[name](given) if name in self.deeds else None
+        return usually if done is None else done
+
+    @activity.defn
+    async def admit(self, given: AdmitInput) -> Plan:
+        usual = plan(given.task_id, activity.info().task_queue).model_copy(update=self.changes)
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def join_queue(self, given: QueueInput) -> None:
+        await self._does(given)
+        await activity.client().start_workflow(
+            CONTEXT_QUEUE,
+            id=given.queue_id,
+            task_queue=activity.info().task_queue,
+            start_signal=JOIN_SIGNAL,
+            start_signal_args=[given.task_id],
+        )
+
+    @activity.defn
+    async def is_running(self, task_id: str) -> bool:
+        return await is_running(activity.client(), task_id)
+
+    @activity.defn
+    async def set_up(self, given: Plan) -> Prepared:
+        usual = Prepared(checkpoint=NOWHERE, initial_state=NOWHERE, current_time=given.start_time, summary=EMPTY)
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def greet(self, given: GreetInput) -> BlobRef:
+        return await self._does(given, NOWHERE)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def purple_turn(self, given: TurnInput) -> TurnAnswer:
+        usual = TurnAnswer(checkpoint=NOWHERE, kind="turn_complete")
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def apply(self, given: ApplyInput) -> TurnApplied:
+        usual = TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[])
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def respond(self, given: RespondInput) -> CharacterReply | None:
+        return await self._does(given)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def advance(self, given: AdvanceInput) -> Advanced:
+        usual = Advanced(checkpoint=NOWHERE, current_time=given.to, events_processed=0)
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def conclude(self, given: ConcludeInput) -> Evidence:
+        return await self._does(given, Evidence(checkpoint=NOWHERE, record=NOWHERE))  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
+        usual = CriterionResult(
+            criterion_id=given.criterion_id,
+            name="All",
+            dimension="accuracy",
+            score=4,
+            max_score=5,
+            explanation="Nearly all.",
+            judged_by="evaluator:all",
+        )
+        return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def farewell(self, given: FarewellInput) -> None:
+        await self._does(given)
+
+    @activity.defn
+    async def take_down(self, simulation_id: str) -> None:
+        await self._does(simulation_id)
+
+
+def fails(kind: str, sentence: str) -> Deed:
+    """An activity that fails for good."""
+
+    async def fail(_given: Any) -> None:
+        raise failures.final(kind, sentence)
+
+    return fail

@@ -1,0 +1,192 @@
+"""Whatever fails for good, in whichever step: the assessment ends with a sentence, and leaves nothing behind."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from a2a.client import Client as Caller
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, Task, TaskState
+from google.protobuf.json_format import MessageToDict
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from activities import failures
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
+from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, sdk_client, send, state_name
+from tests.a2a_gateway.conftest import REQUEST, Gateway, eventually
+from tests.workflows.scripted import ScriptedActivities, fails
+from workflows.assessment import Assessment
+from workflows.context_queue import queue_id
+from workflows.names import PROCTOR_STATUS
+
+LOCAL = ("join_queue", "apply", "advance", "conclude")
+REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
+SENTENCE = "The store is full: make room."
+
+
+@pytest_asyncio.fixture
+async def caller(gateway: Gateway) -> AsyncIterator[Caller]:
+    async with sdk_client(gateway.url, streaming=False) as connected:
+        yield connected
+
+
+@dataclass
+class Over:
+    """An assessment that has ended: its task, its results, the kinds of its updates."""
+
+    task: Task
+    results: AssessmentResults | None
+    updates: list[dict[str, Any]]
+
+    @property
+    def sentence(self) -> str:
+        return " ".join(part.text for part in self.task.status.message.parts)
+
+
+async def played(caller: Caller, context: str = "") -> Over:
+    """Ask for an assessment and wait for its end."""
+    task = await send(caller, message(data_part(REQUEST), context=context))
+    task = await caller.get_task(GetTaskRequest(id=task.id, history_length=1000))
+    raw = [part.raw for artifact in task.artifacts for part in artifact.parts if part.HasField("raw")]
+    results = AssessmentResults.model_validate_json(raw[0]) if raw else None
+    updates = [MessageToDict(part.data) for said in task.history[1:] for part in said.parts if part.HasField("data")]
+    return Over(task, results, updates)
+
+
+async def status_of(client: Client, task_id: str) -> str | None:
+    described = await client.get_workflow_handle(task_id).describe()
+    return described.typed_search_attributes.get(PROCTOR_STATUS)
+
+
+@pytest.mark.parametrize("step", [*LOCAL, *REMOTE])
+async def test_a_step_that_fails_for_good(
+    step: str, caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    activities.deeds[step] = fails(failures.SCENARIO_BROKEN, SENTENCE)
+    over = await played(caller, context=step)
+    assert (state_name(over.task.status.state), over.sentence) == ("failed", SENTENCE)
+    assert over.results is not None
+    assert (over.results.status, over.results.failure) == ("failed", SENTENCE)
+    assert {criterion.unscored_reason for criterion in over.results.criteria_results} == {SENTENCE}
+    told = [update for update in over.updates if update["message_type"] == "update_error_occurred"]
+    assert [(update["error_type"], update["error_message"]) for update in told] == [("ScenarioBroken", SENTENCE)]
+    assert await status_of(client, over.task.id) == "failed"
+    # An assessment that never began has nobody to part from.
+    partings = [] if step == "join_queue" else ["farewell", "take_down"]
+    assert sorted(call for call in activities.calls if call in ("farewell", "take_down")) == partings
+    await assert_next_may_begin(caller, client, activities, context=step)
+
+
+async def test_a_rejected_request_is_recorded_as_rejected(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    activities.deeds["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
+    over = await played(caller, context="rejecting")
+    assert (state_name(over.task.status.state), over.sentence) == ("rejected", "Bad request: name a scenario.")
+    assert over.results is None
+    assert await status_of(client, over.task.id) == "rejected"
+    assert set(activities.calls) <= {"admit", "join_queue"}
+    await assert_next_may_begin(caller, client, activities, context="rejecting")
+
+
+async def assert_next_may_begin(caller: Caller, client: Client, activities: ScriptedActivities, context: str) -> None:
+    """The context's queue has let the failed one go: another one plays, and then there is no queue any more."""
+    activities.deeds.clear()
+    after = await played(caller, context=context)
+    assert state_name(after.task.status.state) == "completed"
+
+    async def queue_is_over() -> bool:
+        described = await client.get_workflow_handle(queue_id(context)).describe()
+        return described.status == WorkflowExecutionStatus.COMPLETED
+
+    await eventually(queue_is_over, 60)
+
+
+async def test_a_defect_of_the_workflow_is_a_sentence(
+    caller: Caller, client: Client, activities: ScriptedActivities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def note_turn(*_: Any) -> None:
+        raise KeyError("modality")
+
+    monkeypatch.setattr(Assessment, "_note_turn", note_turn)
+    over = await played(caller)
+    sentence = "The evaluator has a defect (KeyError: 'modality'): its worker's log says where."
+    assert (state_name(over.task.status.state), over.sentence) == ("failed", sentence)
+    assert over.results is not None
+    assert over.results.failure == sentence
+    assert {"farewell", "take_down"} <= set(activities.calls)
+    assert await status_of(client, over.task.id) == "failed"
+
+
+async def test_an_exception_of_an_activity_s_own_is_named(caller: Caller, activities: ScriptedActivities) -> None:
+    activities.deeds["set_up"] = fails("KeyError", "'modality'")
+    activities.deeds["take_down"] = fails("KeyError", "'simulation'")  # what fails on the way out hides nothing
+    over = await played(caller)
+    assert over.sentence == "set_up failed: KeyError: 'modality'"
+
+
+async def test_a_deadline_in_a_local_activity_is_a_timeout(
+    caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    scripted = ScriptedActivities(assessment_timeout=0.5)
+    scripted.deeds["apply"] = lambda _given: asyncio.sleep(60)
+    async with scripted.worker(client, config.task_queue):
+        over = await played(caller)
+        assert over.results is not None
+        assert (over.results.status, over.sentence) == (
+            "timeout",
+            "The assessment took longer than it may: its deadline has passed.",
+        )
+
+
+async def test_the_list_by_state_agrees_with_every_task_s_own_state(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    """One task of each end, each failing in the step that hides its end best."""
+    own: dict[str, TaskState] = {}
+
+    async def play(step: str | None, kind: str = failures.SCENARIO_BROKEN) -> None:
+        activities.deeds = {step: fails(kind, SENTENCE)} if step else {}
+        over = await played(caller)
+        own[over.task.id] = over.task.status.state
+
+    await play(None)
+    await play("admit", failures.REJECTED)
+    for step in LOCAL:
+        await play(step)
+
+    activities.calls.clear()
+    activities.deeds = {"purple_turn": lambda _given: asyncio.sleep(600)}
+    working = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
+    waiting = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
+    leaving = await send(caller, at_once(message(data_part(REQUEST))))
+    await eventually(lambda: activities.calls.count("purple_turn") == 2, 60)
+    canceled = await caller.cancel_task(CancelTaskRequest(id=leaving.id))
+    own[canceled.id] = canceled.status.state
+    for task in (working, waiting):
+        own[task.id] = (await caller.get_task(GetTaskRequest(id=task.id))).status.state
+    assert state_name(own[working.id]) == "working"
+    assert state_name(own[waiting.id]) == "submitted"
+    assert {state_name(state) for state in own.values()} == {
+        "completed",
+        "rejected",
+        "failed",
+        "working",
+        "submitted",
+        "canceled",
+    }
+
+    async def agrees() -> bool:
+        for state in set(own.values()):
+            found = (await caller.list_tasks(ListTasksRequest(status=state, page_size=100))).tasks
+            assert {task.status.state for task in found} <= {state}
+            if {task.id for task in found} & set(own) != {task for task in own if own[task] == state}:
+                return False
+        return True
+
+    await eventually(agrees, 60)
+    for task in (waiting, working):
+        assert (await caller.cancel_task(CancelTaskRequest(id=task.id))).status.state in TERMINAL

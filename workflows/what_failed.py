@@ -1,0 +1,47 @@
+"""What failed, whatever Temporal has wrapped it in: the one reader of exceptions that reach the workflow.
+
+A remote activity's failure arrives as the cause of an ``ActivityError``; a local activity's arrives bare; a deadline is
+Python's ``TimeoutError``; and a defect of the workflow's own code is any exception at all. All of them end an
+assessment in the same way: with a type and a sentence.
+"""
+
+import builtins
+from typing import NamedTuple
+
+from temporalio import exceptions
+
+from activities import failures
+
+
+class WhatFailed(NamedTuple):
+    """A failure's type (one of ``activities.failures``), a sentence for people, and whether it is a defect of ours."""
+
+    kind: str
+    sentence: str
+    is_defect: bool = False
+
+
+def what_failed(problem: BaseException) -> WhatFailed:
+    """The type and the sentence of anything that an assessment can fail of."""
+    if isinstance(problem, TimeoutError):
+        return WhatFailed(failures.DEADLINE, "The assessment took longer than it may: its deadline has passed.")
+    step: str | None = None
+    cause: BaseException | None = problem
+    if isinstance(problem, exceptions.ActivityError):
+        step, cause = problem.activity_type, problem.cause
+    if isinstance(cause, exceptions.ApplicationError):
+        return WhatFailed(cause.type or failures.UNKNOWN, _sentence(step, cause))
+    if isinstance(cause or problem, exceptions.FailureError):
+        return WhatFailed(failures.UNKNOWN, f"{step or 'A step'} did not finish: {cause or problem}")
+    return WhatFailed(
+        failures.UNKNOWN,
+        f"The evaluator has a defect ({type(problem).__name__}: {problem}): its worker's log says where.",
+        is_defect=True,
+    )
+
+
+def _sentence(step: str | None, cause: exceptions.ApplicationError) -> str:
+    """What the activity said; where it raised one of Python's own exceptions, that is no sentence yet."""
+    if hasattr(builtins, cause.type or ""):
+        return f"{step or 'A step'} failed: {cause.type}: {cause.message}"
+    return cause.message
