@@ -8,6 +8,7 @@ Table of contents:
 * ``request``: the A2A request that starts an assessment
 * ``scenario``: the schema of ``scenario.json``
 * ``evaluation``: what a scenario's evaluator functions get and give
+* ``readings``: how times, addresses, numbers and chat contents are read
 * ``config``: settings from ``AGENTBEATS_*`` variables and command lines
 * ``durations``: ISO 8601 durations and instants
 * ``problems``: validation errors as sentences

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from proctor_protocol.durations import Duration, parse_iso8601_duration
+from proctor_protocol.readings import normal_phone
 from proctor_protocol.results import Dimension
 
 
@@ -249,8 +250,3 @@ class ScenarioConfig(ScenarioModel):
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
         """The criteria of one dimension, in order."""
         return [c for c in self.criteria if c.dimension == dimension]
-
-
-def normal_phone(phone: str) -> str:
-    """A phone number without spaces, dots, dashes and brackets."""
-    return re.sub(r"[\s().\-]", "", phone)

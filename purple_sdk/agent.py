@@ -15,6 +15,7 @@ from proctor_protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
+from proctor_protocol.readings import chat_text
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient
 
@@ -103,18 +104,12 @@ class BasePurpleAgent(ABC):
     async def get_user_instructions(self) -> str:
         """What the user has written in the chat so far, oldest first; the evaluator's words where that is nothing."""
         found = await self.ues.chat.query(role="user", sort_by="timestamp", sort_order="asc")
-        texts = [_text_of(message["content"]) for message in found["messages"]]
+        texts = [chat_text(message["content"]) for message in found["messages"]]
         return "\n\n".join(texts) or self.instructions
 
     async def aclose(self) -> None:
         """Let go of the connections; called once, after everything else."""
         await self.ues.aclose()
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(block["text"]) for block in content if "text" in block)
 
 
 AgentFactory = Callable[[PurpleAgentConfig], BasePurpleAgent]

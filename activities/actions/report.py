@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from proctor_protocol.readings import bare_address, normal_phone
 from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
-from proctor_protocol.scenario import normal_phone
 
 _MODALITIES = ("email", "sms", "chat", "calendar", "contacts", "location", "weather")
 _MODALITY_WORDS = {**{name: name for name in _MODALITIES}, "emails": "email", "contact": "contacts"}
@@ -142,7 +142,7 @@ def _member(value: Any) -> str:
         return _comparable(value)
     text = value.strip()
     if "@" in text:
-        return text.rpartition("<")[2].rstrip(">").lower()
+        return bare_address(text)
     return normal_phone(text) if re.fullmatch(r"[+\d\s().\-]+", text) else text
 
 

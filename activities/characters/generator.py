@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from email.utils import parseaddr
 from random import Random
 from typing import Any
 
@@ -19,7 +18,8 @@ from activities.characters.prompts import (
     reply_question,
 )
 from activities.models.structured import ask
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply, normal_phone
+from proctor_protocol.readings import bare_address, normal_phone
+from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
 
 _LONGEST_ANSWER = 8000
 
@@ -56,7 +56,7 @@ def _recipients(message: OutgoingMessage) -> list[str]:
 def _plain(address: str) -> str:
     """An address to compare: the bare email in lower case, or the bare phone number."""
     if "@" in address:
-        return (parseaddr(address)[1] or address).strip().lower()
+        return bare_address(address)
     return normal_phone(address)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from activities.characters.messages import OutgoingMessage, ThreadEntry
+from proctor_protocol.readings import instant
 from purple_sdk.ues import AsyncUESClient
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
@@ -56,7 +57,7 @@ class _Sent:
     """Sent messages, each handed out once; two alike in one turn are two messages."""
 
     def __init__(self, messages: list[Json]) -> None:
-        self.all = sorted(messages, key=lambda message: _instant(message["sent_at"]))
+        self.all = sorted(messages, key=lambda message: instant(message["sent_at"]))
         self._used: set[str] = set()
 
     def take(self, at: datetime, body: str | None, of_user: str) -> Json | None:
@@ -65,7 +66,7 @@ class _Sent:
             text = message.get("body_text", message.get("body"))
             if (
                 message["message_id"] not in self._used
-                and _instant(message["sent_at"]) == at
+                and instant(message["sent_at"]) == at
                 and (message.get("folder") == of_user or message.get("direction") == of_user)
                 and (body is None or body in (text or ""))
             ):
@@ -80,12 +81,12 @@ class _Sent:
             for other in self.all
             if other.get("thread_id") == message.get("thread_id")
             and other["message_id"] != message["message_id"]
-            and _instant(other["sent_at"]) <= _instant(message["sent_at"])
+            and instant(other["sent_at"]) <= instant(message["sent_at"])
         ]
         return [
             ThreadEntry(
                 sender=str(other.get("from_address", other.get("from_number"))),
-                at=_instant(other["sent_at"]),
+                at=instant(other["sent_at"]),
                 text=_subject_and_body(other)[:_LONGEST_TEXT],
             )
             for other in earlier[-_LONGEST_THREAD:]
@@ -93,7 +94,7 @@ class _Sent:
 
 
 def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
-    mail = mails.take(_instant(event["scheduled_time"]), data.get("body_text"), "sent")
+    mail = mails.take(instant(event["scheduled_time"]), data.get("body_text"), "sent")
     if mail is None:
         return None
     return OutgoingMessage(
@@ -106,13 +107,13 @@ def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         bcc=mail.get("bcc_addresses") or [],
         subject=mail["subject"],
         body=mail["body_text"],
-        sent_at=_instant(mail["sent_at"]),
+        sent_at=instant(mail["sent_at"]),
         thread=mails.thread(mail),
     )
 
 
 def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
-    text = texts.take(_instant(event["scheduled_time"]), data.get("body"), "outgoing")
+    text = texts.take(instant(event["scheduled_time"]), data.get("body"), "outgoing")
     if text is None:
         return None
     return OutgoingMessage(
@@ -122,7 +123,7 @@ def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         sender=text["from_number"],
         to=text["to_numbers"],
         body=text["body"],
-        sent_at=_instant(text["sent_at"]),
+        sent_at=instant(text["sent_at"]),
         thread=texts.thread(text),
     )
 
@@ -131,7 +132,7 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
     operation = data["operation"]
     if operation == "update" and not _CALENDAR_NEWS & {name for name, value in data.items() if value is not None}:
         return None
-    at = _instant(event["scheduled_time"])
+    at = instant(event["scheduled_time"])
     found = next((a for a in appointments if _is_meant(a, data, operation, at)), None)
     if found is None:
         return None
@@ -144,8 +145,8 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
         event_id=found["event_id"],
         calendar_id=found.get("calendar_id"),
         title=found["title"],
-        start=_instant(found["start"]),
-        end=_instant(found["end"]),
+        start=instant(found["start"]),
+        end=instant(found["end"]),
         location=found.get("location"),
         description=found.get("description"),
         attendees=[attendee["email"] for attendee in found.get("attendees") or []],
@@ -154,14 +155,10 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
 
 def _is_meant(appointment: Json, data: Json, operation: str, at: datetime) -> bool:
     if operation == "create" and not data.get("event_id"):
-        return bool(appointment["title"] == data.get("title") and _instant(appointment["created_at"]) == at)
+        return bool(appointment["title"] == data.get("title") and instant(appointment["created_at"]) == at)
     return bool(appointment["event_id"] == data.get("event_id"))
 
 
 def _subject_and_body(message: Json) -> str:
     body = str(message.get("body_text", message.get("body", "")))
     return f"{message['subject']}\n{body}" if message.get("subject") else body
-
-
-def _instant(value: str | datetime) -> datetime:
-    return value if isinstance(value, datetime) else datetime.fromisoformat(value.replace("Z", "+00:00"))

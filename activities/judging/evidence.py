@@ -9,6 +9,7 @@ from typing import Any
 from activities.judging.rubric import texts_written
 from activities.models.prompts import quote_untrusted, shorten, within_budget
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.readings import instant
 
 _ACTIONS_BUDGET = 14_000
 _WRITINGS_BUDGET = 24_000
@@ -82,7 +83,7 @@ class _Entry:
     @property
     def time(self) -> float:
         newest = self.after if isinstance(self.after, Mapping) else self.before
-        return max((_instant(newest.get(name)) for name in _TIMES), default=_BEGINNING).timestamp() if newest else 0.0
+        return max((_moment(newest.get(name)) for name in _TIMES), default=_BEGINNING).timestamp() if newest else 0.0
 
 
 def _state(ctx: AgentBeatsEvalContext) -> str:
@@ -158,14 +159,11 @@ def _strings_in(value: Any) -> Iterator[str]:
             yield from _strings_in(member)
 
 
-def _instant(value: Any) -> datetime:
-    if not isinstance(value, str):
-        return _BEGINNING
+def _moment(value: Any) -> datetime:
     try:
-        instant = datetime.fromisoformat(value)
+        return instant(value) if isinstance(value, str) else _BEGINNING
     except ValueError:
         return _BEGINNING
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def _json(value: Any) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
 
@@ -54,7 +55,7 @@ def _text_of(entry: ActionLogEntryWithTurn) -> WrittenText | None:
     if entry.action == "sms.send":
         return _written("sms", entry.turn, _strings(given, "to_numbers"), _string(given, "body"))
     if entry.action == "chat.send" and given.get("role") == "assistant":
-        return _written("chat", entry.turn, [], _content(given.get("content")))
+        return _written("chat", entry.turn, [], chat_text(given.get("content")))
     if entry.action in _CALENDAR_ACTIONS:
         attendees = given.get("attendees") or []
         emails = [
@@ -77,13 +78,6 @@ def _string(given: dict[str, Any], name: str) -> str:
 def _strings(given: dict[str, Any], name: str) -> list[str]:
     value = given.get(name) or []
     return [str(member) for member in (value if isinstance(value, list) else [value])]
-
-
-def _content(content: Any) -> str:
-    """A chat message's text; of a message in parts, the parts' texts."""
-    if isinstance(content, list):
-        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
-    return content if isinstance(content, str) else ""
 
 
 def score_rubric(rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn]) -> list[ItemScore]:

@@ -1,9 +1,7 @@
 """The day as an evaluator reads it: what stands in the mailbox, what was said in each round, what went out."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +20,7 @@ from ground_truth import (
 from texts import reports
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.readings import bare_address, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 
 _SENDING = {"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"}
@@ -125,7 +124,7 @@ class Day:
     def said(self) -> list[Said]:
         """The assistant's chat messages, in order."""
         return [
-            Said(_round(entry), content_text(entry.parameters.get("content")))
+            Said(_round(entry), chat_text(entry.parameters.get("content")))
             for entry in self.done
             if entry.action == "chat.send" and entry.parameters.get("role") == "assistant"
         ]
@@ -198,25 +197,6 @@ def touched(entry: ActionLogEntryWithTurn) -> list[str]:
     """The ids of the mails that an action is about."""
     ids = _list(entry.parameters.get("message_ids")) + _list(entry.parameters.get("message_id"))
     return [str(message_id) for message_id in ids]
-
-
-def instant(value: str | datetime) -> datetime:
-    """A time from JSON; a naive one is UTC."""
-    read = value if isinstance(value, datetime) else datetime.fromisoformat(value.replace("Z", "+00:00"))
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
-
-
-def bare_address(address: str) -> str:
-    """``Ann <ann@x.org>`` as ``ann@x.org``, in lower case."""
-    found = re.search(r"<([^<>]+)>", address)
-    return (found[1] if found else address).strip().lower()
-
-
-def content_text(content: Any) -> str:
-    """A chat message's text; of one in parts, the texts of its parts."""
-    if isinstance(content, list):
-        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
-    return content if isinstance(content, str) else ""
 
 
 def _round(entry: ActionLogEntryWithTurn) -> int:

@@ -10,8 +10,8 @@ from ground_truth import MEETINGS, SECRET, USER_EMAIL, USER_PHONE, Meeting
 from slots import FLAGS, Slot, names_slot, names_time, slot_of
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.readings import chat_text, instant, normal_phone
 from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import normal_phone
 
 _MAIL_OUT = ("email.send", "email.reply", "email.reply_all", "email.forward")
 _CALENDAR_PROSE = ("title", "description", "location", "response_comment", "comment")
@@ -72,11 +72,6 @@ class Entry:
 
     def __str__(self) -> str:
         return f"{self.title} ({self.slot})"
-
-
-def instant(value: str) -> datetime:
-    """A time of the simulator."""
-    return datetime.fromisoformat(value.replace("Z", "+00:00"))
 
 
 # Messages
@@ -140,14 +135,11 @@ def _new(ctx: AgentBeatsEvalContext, modality: str, table: str) -> list[dict[str
 
 def chat_messages(ctx: AgentBeatsEvalContext) -> list[str]:
     """What the participant told the user, in order."""
-    said = []
-    for entry in ctx.action_log:
-        if entry.success and entry.action == "chat.send" and entry.parameters.get("role") == "assistant":
-            content = entry.parameters.get("content")
-            if isinstance(content, list):
-                content = "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
-            said.append(str(content or ""))
-    return said
+    return [
+        chat_text(entry.parameters.get("content"))
+        for entry in ctx.action_log
+        if entry.success and entry.action == "chat.send" and entry.parameters.get("role") == "assistant"
+    ]
 
 
 # The calendar
