@@ -3,6 +3,8 @@
 * ``server``: the HTTP application and the process that serves it
 * ``handler``: the A2A methods
 * ``starting``: a message to a workflow, once, however often it is sent
+* ``checks``: what A2A itself asks of a message
+* ``output_modes``: callers that take text or JSON only
 * ``tasks``: workflows as A2A tasks
 * ``contexts``: context ids as Temporal keeps them
 * ``listing``: ``ListTasks`` as queries to Temporal's visibility store
@@ -10,6 +12,7 @@
 * ``events``: updates and results as A2A stream events
 * ``parts``: JSON to and from the parts of A2A messages
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
+* ``logs``: refused requests as lines
 * ``limits``: how large a request may be
 * ``legacy``: what a2a-sdk's protocol 0.3 leaves out
 * ``card``: the agent card

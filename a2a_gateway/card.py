@@ -5,6 +5,7 @@ from importlib.metadata import version
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
+from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
 
@@ -31,21 +32,21 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
         version=version("proctor"),
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(streaming=True, push_notifications=False, extended_agent_card=False),
-        default_input_modes=[JSON_MEDIA_TYPE, "text/plain"],
-        default_output_modes=[JSON_MEDIA_TYPE, "text/plain"],
+        default_input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
+        default_output_modes=OUTPUT_MODES,
         skills=[
             AgentSkill(
                 id="assess",
                 name="Assess an agent",
                 description=(
                     "Takes participants (role to A2A address) and config (scenario_id; optionally seed, max_turns, "
-                    "verbose_updates, offline) as a data part or as JSON text. Streams what happens, then gives the "
-                    "artifact assessment_results."
+                    "verbose_updates, offline) as a data part, a JSON file, or JSON text, fenced or with prose around "
+                    "it. Streams what happens, then gives the artifact assessment_results."
                 ),
                 tags=["assessment", "evaluation", "benchmark"],
                 examples=[_EXAMPLE],
-                input_modes=[JSON_MEDIA_TYPE, "text/plain"],
-                output_modes=[JSON_MEDIA_TYPE, "text/plain"],
+                input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
+                output_modes=OUTPUT_MODES,
             )
         ],
     )

@@ -26,8 +26,6 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import (
-    ExtendedAgentCardNotConfiguredError,
-    InvalidParamsError,
     PushNotificationNotSupportedError,
     TaskNotCancelableError,
     UnsupportedOperationError,
@@ -35,8 +33,10 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.service import RPCError, RPCStatusCode
 
+from a2a_gateway.checks import check_message
 from a2a_gateway.events import closing_events, update_event, update_message
 from a2a_gateway.listing import list_tasks
+from a2a_gateway.output_modes import read_output_modes
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
@@ -57,6 +57,7 @@ class AssessmentHandler(RequestHandler):
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Start an assessment; answer when it has ended, or at once with ``return_immediately``."""
+        modes = read_output_modes(params.configuration.accepted_output_modes)
         started = await self._start(params)
         if params.configuration.return_immediately:
             task = await self._first_task(started)
@@ -64,7 +65,7 @@ class AssessmentHandler(RequestHandler):
             with temporal_errors(started.task_id):
                 await wait_until_closed(await self._connection.client(), started.task_id)
             task = await self._task(started.task_id)
-        return apply_history_length(task, params.configuration)
+        return modes.tailor_task(apply_history_length(task, params.configuration))
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -73,14 +74,15 @@ class AssessmentHandler(RequestHandler):
 
         A repeated message gets the same stream again, from the start.
         """
+        modes = read_output_modes(params.configuration.accepted_output_modes)
         started = await self._start(params)
         task = await self._first_task(started)
         task.status.Clear()
         task.status.state = TaskState.TASK_STATE_SUBMITTED
         task.ClearField("artifacts")
-        yield apply_history_length(task, params.configuration)
+        yield modes.tailor_task(apply_history_length(task, params.configuration))
         async for event in self._follow(task):
-            yield event
+            yield modes.tailor_event(event)
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
@@ -169,7 +171,7 @@ class AssessmentHandler(RequestHandler):
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
         """There is none: the public card says all."""
-        raise ExtendedAgentCardNotConfiguredError("This agent has no extended card: its public card says all.")
+        raise UnsupportedOperationError("This agent has no extended card: its public card says all.")
 
     async def _start(self, params: SendMessageRequest) -> Started:
         """Start or join the assessment that a message asks for.
@@ -179,10 +181,7 @@ class AssessmentHandler(RequestHandler):
         """
         validate_history_length(params.configuration)
         message = params.message
-        if not message.message_id:
-            raise InvalidParamsError(
-                "message.messageId is missing: give every message an id of its own, such as a UUID."
-            )
+        check_message(message)
         if params.configuration.HasField("task_push_notification_config"):
             raise _no_push_notifications()
         if message.task_id:

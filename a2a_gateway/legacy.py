@@ -1,35 +1,117 @@
-"""Protocol 0.3 over HTTP+JSON: errors of streams as answers.
+"""Protocol 0.3: what a2a-sdk does for 1.0 and leaves out for 0.3.
 
-a2a-sdk answers a 0.3 stream with status 200 before it has looked at the request, and breaks the connection off at an
-error; for protocol 1.0 and for JSON-RPC it does better. This makes up for it.
+* HTTP+JSON streams: it answers with status 200 before it has looked at the request, and breaks the connection off at an
+  error.
+* HTTP+JSON messages without a known role: it reads them as the agent's own.
+* JSON-RPC parameters that don't fit: it says ``-32600`` (invalid request) instead of ``-32602`` (invalid params).
 """
 
+import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from a2a.compat.v0_3.a2a_v0_3_pb2 import SendMessageRequest as SendMessageRequest03
+from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
+from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.utils import json_utils
 from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import InvalidParamsError
+from google.protobuf.json_format import Parse, ParseError
+from pydantic import ValidationError
 from sse_starlette.event import ServerSentEvent
 from sse_starlette.sse import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from a2a_gateway.checks import check_role
+from proctor_protocol.problems import describe
+
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+LEGACY_CARD_PATH = "/.well-known/agent.json"
+"""Where callers of early 0.3 versions look for the agent card."""
+
+log = logging.getLogger(__name__)
+
+
+def with_checked_params(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """The routes of ``create_jsonrpc_routes``, refusing parameters that don't fit a method of 0.3."""
+    return [_replaced(route, _checking_params(route.endpoint)) for route in routes if isinstance(route, Route)]
+
+
+def with_checked_roles(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """The routes of ``create_rest_routes``, refusing messages of 0.3 without a known role."""
+    return [
+        _replaced(route, _checking_role(route.endpoint))
+        if isinstance(route, Route) and route.path.startswith("/v1/message:")
+        else route
+        for route in routes
+    ]
 
 
 def with_stream_errors(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
     """The routes of ``create_rest_routes`` with those of 0.3 streams mended."""
-    return [_mended(route) if isinstance(route, Route) and _is_stream(route.path) else route for route in routes]
+    return [
+        _replaced(route, _looking_ahead(route.endpoint))
+        if isinstance(route, Route) and _is_stream(route.path)
+        else route
+        for route in routes
+    ]
 
 
 def _is_stream(path: str) -> bool:
     return path.startswith("/v1/") and path.endswith((":stream", ":subscribe"))
 
 
-def _mended(route: Route) -> Route:
+def _replaced(route: Route, endpoint: Endpoint) -> Route:
     methods = sorted((route.methods or set()) - {"HEAD"})
-    return Route(route.path, _looking_ahead(route.endpoint), methods=methods)
+    return Route(route.path, endpoint, methods=methods)
+
+
+def _checking_params(endpoint: Endpoint) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        problem, call_id = _problem_of_call(await request.body())
+        if problem is None:
+            return await endpoint(request)
+        log.warning("refused a 0.3 call: %s", problem)
+        return JSONResponse(build_error_response(call_id, problem))
+
+    return answer
+
+
+def _problem_of_call(body: bytes) -> tuple[InvalidParamsError | None, str | int | None]:
+    """What is wrong with the parameters of a 0.3 call, and the call's id; whatever else is wrong, a2a-sdk tells."""
+    try:
+        call = json.loads(body)
+        model = JSONRPC03Adapter.METHOD_TO_MODEL[call["method"]]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None, None
+    if not isinstance(call.get("id"), str | int | None) or isinstance(call.get("id"), bool):
+        return None, None
+    try:
+        model.model_validate(call)
+    except ValidationError as problem:
+        if all(error["loc"][:1] == ("params",) for error in problem.errors()):
+            return InvalidParamsError(f"{describe(problem)}."), call.get("id")
+    return None, None
+
+
+def _checking_role(endpoint: Endpoint) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        try:
+            sent = Parse(await request.body(), SendMessageRequest03(), ignore_unknown_fields=True)
+            if sent.HasField("request"):
+                check_role(sent.request.role)
+        except InvalidParamsError as problem:
+            log.warning("refused a 0.3 message: %s", problem)
+            return JSONResponse(build_rest_error_payload(problem), status_code=400)
+        except (ParseError, UnicodeDecodeError):
+            pass  # a2a-sdk tells
+        return await endpoint(request)
+
+    return answer
 
 
 def _looking_ahead(endpoint: Endpoint) -> Endpoint:

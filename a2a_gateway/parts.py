@@ -49,16 +49,36 @@ def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Pa
 
 
 def request_of(message: Message) -> dict[str, Any] | str | None:
-    """What a message asks for, unchecked: its first data part, else its text, else None.
+    """What a message asks for, unchecked: its data part or JSON file, else its text, else None.
 
-    A data part that is no object comes as JSON text, for whoever checks the request to complain about.
+    Several data parts and files come as the text of all of them, for whoever reads the request to see whether they are
+    the same; so does a data part that is no object. Text beside a data part or a JSON file is for people.
     """
-    for part in message.parts:
-        if part.WhichOneof("content") == "data":
-            data = restore_integers(MessageToDict(part.data))
-            return data if isinstance(data, dict) else json.dumps(data)
-    texts = [part.text for part in message.parts if part.WhichOneof("content") == "text"]
-    return "\n".join(texts) if texts else None
+    documents = [
+        _document(part) for part in message.parts if part.WhichOneof("content") == "data" or _is_json_file(part)
+    ]
+    match documents:
+        case [dict() as request]:
+            return request
+        case []:
+            texts = [part.text for part in message.parts if part.WhichOneof("content") == "text"]
+            return "\n".join(texts) if texts else None
+        case _:
+            return "\n".join(each if isinstance(each, str) else json.dumps(each) for each in documents)
+
+
+def _is_json_file(part: Part) -> bool:
+    if part.WhichOneof("content") != "raw":
+        return False
+    kind = part.media_type.partition(";")[0].strip().lower()
+    return kind == JSON_MEDIA_TYPE or kind.endswith("+json") or part.filename.lower().endswith(".json")
+
+
+def _document(part: Part) -> Any:
+    """A data part's value, or a file's text."""
+    if part.WhichOneof("content") == "raw":
+        return part.raw.decode(json.detect_encoding(part.raw), errors="replace")
+    return restore_integers(MessageToDict(part.data))
 
 
 def check_nesting(message: Message) -> None:

@@ -17,8 +17,9 @@ from starlette.routing import Route
 
 from a2a_gateway.card import agent_card
 from a2a_gateway.handler import AssessmentHandler
-from a2a_gateway.legacy import with_stream_errors
+from a2a_gateway.legacy import LEGACY_CARD_PATH, with_checked_params, with_checked_roles, with_stream_errors
 from a2a_gateway.limits import BodyLimit
+from a2a_gateway.logs import log_refusals_as_lines
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -43,11 +44,13 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
         problem = await connection.problem()
         return JSONResponse({"status": "degraded" if problem else "ok", "temporal": problem or "ok"})
 
+    card = agent_card(config)
     routes = [
         Route("/health", health),
-        *create_agent_card_routes(agent_card(config)),
-        *create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=True),
-        *with_stream_errors(create_rest_routes(handler, enable_v0_3_compat=True)),
+        *create_agent_card_routes(card),
+        *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
+        *with_checked_params(create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=True)),
+        *with_checked_roles(with_stream_errors(create_rest_routes(handler, enable_v0_3_compat=True))),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BodyLimit, rpc_path=RPC_PATH)])
 
@@ -63,6 +66,7 @@ async def serve(config: GreenAgentConfig) -> None:
     listener = _listen(config.host, config.port)
     host, port = listener.getsockname()[:2]
     config = merge_configs(config, {"port": port})
+    log_refusals_as_lines()
     app = create_app(config, partial(connect, config))
     server = _Server(
         uvicorn.Config(

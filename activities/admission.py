@@ -1,9 +1,11 @@
 """Whether a request can be carried out, and everything that is decided before its assessment starts."""
 
 import hashlib
+import logging
 
 from pydantic_core import to_json
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.deployment import Deployment
@@ -20,6 +22,8 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.scenario import ScenarioConfig
 
+log = logging.getLogger(__name__)
+
 
 class AdmissionActivities:
     """The one place that knows what a good request is."""
@@ -30,6 +34,13 @@ class AdmissionActivities:
     @activity.defn
     async def admit(self, given: AdmitInput) -> Plan:
         """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
+        try:
+            return await self._admitted(given)
+        except ApplicationError as problem:
+            log.info("%s: %s: %s", given.task_id, (problem.type or "failed").lower(), problem.message)
+            raise
+
+    async def _admitted(self, given: AdmitInput) -> Plan:
         try:
             request = parse_request(given.request)
             package = self._deployment.scenarios.load(request.config.scenario_id)

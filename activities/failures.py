@@ -1,6 +1,6 @@
 """How activities fail: every type of failure, and whether trying the same thing again can help."""
 
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 REJECTED = "Rejected"
 """The request can't be carried out; its sender has to change it."""
@@ -37,8 +37,9 @@ UNKNOWN = "Failure"
 
 
 def final(kind: str, sentence: str) -> ApplicationError:
-    """A failure that the same input would meet again."""
-    return ApplicationError(sentence, type=kind, non_retryable=True)
+    """A failure that the same input would meet again; a rejected request is nothing that a worker warns of."""
+    category = ApplicationErrorCategory.BENIGN if kind == REJECTED else ApplicationErrorCategory.UNSPECIFIED
+    return ApplicationError(sentence, type=kind, non_retryable=True, category=category)
 
 
 def passing(kind: str, sentence: str) -> ApplicationError:

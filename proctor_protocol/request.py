@@ -1,6 +1,9 @@
 """The request that starts an assessment (seed 001, section 4)."""
 
 import json
+import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -11,6 +14,9 @@ from proctor_protocol.problems import describe, show_value
 
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
 """The roles that name the participant among several, in order of preference."""
+
+
+_SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
 
 
 class BadRequestError(ValueError):
@@ -84,26 +90,22 @@ class AssessmentRequest(WireModel):
 
 
 def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
-    """Read a request from a message's data part, or from its JSON text.
+    """Read a request from a message's data part, or from its text.
 
     Args:
-        raw: the data part, else the text, else None where the message had neither.
+        raw: the data part, else the text (``read_text`` says what it may look like), else None where the message had
+            neither.
 
     Raises:
         BadRequestError: with a sentence that says what is wrong and what to send instead.
     """
-    shape = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
     if raw is None or (isinstance(raw, str) and not raw.strip()):
-        raise BadRequestError(f"The message has no request: send {shape} as a data part or as JSON text.")
-    if isinstance(raw, str):
-        try:
-            raw = json.loads(raw)
-        except (ValueError, RecursionError) as problem:
-            raise BadRequestError(f"The message's text is not JSON ({problem}): send {shape}.") from None
-    if not isinstance(raw, dict):
-        raise BadRequestError(f"The request is {show_value(raw)}: send an object, {shape}.")
+        raise BadRequestError(f"The message has no request: send {_SHAPE} as a data part, as JSON text or a JSON file.")
+    value = read_text(raw) if isinstance(raw, str) else raw
+    if not isinstance(value, dict):
+        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
     try:
-        return AssessmentRequest.model_validate(raw)
+        return AssessmentRequest.model_validate(value)
     except ValidationError as problem:
         raise BadRequestError(f"Bad request: {describe(problem)}.") from None
 
@@ -111,6 +113,68 @@ def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
 def unknown_settings(raw: dict[str, Any] | str | None) -> list[str]:
     """Names under ``config`` that this evaluator doesn't know, so that a misspelt one can be pointed out."""
     if isinstance(raw, str):
-        raw = json.loads(raw)
+        raw = read_text(raw)
     config = raw.get("config") if isinstance(raw, dict) else None
     return sorted(set(config) - set(AssessmentConfig.model_fields)) if isinstance(config, dict) else []
+
+
+def read_text(text: str) -> Any:
+    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it.
+
+    Takes time in proportion to the text, whatever is in it.
+
+    Raises:
+        BadRequestError: there is none, or there are several that differ.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        whole_problem = problem
+    found: list[dict[str, Any]] = []
+    broken: Exception | None = None
+    in_braces = list(islice(_in_braces(text), _MOST_IN_BRACES + 1))
+    if len(in_braces) > _MOST_IN_BRACES:
+        raise BadRequestError(
+            f"The message has more than {_MOST_IN_BRACES} things in braces: send one JSON object, {_SHAPE}."
+        )
+    for braced in in_braces:
+        try:
+            value: dict[str, Any] = json.loads(braced)
+        except (ValueError, RecursionError) as problem:
+            if '"' in braced:  # JSON was meant, and not a word in braces
+                broken = broken or problem
+            continue
+        if value not in found:
+            found.append(value)
+    if len(found) == 1 and broken is None:
+        return found[0]
+    if len(found) > 1:
+        raise BadRequestError(
+            "The message has several JSON objects that differ, and which one is the request can't be told: send one, "
+            f"{_SHAPE}."
+        )
+    raise BadRequestError(f"The message's text is not JSON ({broken or whole_problem}): send {_SHAPE}.")
+
+
+_MOST_IN_BRACES = 100
+"""Prose around a request has some braces at most."""
+
+_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
+_BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+
+
+def _in_braces(text: str) -> Iterator[str]:
+    """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
+    for section in _FENCE.split(text):
+        depth, start = 0, 0
+        at = section.find("{")
+        while at >= 0 and (token := _BRACE_OR_STRING.search(section, at)):
+            at = token.end()
+            if token[0] == "{":
+                start = start if depth else token.start()
+                depth += 1
+            elif token[0] == "}" and depth:
+                depth -= 1
+                if depth == 0:
+                    yield section[start:at]
+                    at = section.find("{", at)  # quotation marks in between are prose

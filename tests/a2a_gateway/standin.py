@@ -13,7 +13,6 @@ What it does stands in the request's ``config``:
 """
 
 import asyncio
-import json
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -23,7 +22,7 @@ from temporalio import activity, workflow
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 from temporalio.exceptions import ApplicationError
 
-from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request
+from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, read_text
 from proctor_protocol.results import AssessmentResults, CriterionResult, assessment_results
 from proctor_protocol.updates import (
     ActionObservedUpdate,
@@ -112,7 +111,7 @@ class StandIn:
         except BadRequestError as problem:
             workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(Status.REJECTED)])
             raise ApplicationError(str(problem), type=REJECTED_FAILURE, non_retryable=True) from None
-        raw: Any = json.loads(given.request) if isinstance(given.request, str) else given.request
+        raw: Any = read_text(given.request) if isinstance(given.request, str) else given.request
         script = raw["config"]
         turns = script.get("turns", 2)
         if not self._played:

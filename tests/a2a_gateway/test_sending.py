@@ -1,6 +1,7 @@
 """Starting assessments: when the answer comes, what becomes of a repeated message, what is refused."""
 
 import asyncio
+import base64
 import json
 import uuid
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from a2a.types import GetTaskRequest, Part, SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig
 from a2a.utils.errors import (
+    ContentTypeNotSupportedError,
     InvalidParamsError,
     PushNotificationNotSupportedError,
     TaskNotFoundError,
@@ -17,6 +19,7 @@ from a2a.utils.errors import (
 from temporalio.client import Client
 
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,
@@ -97,7 +100,11 @@ async def test_the_workflow_gets_the_data_part_with_integers_as_integers(gateway
         ([Part(text='{"participants": '), Part(text="{}}")], '{"participants": \n{}}'),
         ([data_part([1, 2])], "[1, 2]"),
         ([Part(raw=b"x", filename="x")], None),
-        ([], None),
+        ([Part(url="http://elsewhere/request.json", media_type="application/json")], None),
+        ([Part(text="as attached"), Part(raw=b'{"a": 1}', media_type="application/json; charset=utf-8")], '{"a": 1}'),
+        ([Part(raw=b'\xef\xbb\xbf{"a": 1}', filename="Request.JSON")], '{"a": 1}'),
+        ([data_part({"a": 1}), data_part({"a": 2})], '{"a": 1}\n{"a": 2}'),
+        ([data_part({"a": 1}), Part(raw=b'{"a":1}', filename="same.json")], '{"a": 1}\n{"a":1}'),
     ],
 )
 async def test_the_workflow_gets_whatever_else_was_sent_unchecked(
@@ -191,12 +198,139 @@ async def test_a_context_id_that_cannot_be_kept_is_refused(gateway: Gateway, con
             await send(caller, message(Part(text="{}"), context=context))
 
 
-async def test_a_message_without_id_is_refused(gateway: Gateway) -> None:
-    answer = await gateway.http.post(
-        "/message:send", json={"message": {"role": "ROLE_USER", "parts": []}}, headers={"A2A-Version": "1.0"}
-    )
-    assert answer.status_code == 400
-    assert "message.messageId is missing" in answer.json()["error"]["message"]
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [Part(text=f"Please assess this one:\n```json\n{json.dumps(request(), indent=2)}\n```\nThank you!")],
+        [Part(text="Please assess this one:"), Part(text=json.dumps(request())), Part(text="Thank you!")],
+        [Part(text="as attached"), Part(raw=json.dumps(request()).encode(), media_type="application/json")],
+        [data_part(request()), Part(raw=json.dumps(request()).encode(), filename="request.json")],
+    ],
+)
+async def test_the_request_is_found_however_it_is_sent(gateway: Gateway, parts: list[Part]) -> None:
+    async with sdk_client(gateway.url, streaming=False) as client:
+        assert state_name((await send(client, message(*parts))).status.state) == "completed"
+
+
+@pytest.mark.usefixtures("worker")
+async def test_03_caller_sends_a_file(gateway: Gateway) -> None:
+    content = base64.b64encode(json.dumps(request()).encode()).decode()
+    file = {"kind": "file", "file": {"bytes": content, "mimeType": "application/json", "name": "request.json"}}
+    task = (await call03(gateway.http, "message/send", message03(file)))["result"]
+    assert task["status"]["state"] == "completed"
+
+
+@pytest.mark.usefixtures("worker")
+async def test_two_requests_in_one_message_are_refused(gateway: Gateway) -> None:
+    async with sdk_client(gateway.url, streaming=False) as client:
+        task = await send(client, message(data_part(request()), data_part(request(seed=2))))
+    assert state_name(task.status.state) == "rejected"
+    assert "several JSON objects that differ" in task.status.message.parts[0].text
+
+
+TEXT = {"text": "{}"}
+TEXT03 = {"kind": "text", "text": "{}"}
+
+
+async def workflows_started(client: Client, config: GreenAgentConfig) -> int:
+    return (await client.count_workflows(f"TaskQueue = '{config.task_queue}'")).count
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"role": "ROLE_USER", "parts": [TEXT]}, "message.messageId"),
+        ({"messageId": "m", "parts": [TEXT]}, "message.role"),
+        ({"messageId": "m", "role": "ROLE_KING", "parts": [TEXT]}, "message.role"),
+        ({"messageId": "m", "role": 7, "parts": [TEXT]}, "message.role"),
+        ({"messageId": "m", "role": "ROLE_USER", "parts": []}, "message.parts"),
+        ({"messageId": "m", "role": "ROLE_USER"}, "message.parts"),
+        ({"messageId": "m", "role": "ROLE_USER", "parts": [TEXT, {}]}, "message.parts[1]"),
+    ],
+)
+async def test_what_the_protocol_requires_is_asked_for_before_anything_starts(
+    gateway: Gateway, client: Client, config: GreenAgentConfig, sent: dict[str, Any], field: str
+) -> None:
+    headers = {"A2A-Version": "1.0"}
+    for method in ("SendMessage", "SendStreamingMessage"):
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": sent}}
+        error = (await gateway.http.post("/", json=call, headers=headers)).json()["error"]
+        assert (error["code"], error["message"].split(" ")[0]) == (-32602, field)
+    for path in ("/message:send", "/message:stream"):
+        answer = await gateway.http.post(path, json={"message": sent}, headers=headers)
+        assert (answer.status_code, answer.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
+        assert answer.json()["error"]["message"].startswith(field)
+    assert await workflows_started(client, config) == 0
+
+
+@pytest.mark.parametrize(
+    ("left_out", "instead"),
+    [("messageId", {}), ("role", {}), ("role", {"role": "king"}), ("parts", {}), ("parts", {"parts": []})],
+)
+async def test_what_protocol_03_requires_is_asked_for_before_anything_starts(
+    gateway: Gateway, client: Client, config: GreenAgentConfig, left_out: str, instead: dict[str, Any]
+) -> None:
+    whole = {"messageId": "m", "role": "user", "parts": [TEXT03]}
+    sent = {**{name: value for name, value in whole.items() if name != left_out}, **instead}
+    error = (await call03(gateway.http, "message/send", {"message": sent}))["error"]
+    assert error["code"] == -32602
+    assert left_out in error["message"]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": {"message": sent}}
+    assert '"code":-32602' in (await gateway.http.post("/", json=call)).text.replace(" ", "")
+    rest = {"messageId": "m", "role": "ROLE_USER", "content": [TEXT]}
+    del rest["content" if left_out == "parts" else left_out]
+    if instead:
+        rest |= {"content": []} if left_out == "parts" else {"role": "ROLE_KING"}
+    for path in ("/v1/message:send", "/v1/message:stream"):
+        answer = await gateway.http.post(path, json={"message": rest})
+        assert answer.status_code == 400
+        assert left_out in answer.json()["error"]["message"]
+    assert await workflows_started(client, config) == 0
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize(
+    ("accepted", "kinds_of_parts"),
+    [
+        ([], ["text", "data", "raw"]),
+        (["*/*"], ["text", "data", "raw"]),
+        (["image/png", "application/json"], ["data", "raw"]),
+        (["text/plain; charset=utf-8"], ["text", "text"]),
+    ],
+)
+async def test_a_caller_gets_the_kinds_of_parts_that_it_accepts(
+    gateway: Gateway, accepted: list[str], kinds_of_parts: list[str]
+) -> None:
+    asked = message(data_part(request()))
+    asked.configuration.accepted_output_modes.extend(accepted)
+    async with sdk_client(gateway.url) as client:
+        events = await collect(client.send_message(asked))
+    (artifact,) = [event.artifact_update.artifact for event in events if event.HasField("artifact_update")]
+    assert [part.WhichOneof("content") for part in artifact.parts] == kinds_of_parts
+    result = artifact.parts[-1].raw.decode() or artifact.parts[-1].text
+    assert AssessmentResults.model_validate_json(result).assessment_id == events[0].task.id
+    update = events[1].status_update.status.message
+    assert [part.WhichOneof("content") for part in update.parts] == [
+        kind for kind in ("text", "data") if kind in kinds_of_parts
+    ]
+    assert events[-1].status_update.status.message.parts[0].text
+
+
+async def test_a_caller_that_accepts_nothing_of_ours_is_told(
+    gateway: Gateway, client: Client, config: GreenAgentConfig
+) -> None:
+    asked = message(data_part(request()))
+    asked.configuration.accepted_output_modes.append("image/png")
+    for streaming in (False, True):
+        async with sdk_client(gateway.url, streaming=streaming) as caller:
+            with pytest.raises(
+                ContentTypeNotSupportedError, match=r"\(image/png\): accept application/json or text/plain"
+            ):
+                await collect(caller.send_message(asked))
+    params = {**message03(text03(request())), "configuration": {"acceptedOutputModes": ["image/png"]}}
+    assert (await call03(gateway.http, "message/send", params))["error"]["code"] == -32005
+    assert await workflows_started(client, config) == 0
 
 
 async def test_push_notifications_are_refused(gateway: Gateway) -> None:

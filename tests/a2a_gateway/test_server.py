@@ -15,6 +15,7 @@ from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
 
 from a2a_gateway.limits import MOST_BYTES
+from a2a_gateway.logs import log_refusals_as_lines
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     call03,
@@ -48,8 +49,18 @@ async def test_callers_of_both_protocols_read_the_card(gateway: Gateway) -> None
 async def test_there_is_no_extended_card(gateway: Gateway) -> None:
     answer = await gateway.http.get("/extendedAgentCard", headers=V1)
     assert answer.status_code == 400
+    assert answer.json()["error"]["details"][0]["reason"] == "UNSUPPORTED_OPERATION"
+    call = {"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"}
+    assert (await gateway.http.post("/", json=call, headers=V1)).json()["error"]["code"] == -32004
     legacy = await call03(gateway.http, "agent/getAuthenticatedExtendedCard", {})
+    assert legacy["error"]["code"] == -32004
     assert "no extended card" in legacy["error"]["message"]
+
+
+async def test_the_card_is_where_early_callers_look_for_it_too(gateway: Gateway) -> None:
+    new, old = [await gateway.http.get(f"/.well-known/{name}") for name in ("agent-card.json", "agent.json")]
+    assert old.status_code == 200
+    assert (old.json(), old.headers["etag"]) == (new.json(), new.headers["etag"])
 
 
 async def chunks(count: int) -> AsyncIterator[bytes]:
@@ -102,11 +113,17 @@ async def test_a_request_that_never_ends_is_refused(gateway: Gateway) -> None:
         ("/v1/message:stream", b"{}"),
     ],
 )
-async def test_garbage_gets_an_error_and_never_a_traceback(gateway: Gateway, path: str, body: bytes) -> None:
+async def test_garbage_gets_an_error_and_never_a_traceback(
+    gateway: Gateway, path: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    log_refusals_as_lines()
     headers = V1 if path.startswith("/message") or b"SendMessage" in body else {}
     answer = await gateway.http.post(path, content=body, headers=headers)
     assert "Traceback" not in answer.text
     assert answer.json()["error"]["message"]
+    lines = [line for record in caplog.records for line in caplog.handler.format(record).splitlines()]
+    assert 1 <= len(lines) <= 2, lines
+    assert not any(record.exc_info for record in caplog.records)
 
 
 @pytest.mark.usefixtures("worker")

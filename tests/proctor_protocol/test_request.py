@@ -22,6 +22,52 @@ def test_comes_as_data_or_as_json_text():
     assert parse_request(config(seed=12345.0)).config.seed == 12345
 
 
+JSON = json.dumps(GOOD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{json.dumps(GOOD, indent=2)}\n```",
+        f"```\n{JSON}\n```",
+        f"Please assess this agent: {JSON} Don't be late, it's {{urgent}}.",
+        f"Some say \"hello {{\n```json\n{JSON}\n```\nand that's it }}",
+        f"{JSON}\n\nOnce more, the same:\n```json\n{json.dumps(GOOD, indent=2)}\n```",
+        json.dumps(config(note='a "brace" } and ``` in a text')) + " please",
+    ],
+)
+def test_the_one_object_in_a_text_is_the_request(text):
+    assert parse_request(text) == parse_request(GOOD)
+    assert unknown_settings(text) in ([], ["note"])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{JSON} or rather {json.dumps(config(seed=1))}", "several JSON objects that differ, .* send one"),
+        (f"{{}} {JSON}", "several JSON objects that differ"),
+        (f"Assess this: {JSON[:-1]},}}", r"is not JSON \(Expecting property name"),
+        (f"Assess this: {JSON[:-1]}", "is not JSON"),
+        (f"{{'participants': 1}} {JSON[:-1]},}}", "is not JSON"),
+        (f'{JSON} and {{"half": }}', r"is not JSON \(Expecting value"),
+        ("{x} " * 101 + JSON, "more than 100 things in braces"),
+    ],
+)
+def test_a_text_that_could_mean_several_things_is_refused(text, sentence):
+    with pytest.raises(BadRequestError, match=sentence):
+        parse_request(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":' * 200_000, "{" + '"\\' * 500_000, '{"' * 500_000, '{"a":1}' * 140_000, "```" * 300_000, "{" * 10**6],
+)
+def test_no_text_takes_long_to_read(text):
+    """With quadratic reading each of these would be at it until the test's own time limit."""
+    with pytest.raises(BadRequestError):
+        parse_request(text)
+
+
 @pytest.mark.parametrize(
     ("roles", "expected"),
     [

@@ -1,0 +1,82 @@
+"""``acceptedOutputModes``: callers that take text or JSON only get what they take.
+
+What the evaluator has to say is text (``text/plain``: sentences) and JSON (``application/json``: updates, results).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from a2a.server.events import Event
+from a2a.types import Artifact, Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a.utils.errors import ContentTypeNotSupportedError
+
+from a2a_gateway.parts import JSON_MEDIA_TYPE, text_part
+
+TEXT_MEDIA_TYPE = "text/plain"
+OUTPUT_MODES = (JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE)
+_ANY_TEXT = {TEXT_MEDIA_TYPE, "text/*", "*/*", "text"}
+_ANY_JSON = {JSON_MEDIA_TYPE, "application/*", "*/*", "json"}
+"""With the short names that examples of protocol 0.3 use."""
+
+
+@dataclass(frozen=True)
+class OutputModes:
+    """What a caller takes; one that doesn't say takes everything."""
+
+    text: bool = True
+    json: bool = True
+
+    def tailor_event(self, event: Event) -> Event:
+        """The event, in place, with nothing that the caller doesn't take."""
+        match event:
+            case Task():
+                self._tailor_message(event.status.message)
+                for message in event.history:
+                    self._tailor_message(message)
+                for artifact in event.artifacts:
+                    self._tailor_artifact(artifact)
+            case TaskStatusUpdateEvent():
+                self._tailor_message(event.status.message)
+            case TaskArtifactUpdateEvent():
+                self._tailor_artifact(event.artifact)
+        return event
+
+    def tailor_task(self, task: Task) -> Task:
+        """``tailor_event`` for a task."""
+        self.tailor_event(task)
+        return task
+
+    def _tailor_message(self, message: Message) -> None:
+        """Sentences without JSON beside them stay: they say why a task ended, and nothing else does."""
+        if kept := [part for part in message.parts if self._takes(part)]:
+            del message.parts[:]
+            message.parts.extend(kept)
+
+    def _tailor_artifact(self, artifact: Artifact) -> None:
+        kept = [part for part in artifact.parts if self._takes(part)]
+        if not self.json:  # the result itself, not only a sentence about it
+            kept += [text_part(part.raw.decode()) for part in artifact.parts if part.WhichOneof("content") == "raw"]
+        del artifact.parts[:]
+        artifact.parts.extend(kept)
+
+    def _takes(self, part: Part) -> bool:
+        return self.text if part.WhichOneof("content") == "text" else self.json
+
+
+def read_output_modes(accepted: Iterable[str]) -> OutputModes:
+    """What ``acceptedOutputModes`` says; parameters such as ``charset`` don't matter.
+
+    Raises:
+        ContentTypeNotSupportedError: none of it is anything that the evaluator has.
+    """
+    modes = {mode.partition(";")[0].strip().lower() for mode in accepted}
+    if not modes:
+        return OutputModes()
+    wanted = OutputModes(text=bool(modes & _ANY_TEXT), json=bool(modes & _ANY_JSON))
+    if not (wanted.text or wanted.json):
+        shown = ", ".join(sorted(modes)[:5])[:200]
+        raise ContentTypeNotSupportedError(
+            f"acceptedOutputModes has nothing that this agent can give ({shown}): accept {' or '.join(OUTPUT_MODES)}, "
+            "or leave it out."
+        )
+    return wanted
