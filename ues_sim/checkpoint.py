@@ -31,11 +31,9 @@ def take(simulation: Simulation) -> tuple[str, bytes]:
             {
                 "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
                 "clock": simulation.clock.state(),
-                "initial_time": simulation.initial_time,
                 "is_running": simulation.is_running,
                 "states": simulation.states,
                 "events": simulation.events.all(),
-                "past": sorted(simulation.past),
                 "undo": simulation.undo_stack,
                 "redo": simulation.redo_stack,
                 "holds": simulation.holds.active(),
@@ -57,16 +55,11 @@ def restore(simulation: Simulation, content: bytes) -> str:
     data = _read(content)
     simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
     simulation.clock.load(data["clock"])
-    simulation.initial_time = data["initial_time"]
     simulation.is_running = data["is_running"]
     simulation.replace_states(data["states"])
     simulation.replace_events(data["events"])
     simulation.undo_stack = data["undo"]
     simulation.redo_stack = data["redo"]
-    if "past" in data:
-        simulation.past = set(data["past"])
-    else:  # taken before it was kept
-        simulation.past -= {step["event_id"] for step in (*data["undo"], *data["redo"])}
     simulation.holds = Holds(data["holds"])
     simulation.keys.load(data["keys"])
     simulation.access_log = AccessLog()

@@ -12,6 +12,7 @@ Event = JsonObject
 executed_at, agent_id, priority, error_message, metadata. Times are canonical text."""
 
 PENDING, EXECUTED, FAILED, SKIPPED, CANCELLED = "pending", "executed", "failed", "skipped", "cancelled"
+STATUSES = (PENDING, EXECUTED, FAILED, SKIPPED, CANCELLED)
 
 Place = tuple[str, int, int, str]
 """An event's place in the order of execution: scheduled time, priority (negated), number in creation, id."""

@@ -72,6 +72,8 @@ class Action:
     """By default ``{modality}:{path}``."""
     participant: bool = False
     """Whether a participant's key (level "user") may do this."""
+    tell: Callable[[State], str] | None = None
+    """What the answer's ``message`` says besides, read from the state right after."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +119,12 @@ class Modality:
     """The input's field that names the operation."""
     initial: Callable[[str], JsonObject] = lambda now: {"last_updated": now}
     """The fields of the state of a new simulation at that time; the state model's defaults fill in the rest."""
-    state_response: tuple[type[Response], ...]
+    state_response: tuple[type[Response], ...] = ()
     """What ``GET /{modality}/state`` may answer, the usual form first."""
     state_params: type[StateParams] = StateParams
-    show: Reader
-    """Answers ``GET /{modality}/state``; gets the parameters, ``compact`` among them."""
+    show: Reader | None = None
+    """Answers ``GET /{modality}/state``; gets the parameters, ``compact`` among them. A modality without has no routes
+    of its own: it is reached through ``/environment`` and ``/events``."""
     digest: Callable[[View], JsonObject]
     """At most about 200 bytes for the one-page view of the environment: counts, and a few short lists. Lists are
     shortened from the end when the page grows too long."""
@@ -137,8 +140,6 @@ class Modality:
     reads: tuple[Read, ...] = ()
     neighbours: tuple[str, ...] = ()
     """Modalities whose states this one's operations and views may read, such as the address book."""
-    routed: bool = True
-    """Whether it has routes of its own. Without them it is reached through ``/environment`` and ``/events``."""
 
     @cached_property
     def input_adapter(self) -> TypeAdapter[Any]:
@@ -178,10 +179,6 @@ class Modality:
         if operation is None:
             raise OperationFailed(f"{self.name} has no operation {name!r}")
         operation(change, given)
-
-    def show_state(self, view: View, *, compact: bool = False) -> JsonObject:
-        """The state as ``GET /{modality}/state`` answers it."""
-        return self.show(view, self.state_params(compact=compact))
 
 
 def page(

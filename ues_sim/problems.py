@@ -39,6 +39,15 @@ class NotFound(Problem):
     title = "Not Found"
 
 
+class UnknownModality(NotFound):
+    """404: there is no modality of that name. The answer also lists those that there are."""
+
+    def __init__(self, requested: str, available: list[str]) -> None:
+        super().__init__(f"There is no modality {requested[:80]!r}; there are {', '.join(available)}.")
+        self.requested = requested
+        self.available = available
+
+
 class WrongMethod(Problem):
     """405: the path exists, the method doesn't. ``allowed`` lists those that do."""
 

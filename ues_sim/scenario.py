@@ -141,7 +141,6 @@ class _Import:
         simulation.changed()
         if self.time_state is not None:
             simulation.clock.load(self.time_state)
-        simulation.initial_time = simulation.clock.text
         simulation.replace_states(self.states)
 
     def apply_events(self, kept: list[Event]) -> None:

@@ -88,6 +88,9 @@ def serve(
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=2,
+        # Longer than clients keep an idle connection (httpx: 5 s, as is uvicorn's own default): whoever closes it must
+        # not be the one that is not about to use it.
+        timeout_keep_alive=75,
         backlog=2048,
     )
     if served.generated:

@@ -16,7 +16,7 @@ from ues_sim.ids import IdSource
 from ues_sim.keys import KeyRing
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, View
-from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed
+from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, UnknownModality
 from ues_sim.schema import JsonObject, problem, problems_of
 from ues_sim.times import from_text, shift, to_text, wall_now
 
@@ -48,15 +48,11 @@ class Simulation:
         self.simulation_id = simulation_id
         self.ids = IdSource(seed)
         self.clock = Clock(now)
-        self.initial_time = self.clock.text
-        """Where ``reset`` puts the clock: its time at creation, or at the last import or clear."""
         self.is_running = False
         self.states: dict[str, State] = {}
         self._memos: dict[str, dict[Any, Any]] = {}
         self.replace_states({})
         self.events = EventLog()
-        self.past: set[str] = set()
-        """The events, by id, that had ended when the events were set anew: ``reset`` leaves them as they are."""
         self.undo_stack: list[Step] = []
         self.redo_stack: list[Step] = []
         self.holds = Holds()
@@ -76,10 +72,10 @@ class Simulation:
     # --- modalities -----------------------------------------------------------------------------------------------
 
     def modality(self, name: str) -> Modality:
-        """The modality of that name. Raises NotFound (404)."""
+        """The modality of that name. Raises UnknownModality (404)."""
         found = MODALITIES.get(name)
         if found is None:
-            raise NotFound(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+            raise UnknownModality(name, list(MODALITIES))
         return found
 
     def view(self, name: str) -> View:
@@ -150,16 +146,17 @@ class Simulation:
     ) -> tuple[Modality, JsonObject]:
         """The modality and the checked data of an event that can be scheduled.
 
-        Raises Impossible (400: unknown modality, past time) or Invalid (422: its data).
+        Raises UnknownModality (404) or Impossible (400: a past time, or data that the modality's input refuses).
         """
-        modality = MODALITIES.get(name)
-        if modality is None:
-            raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+        modality = self.modality(name)
         if scheduled_time < self.clock.text:
             raise Impossible(
                 f"scheduled_time {scheduled_time} lies before the simulator's time {self.clock.text}; choose a later."
             )
-        return modality, self.checked_data(modality, data, scheduled_time, *loc)
+        try:
+            return modality, self.checked_data(modality, data, scheduled_time, *loc)
+        except Invalid as error:
+            raise Impossible(f"{error.sentence()}.") from None
 
     def schedule(
         self,
@@ -176,13 +173,9 @@ class Simulation:
         modality, full = self.check_event(name, data, scheduled_time, *loc)
         return self._enter(modality, full, scheduled_time, priority, author, metadata)
 
-    def run_now(self, name: str, data: JsonObject, author: Author, *, loc: tuple[str | int, ...]) -> Event:
-        """Enter an event at the current time and execute it at once, before others that are due."""
-        event = self.schedule(
-            name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={}, loc=loc
-        )
-        self.execute(event)
-        return event
+    def schedule_now(self, name: str, data: JsonObject, author: Author) -> Event:
+        """Enter an event at the current time; it runs when the clock next moves. Raises what ``schedule`` raises."""
+        return self.schedule(name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={})
 
     def act(self, modality: Modality, action: Action, request: Any, author: Author) -> JsonObject:
         """Carry out an action as an event and return its ``ModalityActionResponse``."""
@@ -196,12 +189,16 @@ class Simulation:
         full = self.checked_data(modality, fields, self.clock.text, "body")
         event = self._enter(modality, full, self.clock.text, ACTION_PRIORITY, author, {})
         self.execute(event)
-        done = event["status"] == EXECUTED
+        message = event["error_message"]
+        if event["status"] == EXECUTED:
+            message = f"{modality.name} {action.path} executed"
+            if action.tell is not None:
+                message = f"{message}, {action.tell(self.states[modality.name])}"
         return {
             "event_id": event["event_id"],
             "scheduled_time": event["scheduled_time"],
             "status": event["status"],
-            "message": f"{modality.name} {action.path} executed" if done else event["error_message"],
+            "message": message,
             "modality": modality.name,
         }
 
@@ -282,6 +279,12 @@ class Simulation:
                 }
             )
 
+    def _refuse_to_move(self) -> None:
+        """Raise Conflict (409) while a hold is active, and Impossible (400) while the simulation is stopped."""
+        self.refuse_if_held()
+        if not self.is_running:
+            raise Impossible("The simulation is stopped; start it before moving its clock.")
+
     def _run_until(self, moment: datetime) -> list[Event]:
         """Run everything due by ``moment`` in order, each at its own time, and leave the clock at ``moment``."""
         self.changed()
@@ -296,13 +299,21 @@ class Simulation:
         return ran
 
     def advance(self, seconds: float) -> list[Event]:
-        """Move the clock on and return the events that ran. Raises Conflict (409, held) or Impossible (400)."""
-        self.refuse_if_held()
+        """Move the clock on and return the events that ran.
+
+        Raises Conflict (409, held) or Impossible (400: stopped, paused, past the year 9999).
+        """
+        self._refuse_to_move()
+        if self.clock.is_paused:
+            raise Impossible("The clock is paused; resume it before moving it on.")
         return self._run_until(shift(self.clock.moment, seconds))
 
     def set_time(self, target: str) -> list[Event]:
-        """Move the clock to an instant, running what is due by then. Raises Conflict (409) or Impossible (past)."""
-        self.refuse_if_held()
+        """Move the clock to an instant, running what is due by then.
+
+        Raises Conflict (409, held) or Impossible (400: stopped, or an instant that is past).
+        """
+        self._refuse_to_move()
         if target < self.clock.text:
             raise Impossible(
                 f"target_time {target} lies before the simulator's time {self.clock.text}; time runs forwards only."
@@ -310,8 +321,11 @@ class Simulation:
         return self._run_until(from_text(target))
 
     def skip_to_next(self) -> list[Event]:
-        """Move the clock to the next pending event and run all that is due then. Raises Conflict (409) or NotFound."""
-        self.refuse_if_held()
+        """Move the clock to the next pending event and run all that is due then.
+
+        Raises Conflict (409, held), Impossible (400, stopped) or NotFound (404, no pending event).
+        """
+        self._refuse_to_move()
         upcoming = from_text(self.next_event()["scheduled_time"])
         return self._run_until(max(upcoming, self.clock.moment))
 
@@ -377,23 +391,22 @@ class Simulation:
         return moved
 
     def reset(self) -> tuple[int, int]:
-        """Go back to the initial time and state: undo everything, make the events that ran pending again, and stop.
+        """Undo everything, make every event pending again, and stop. The clock stays where it is, at scale 1 and not
+        paused: what lies before its time runs when it next moves.
 
-        Returns how many events became pending and how many were undone.
+        Returns how many events there are, all pending now, and how many were undone.
         """
         self.changed()
         self.stop()
         undone = len(self.undo(len(self.undo_stack)))
         self.redo_stack.clear()
         events = self.events.all()
-        cleared = 0
         for event in events:
-            if event["status"] in (EXECUTED, FAILED) and event["event_id"] not in self.past:
-                event.update(status=PENDING, executed_at=None, error_message=None)
-                cleared += 1
+            event.update(status=PENDING, executed_at=None, error_message=None)
         self.events = EventLog(events)
-        self.clock.move_to_text(self.initial_time)
-        return cleared, undone
+        self.clock.time_scale = 1.0
+        self.clock.is_paused = False
+        return len(events), undone
 
     def clear(self, reset_time_to: str | None) -> int:
         """Remove every event, empty every modality, end every hold, and stop. Returns how many events were removed."""
@@ -402,7 +415,6 @@ class Simulation:
         removed = len(self.events)
         if reset_time_to is not None:
             self.clock.move_to_text(reset_time_to)
-        self.initial_time = self.clock.text
         self.replace_states({})
         self.replace_events([])
         self.holds.clear()
@@ -413,6 +425,5 @@ class Simulation:
         """Set the events anew. The undo history goes: it belongs to what was there before."""
         self.changed()
         self.events = EventLog(events)
-        self.past = {event["event_id"] for event in events if event["status"] != PENDING}
         self.undo_stack = []
         self.redo_stack = []

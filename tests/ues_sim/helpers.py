@@ -96,9 +96,38 @@ class Sim(httpx.Client):
     def event(self, modality: str, data: dict[str, Any], *, seconds: float | None = None, **fields: Any) -> Any:
         """Execute an event now, or schedule it ``seconds`` after the start. Returns the event."""
         if seconds is None:
-            return self.ok("POST", "/events/immediate", {"modality": modality, "data": data})
+            made = self.ok("POST", "/events/immediate", {"modality": modality, "data": data})
+            assert made["status"] == "pending", made
+            self.run_due()
+            return self.ok("GET", f"/events/{made['event_id']}")
         body = {"modality": modality, "data": data, "scheduled_time": at(seconds), **fields}
         return self.ok("POST", "/events", body)
+
+    def advance(self, seconds: float) -> Any:
+        """Move the clock on, as it can be while the simulation runs. Whether it runs stays as it was."""
+        return self._running("/simulator/time/advance", {"seconds": seconds})
+
+    def run_due(self) -> Any:
+        """Run what is due now, without time passing."""
+        return self.set_time(self.ok("GET", "/simulator/time")["current_time"])
+
+    def set_time(self, target: str) -> Any:
+        """Move the clock to an instant, as it can be while the simulation runs."""
+        return self._running("/simulator/time/set", {"target_time": target})
+
+    def skip(self) -> Any:
+        """Move the clock to the next event, as it can be while the simulation runs."""
+        return self._running("/simulator/time/skip-to-next", None)
+
+    def _running(self, path: str, body: Any) -> Any:
+        runs = self.ok("GET", "/simulation/status")["is_running"]
+        if not runs:
+            self.ok("POST", "/simulation/start", {})
+        try:
+            return self.ok("POST", path, body)
+        finally:
+            if not runs:
+                self.ok("POST", "/simulation/stop")
 
     def state(self, modality: str, **params: Any) -> Any:
         """A modality's state."""

@@ -40,7 +40,7 @@ def test_a_new_calendar(sim):
         "calendars": {
             "primary": {
                 "calendar_id": "primary",
-                "name": "Primary",
+                "name": "Personal",
                 "color": "#4285f4",
                 "visible": True,
                 "created_at": START,
@@ -124,7 +124,7 @@ def test_an_update_changes_what_it_names_and_nothing_else(sim, name):
     first, wanted = {**EVENT, "start": "2025-02-03T08:00:00Z", "end": "2025-02-03T12:00:00Z"}, FULL[name]
     event_id = create(sim, **first)
     before = event(sim, event_id)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 60})
+    sim.advance(60)
     sim.do("/calendar/update", event_id=event_id, **{name: wanted})
     assert event(sim, event_id) == {**before, name: STORED[name], "updated_at": at(60)}
 
@@ -141,7 +141,7 @@ def test_a_scheduled_update_keeps_what_it_does_not_name(sim):
     event_id = create(sim, **FULL)
     data = {"operation": "update", "event_id": event_id, "start": at(0), "end": at(60), "description": None}
     sim.event("calendar", data, seconds=10)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.advance(10)
     changed = event(sim, event_id)
     assert (changed["start"], changed["end"], changed["updated_at"]) == (at(0), at(60), at(10))
     assert {name: changed[name] for name in FULL if name not in ("start", "end")} == {
@@ -189,7 +189,7 @@ def test_somebody_else_answers_later(sim):
     data = {"operation": "respond", "event_id": event_id, "calendar_id": "primary"}
     data |= {"attendee_email": "ann@example.com", "response": "tentative", "response_comment": "At five?"}
     sim.event("calendar", data, seconds=5)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     assert event(sim, event_id)["attendees"][0]["comment"] == "At five?"
     assert event(sim, event_id)["updated_at"] == at(5)
 

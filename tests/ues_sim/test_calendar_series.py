@@ -195,7 +195,7 @@ def test_monthly_and_yearly_days_move_with_the_start(sim):
 
 
 def test_the_page_tells_of_the_next_occurrences(sim, call):
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10 * 86400})
+    sim.advance(10 * 86400)
     page = sim.ok("GET", "/environment/state", compact="true")["modalities"]["calendar"]
     assert page["next"] == ["2025-01-20T08:00 Call", "2025-01-27T08:00 Call", "2025-02-03T08:00 Call"]
 

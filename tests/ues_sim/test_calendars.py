@@ -23,7 +23,7 @@ def test_keeping_calendars(sim):
     reminded = create(sim, "Reminded", **here)
     assert event(sim, reminded)["reminders"] == [{"minutes_before": 7, "type": "notification"}]
     assert event(sim, create(sim, "Unreminded", **here, reminders=[]))["reminders"] == []
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 9})
+    sim.advance(9)
     sim.do("/calendar/calendars/update", **here, name="Office", visible=False)
     changed = sim.ok("GET", "/calendar/calendars")["calendars"][1]
     assert changed == {**work, "name": "Office", "visible": False, "event_count": 2, "updated_at": at(9)}
@@ -46,8 +46,22 @@ def test_the_default_calendar(sim):
 def test_calendars_that_are_not_there(sim):
     for path in ("update", "delete", "set-default"):
         assert "no calendar 'x'" in refused(sim, f"/calendar/calendars/{path}", calendar_id="x")
-    assert "no calendar 'x'" in refused(sim, "/calendar/create", **EVENT, calendar_id="x")
     assert "taken" in refused(sim, "/calendar/calendars/create", name="n", calendar_id="primary")
+
+
+def test_a_calendar_that_a_new_event_names_is_made(sim):
+    event_id = create(sim, "Talk", calendar_id="team talks")
+    made = sim.state("calendar")["calendars"]["team talks"]
+    assert (made["name"], made["color"], made["event_ids"]) == ("Team Talks", "#4285f4", [event_id])
+    assert event(sim, event_id)["calendar_id"] == "team talks"
+    sim.ok("POST", "/simulation/undo")
+    assert list(sim.state("calendar")["calendars"]) == ["primary"]
+
+
+def test_the_answer_names_the_new_event(sim):
+    message = sim.do("/calendar/create", **EVENT)["message"]
+    (event_id,) = sim.state("calendar")["events"]
+    assert message.endswith(f"calendar_event_id: {event_id}")
 
 
 def test_an_event_is_looked_for_in_its_calendar(sim):

@@ -20,7 +20,7 @@ def test_sending(sim):
         "max_history_size": 1000,
     }
     sim.do("/chat/send", role="user", content="Hello", metadata={"a": [1]})
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     sim.do("/chat/send", role="assistant", content=[{"type": "text", "text": "Hi"}])
     sim.do("/chat/send", role="user", content="Elsewhere", conversation_id="other")
     state = sim.state("chat")
@@ -48,7 +48,7 @@ def test_sending(sim):
 )
 def test_bad_messages_are_refused(sim, body):
     assert sim.post("/chat/send", json=body).status_code == 422
-    assert sim.post("/events/immediate", json={"modality": "chat", "data": body}).status_code == 422
+    assert sim.post("/events/immediate", json={"modality": "chat", "data": body}).status_code == 400
 
 
 def test_deleting_and_clearing(sim):
@@ -79,9 +79,9 @@ def test_the_oldest_messages_give_way(sim):
 
 def test_queries(sim):
     sim.do("/chat/send", role="user", content="Alpha")
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     sim.do("/chat/send", role="assistant", content=[{"type": "text", "text": "Beta"}])
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     sim.do("/chat/send", role="user", content="Gamma", conversation_id="other")
 
     def found(**body):

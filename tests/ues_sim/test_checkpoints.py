@@ -44,10 +44,10 @@ def test_whatever_changes_the_simulation_ends_that(sim):
         ("POST", "/simulation/undo", None),
         ("POST", "/simulation/redo", None),
         ("POST", "/events", {"modality": "chat", "data": {"role": "user", "content": "x"}, "scheduled_time": at(1)}),
+        ("POST", "/simulation/start", {}),
         ("POST", "/simulator/time/advance", {"seconds": 0.5}),
         ("POST", "/simulator/time/set-scale", {"scale": 2}),
         ("POST", "/simulator/time/pause", None),
-        ("POST", "/simulation/start", {}),
         ("POST", "/simulation/stop", None),
         ("POST", "/scenario/import/events", {"data": {"events": []}}),
         ("POST", "/simulation/clear", None),
@@ -78,7 +78,7 @@ def test_restoring_brings_everything_back(sim):
     assert sim.ok("GET", "/simulation/holds")["holds"][0]["hold_id"] == hold["hold_id"]
     assert sim.ok("GET", "/access-logs/stats")["total_requests"] == logged + 5
     sim.ok("POST", f"/simulation/release/{hold['hold_id']}")
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 100})
+    sim.advance(100)
     assert sim.state("chat")["messages"][0]["content"] == "later"
     assert sim.ok("POST", "/simulation/undo", {"count": 5})["undone_count"] == 2
 

@@ -44,7 +44,7 @@ def test_a_contact_is_kept_as_given_but_for_the_form_of_its_number(sim):
 
 def test_update_replaces_a_list_or_changes_it(sim):
     key = make(sim, first_name="Ann", identifiers=[PHONE], groups=["a", "b"])
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     sim.do("/contacts/update", contact_id=key, last_name="Ash", add_identifiers=[MAIL], remove_groups=["a"])
     (ann,) = contacts(sim)
     assert (ann["display_name"], ann["groups"], len(ann["identifiers"])) == ("Ann Ash", ["b"], 2)

@@ -47,7 +47,7 @@ def test_a_restored_checkpoint_behaves_like_the_original(sim, name):
     assert copy.get("/simulation/checkpoint").content == checkpoint.content
     for one in (sim, copy):
         one.ok("POST", "/simulation/redo", {"count": 1})
-        one.ok("POST", "/simulator/time/advance", {"seconds": 60})
+        one.advance(60)
         tell(one, name)
     assert str(states(copy)) == str(states(sim))
     assert copy.ok("GET", "/events") == sim.ok("GET", "/events")
@@ -88,11 +88,12 @@ def test_the_state_is_consistent_and_shown_as_declared(sim, name):
     document = sim.ok("GET", "/openapi.json")
     tell(sim, name)
     assert sim.ok("POST", "/environment/validate")["errors"] == []
-    shown = sim.ok("GET", f"/environment/modalities/{name}")["state"]
-    assert sim.ok("GET", "/environment/state")["modalities"][name] == shown
-    if not MODALITIES[name].routed:
+    model = sim.ok("GET", f"/environment/modalities/{name}")["state"]
+    assert sim.ok("GET", "/environment/state")["modalities"][name] == model
+    assert sim.ok("GET", "/scenario/export/environment")["modality_states"][name] == model
+    if not MODALITIES[name].show:
         return
-    assert sim.state(name) == shown
+    shown = sim.state(name)
     schema = document["paths"][f"/{name}/state"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     whole = {**schema, "components": document["components"]}
     for params in ({}, {"compact": "true"}):
@@ -109,7 +110,7 @@ def test_a_scheduled_event_runs_at_its_time(sim, name):
     copy = other(sim)
     copy.ok("POST", "/simulation/clear", {"reset_time_to": START})
     copy.ok("POST", "/events", {"modality": name, "data": first["data"], "scheduled_time": at(10)})
-    assert copy.ok("POST", "/simulator/time/advance", {"seconds": 10})["events_executed"] == 1
+    assert copy.advance(10)["events_executed"] == 1
     assert states(copy)[name]["last_updated"] == at(10)
     assert states(copy)[name]["update_count"] == 1
     copy.delete_me()
@@ -119,7 +120,7 @@ def test_the_whole_environment_fits_on_a_page(sim):
     for _ in range(3):
         for name in MODALITIES:
             tell(sim, name)
-            sim.ok("POST", "/simulator/time/advance", {"seconds": 1})
+            sim.advance(1)
     page = sim.get("/environment/state", params={"compact": "true"})
     assert len(page.content) <= 2000
     assert set(page.json()["modalities"]) == set(MODALITIES)

@@ -199,20 +199,22 @@ def schedule(sim: Sim, plan: list[tuple[int, int, str, bool]]) -> None:
 
 
 def in_one_step(sim: Sim, _steps: list[float]) -> None:
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 60})
+    sim.advance(60)
 
 
 def in_small_steps(sim: Sim, steps: list[float]) -> None:
     for step in steps:
-        sim.ok("POST", "/simulator/time/advance", {"seconds": step})
+        sim.advance(step)
 
 
 def by_skipping(sim: Sim, _steps: list[float]) -> None:
+    sim.ok("POST", "/simulation/start", {})
     while sim.post("/simulator/time/skip-to-next").status_code == 200:
         pass
 
 
 def by_setting(sim: Sim, steps: list[float]) -> None:
+    sim.ok("POST", "/simulation/start", {})
     elapsed = 0.0
     for step in steps:
         elapsed = min(60.0, elapsed + step)
@@ -229,7 +231,7 @@ def test_events_run_in_order_however_time_passes(server: Server, plan: list[Any]
             sim = fresh("the same")
             schedule(sim, plan)
             pass_time(sim, steps)
-            sim.ok("POST", "/simulator/time/set", {"target_time": at(60)})
+            sim.set_time(at(60))
             state = sim.state("chat")
             assert [message["content"] for message in state["messages"]] == said, pass_time.__name__
             events = sim.ok("GET", "/events")["events"]

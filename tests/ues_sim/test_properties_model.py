@@ -33,15 +33,12 @@ class World:
     """What must be true of a simulation."""
 
     now: int = 0
-    start: int = 0
     running: bool = False
     events: list[Planned] = field(default_factory=list)
     """In order of creation."""
     said: list[str] = field(default_factory=list)
     done: list[Planned] = field(default_factory=list)
     undone: list[Planned] = field(default_factory=list)
-    past: list[Planned] = field(default_factory=list)
-    """What had ended when the events were last set anew: no reset reaches it."""
     holds: list[str] = field(default_factory=list)
 
     def ordered(self) -> list[Planned]:
@@ -69,9 +66,8 @@ class World:
         return ran
 
     def begin_anew(self) -> None:
-        """After an import: nothing can be undone, and what has ended is the past."""
+        """After an import: nothing can be undone."""
         self.done, self.undone = [], []
-        self.past = [event for event in self.events if event.status != "pending"]
 
 
 plan = st.tuples(st.integers(-2, 9), st.sampled_from([0, 50, 51, 100]), st.booleans())
@@ -150,7 +146,8 @@ class Story(RuleBasedStateMachine):
 
     @rule(path=st.sampled_from(["/events", "/events/immediate", "/chat/send", "/sms/send"]))
     def be_refused(self, path: str) -> None:
-        self.post(path, {"modality": "chat", "scheduled_time": at(10**6), "data": {"role": "nobody"}}, 422)
+        body = {"modality": "chat", "scheduled_time": at(10**6), "data": {"role": "nobody"}}
+        self.post(path, body, 400 if path.startswith("/events") else 422)
 
     @precondition(lambda self: self.world.events)
     @rule(which=st.integers(0, 100))
@@ -177,6 +174,8 @@ class Story(RuleBasedStateMachine):
             target = max(before, pending[0].at)
         else:
             refused = 404
+        if not self.world.running and refused != 422:
+            refused = 400
         if self.world.holds and refused != 422:
             refused = 409
         answer = self.post(f"/simulator/time/{way}", body, refused or 200)
@@ -225,12 +224,11 @@ class Story(RuleBasedStateMachine):
         undone = len(world.done)
         for event in world.done:
             world.said.remove(event.text)
-        again = [e for e in world.events if e.status in ("executed", "failed") and e not in world.past]
-        for event in again:
+        for event in world.events:
             event.status, event.ran_at = "pending", None
-        world.now, world.done, world.undone, world.running = world.start, [], [], False
+        world.done, world.undone, world.running = [], [], False
         answer = self.post("/simulation/reset", None)
-        assert (answer["events_undone"], answer["cleared_events"]) == (undone, len(again))
+        assert (answer["events_undone"], answer["cleared_events"]) == (undone, len(world.events))
 
     @rule(start=st.booleans())
     def start_or_stop(self, start: bool) -> None:
@@ -244,7 +242,7 @@ class Story(RuleBasedStateMachine):
     def clear(self, seconds: int) -> None:
         answer = self.post("/simulation/clear", {"reset_time_to": at(seconds)})
         assert answer["events_removed"] == len(self.world.events)
-        self.world = World(now=seconds, start=seconds)
+        self.world = World(now=seconds)
 
     # --- files and checkpoints ----------------------------------------------------------------------------------------
 
@@ -254,7 +252,6 @@ class Story(RuleBasedStateMachine):
         self.post("/scenario/import/full", body, 409 if self.world.running else 200)
         if not self.world.running:
             self.take_over_new_ids(self.world.events)
-            self.world.start = self.world.now
             self.world.begin_anew()
 
     @rule(shift=st.integers(-2, 4), handling=HANDLING)
@@ -266,7 +263,7 @@ class Story(RuleBasedStateMachine):
         self.post("/scenario/import/environment", body, 409 if world.running else 200)
         if world.running:
             return
-        world.now = world.start = world.now + shift
+        world.now += shift
         overdue = [event for event in world.pending() if event.at < world.now]
         if handling == "delete":
             world.events = [event for event in world.events if event not in overdue]

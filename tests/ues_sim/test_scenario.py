@@ -92,7 +92,7 @@ def test_a_full_import_sets_everything_anew(sim):
     assert not {e["event_id"] for e in events} & {"old-5", "old-10"}
     assert sim.ok("POST", "/simulation/undo")["undone_count"] == 0
     assert sim.export()["metadata"]["author"] == "Ann"
-    sim.ok("POST", "/simulator/time/set", {"target_time": at(10)})
+    sim.set_time(at(10))
     assert len(sim.state("chat")["messages"]) == 1
 
 

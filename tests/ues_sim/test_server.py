@@ -131,6 +131,7 @@ async def test_two_hundred_busy_simulations_at_once(server):
         async def live(n: int) -> int:
             made = (await client.post(f"{server.url}/simulations", headers=headers, json={"seed": n})).json()
             key = {"X-API-Key": made["admin_key"]}
+            await client.post(f"{made['base_url']}/simulation/start", headers=key, json={})
             for _ in range(5):
                 answer = await client.post(f"{made['base_url']}/email/receive", headers=key, json=mail)
                 assert answer.json()["status"] == "executed"

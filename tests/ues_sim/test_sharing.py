@@ -43,6 +43,7 @@ def is_whole(state: dict[str, Any]) -> bool:
 
 def test_fifty_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(server: Server) -> None:
     sim = server.new_simulation()
+    sim.ok("POST", "/simulation/start", {})
 
     async def busy(number: int) -> list[bool]:
         whole = []
@@ -77,6 +78,8 @@ def test_fifty_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(serv
 
 def test_fifty_simulations_at_once_are_fifty_worlds(server: Server) -> None:
     sims = [server.new_simulation(seed=str(number)) for number in range(CLIENTS)]
+    for sim in sims:
+        sim.ok("POST", "/simulation/start", {})
 
     async def live(number: int) -> None:
         sim, other = sims[number], sims[(number + 1) % CLIENTS]
@@ -110,7 +113,7 @@ def test_two_hundred_busy_simulations_make_no_errors(server: Server) -> None:
     async def life(http: httpx.AsyncClient, number: int) -> list[int]:
         made = (await http.post("/simulations", json={"seed": str(number)}, headers={"X-API-Key": HOST_KEY})).json()
         base, headers = made["base_url"], {"X-API-Key": made["admin_key"]}
-        codes = []
+        codes = [(await http.post(f"{base}/simulation/start", json={}, headers=headers)).status_code]
         for deed in range(2):
             for method, path, body in (
                 ("POST", "/email/receive", mail(f"{deed}")),
@@ -130,4 +133,4 @@ def test_two_hundred_busy_simulations_make_no_errors(server: Server) -> None:
 
     codes = Counter(code for life in asyncio.run(all_lives()) for code in life)
     assert set(codes) <= {200, 201, 204}, codes
-    assert sum(codes.values()) == 200 * 11
+    assert sum(codes.values()) == 200 * 12

@@ -84,16 +84,24 @@ def test_a_new_event_ends_what_could_be_redone(sim):
     assert sim.ok("POST", "/simulation/redo")["redone_count"] == 0
 
 
-def test_reset_goes_back_to_the_beginning_and_the_events_run_again(sim):
+def test_reset_undoes_everything_and_every_event_is_pending_again(sim):
+    """Contract, "What 0.1 does that the schema doesn't say": the clock stays where it is, at scale 1, not paused."""
     before = content(sim)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    gone = sim.event("chat", {"role": "user", "content": "never"}, seconds=7)
+    sim.ok("DELETE", f"/events/{gone['event_id']}")
+    sim.advance(10)
+    sim.ok("POST", "/simulator/time/set-scale", {"scale": 5})
+    sim.ok("POST", "/simulator/time/pause")
     answer = sim.ok("POST", "/simulation/reset")
-    assert (answer["events_undone"], answer["cleared_events"], answer["undo_errors"]) == (1, 1, [])
+    assert (answer["events_undone"], answer["cleared_events"], answer["undo_errors"]) == (1, 2, [])
+    assert "2 event(s)" in answer["message"]
     assert content(sim) == before
-    assert sim.ok("GET", "/simulator/time")["current_time"] == START
-    assert sim.ok("POST", "/simulator/time/advance", {"seconds": 10})["events_executed"] == 1
-    assert len(sim.state("chat")["messages"]) == 1
+    clock = sim.ok("GET", "/simulator/time")
+    assert (clock["current_time"], clock["time_scale"], clock["is_paused"]) == (at(10), 1.0, False)
+    assert [event["status"] for event in sim.ok("GET", "/events")["events"]] == ["pending"] * 2
+    assert sim.run_due()["executed_events"] == 2
+    assert len(sim.state("chat")["messages"]) == 2
 
 
 def test_clear_removes_everything(sim):
@@ -133,7 +141,7 @@ def test_holds_keep_the_clock_still_until_released_or_expired(sim):
     sim.ok("POST", "/simulation/hold", {"agent_id": "green", "reason": "r", "timeout_seconds": 0.05})
     time.sleep(0.1)
     assert sim.ok("GET", "/simulation/holds") == {"holds": [], "active_count": 0}
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 1})
+    sim.advance(1)
     for bad in (0, -1, 301, "x"):
         body = {"agent_id": "a", "reason": "r", "timeout_seconds": bad}
         assert sim.post("/simulation/hold", json=body).status_code == 422
@@ -143,7 +151,7 @@ def test_reset_reaches_what_was_undone_for_good(sim):
     """An undone event that a later one made impossible to redo has run all the same."""
     sim.event("chat", {"role": "user", "content": "one"}, seconds=5)
     sim.event("chat", {"role": "user", "content": "two"}, seconds=6)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.advance(10)
     sim.ok("POST", "/simulation/undo")
     sim.ok("POST", "/chat/send", {"role": "user", "content": "three"})
     copy = sim.server.new_simulation()
@@ -155,13 +163,30 @@ def test_reset_reaches_what_was_undone_for_good(sim):
     copy.delete_me()
 
 
-def test_reset_leaves_the_past_of_a_scenario_alone(sim):
-    """What had run, or failed, before the scenario was written is part of the initial state."""
+def test_reset_makes_what_a_scenario_brought_as_done_pending_too(sim):
+    """What it did is part of the imported state, and stays."""
     sim.ok("POST", "/chat/send", {"role": "user", "content": "hi"})
     sim.ok("POST", "/chat/delete", {"message_id": "nope"})
     sim.ok("POST", "/scenario/import/full", {"scenario": sim.export()})
     sim.ok("POST", "/chat/send", {"role": "user", "content": "later"})
     answer = sim.ok("POST", "/simulation/reset")
-    assert (answer["events_undone"], answer["cleared_events"]) == (1, 1)
-    assert sorted(event["status"] for event in sim.ok("GET", "/events")["events"]) == ["executed", "failed", "pending"]
+    assert (answer["events_undone"], answer["cleared_events"]) == (1, 3)
+    assert [event["status"] for event in sim.ok("GET", "/events")["events"]] == ["pending"] * 3
     assert [message["content"] for message in sim.state("chat")["messages"]] == ["hi"]
+
+
+def test_the_clock_of_a_stopped_or_paused_simulation_does_not_move(sim):
+    schedule = {"modality": "chat", "data": {"role": "user", "content": "hi"}, "scheduled_time": at(5)}
+    sim.ok("POST", "/events", schedule)
+    moves = [("advance", {"seconds": 9}), ("set", {"target_time": at(9)}), ("skip-to-next", None)]
+    for path, body in moves:
+        refused = sim.post(f"/simulator/time/{path}", json=body)
+        assert (refused.status_code, "start it" in refused.json()["detail"]) == (400, True)
+    sim.ok("POST", "/simulation/start", {})
+    sim.ok("POST", "/simulator/time/pause")
+    refused = sim.post("/simulator/time/advance", json={"seconds": 9})
+    assert (refused.status_code, "resume it" in refused.json()["detail"]) == (400, True)
+    assert sim.ok("GET", "/simulator/time")["current_time"] == START
+    assert sim.ok("GET", "/events/summary")["pending"] == 1
+    sim.ok("POST", "/simulator/time/resume")
+    assert sim.ok("POST", "/simulator/time/advance", {"seconds": 9})["events_executed"] == 1

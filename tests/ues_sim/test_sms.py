@@ -14,7 +14,7 @@ def only(sim: Sim):
 def failed(sim: Sim, action: str, **parts):
     """Run an event that can't be carried out; returns why."""
     before = sim.state("sms")
-    answer = sim.ok("POST", "/events/immediate", {"modality": "sms", "data": {"action": action, **parts}})
+    answer = sim.event("sms", {"action": action, **parts})
     assert answer["status"] == "failed"
     assert sim.state("sms") == before
     return answer["error_message"]
@@ -26,7 +26,7 @@ def test_a_message_arrives_and_is_read(sim):
     assert message == {
         "message_id": message["message_id"],
         "thread_id": message["thread_id"],
-        "from_number": ANN,
+        "from_number": "+1 (555) 111-0001",
         "to_numbers": [ME],
         "body": "Hi",
         "attachments": [],
@@ -34,10 +34,10 @@ def test_a_message_arrives_and_is_read(sim):
         "message_type": "sms",
         "direction": "incoming",
         "sent_at": at(-60),
-        "delivered_at": START,
+        "delivered_at": None,
         "read_at": None,
         "is_read": False,
-        "delivery_status": "delivered",
+        "delivery_status": "sent",
         "edited_at": None,
         "is_deleted": False,
         "replied_to_message_id": None,
@@ -126,13 +126,23 @@ def test_what_is_not_there_fails_the_event(sim, path, body):
         ("/sms/send", {"to_numbers": [ANN], "body": "x"}),
         ("/sms/send", {"from_number": ME, "to_numbers": [ANN], "body": "x", "message_type": "fax"}),
         ("/sms/read", {"message_ids": []}),
-        ("/events/immediate", {"modality": "sms", "data": {"action": "send_message"}}),
-        ("/events/immediate", {"modality": "sms", "data": {"action": "receive_message", "message_data": {}}}),
-        ("/events/immediate", {"modality": "sms", "data": {"action": "edit_message", "edit_data": {"message_id": 5}}}),
     ],
 )
 def test_bad_input_is_refused(sim, path, body):
     assert sim.post(path, json=body).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"action": "send_message"},
+        {"action": "receive_message", "message_data": {}},
+        {"action": "edit_message", "edit_data": {"message_id": 5}},
+    ],
+)
+def test_an_event_that_lacks_its_part_is_refused(sim, data):
+    answer = sim.post("/events/immediate", json={"modality": "sms", "data": data})
+    assert (answer.status_code, answer.json()["error"]) == (400, "Bad Request")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +164,9 @@ def test_bad_input_is_refused(sim, path, body):
 )
 def test_queries(sim, filters, bodies):
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="a")
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.advance(10)
     sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="b")
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.advance(10)
     photo = {"filename": "a.png", "size": 5, "mime_type": "image/png"}
     sim.do("/sms/receive", from_number=BEN, to_numbers=[ME], body="c", attachments=[photo])
     answer = sim.ok("POST", "/sms/query", filters)
@@ -176,9 +186,10 @@ def test_an_import_makes_up_what_a_file_leaves_out(sim):
     state = {"last_updated": START, "user_phone_number": "+1 555 000 0000", "messages": {"m": message}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {"sms": state}}})
     shown = sim.state("sms")
-    assert shown["messages"]["m"]["from_number"] == "5551110001"
+    assert shown["messages"]["m"]["from_number"] == "(555) 111-0001"
     assert shown["conversations"]["t"]["unread_count"] == 1
-    assert shown["user_phone_number"] == ME
+    assert shown["user_phone_number"] == "+1 555 000 0000"
+    assert sim.query("sms", from_number=ANN)["total_count"] == sim.query("sms", to_number="555-000-0000")["total_count"]
 
 
 def test_the_same_people_share_a_conversation_however_their_numbers_are_written(sim):
@@ -234,7 +245,7 @@ def test_when_the_other_side_reads_a_message(sim):
     sent = only(sim)
     assert (sent["is_read"], sent["read_at"], sent["delivery_status"]) == (True, None, "delivered")
     for seconds in (5, 5):
-        sim.ok("POST", "/simulator/time/advance", {"seconds": seconds})
+        sim.advance(seconds)
         sim.do("/sms/read", message_ids=[sent["message_id"]])
         assert (only(sim)["read_at"], only(sim)["delivery_status"]) == (at(5), "read")
     assert sim.state("sms")["unread_count"] == 0

@@ -32,7 +32,7 @@ def test_a_new_clock_stands_still(sim):
 def test_advance_runs_what_is_due_at_its_own_time(sim):
     event = schedule(sim, "one", 10)
     later = schedule(sim, "two", 60)
-    answer = sim.ok("POST", "/simulator/time/advance", {"seconds": 30})
+    answer = sim.advance(30)
     assert answer == {
         "previous_time": START,
         "current_time": at(30),
@@ -51,21 +51,21 @@ def test_advance_runs_what_is_due_at_its_own_time(sim):
 
 
 def steps_at_once(sim):
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 100})
+    sim.advance(100)
 
 
 def steps_small(sim):
     for _ in range(40):
-        sim.ok("POST", "/simulator/time/advance", {"seconds": 2.5})
+        sim.advance(2.5)
 
 
 def steps_skipping(sim):
     while sim.ok("GET", "/events/summary")["next_event_time"]:
-        sim.ok("POST", "/simulator/time/skip-to-next")
+        sim.skip()
 
 
 def steps_set(sim):
-    sim.ok("POST", "/simulator/time/set", {"target_time": at(100)})
+    sim.set_time(at(100))
 
 
 @pytest.mark.parametrize("move", [steps_at_once, steps_small, steps_skipping, steps_set])
@@ -87,6 +87,7 @@ def test_the_order_of_events_is_the_same_however_time_is_moved(sim, move):
 
 
 def test_set_refuses_the_past_and_impossible_instants(sim):
+    sim.ok("POST", "/simulation/start", {})
     past = sim.post("/simulator/time/set", json={"target_time": at(-1)})
     assert past.status_code == 400
     assert "runs forwards" in past.json()["detail"]
@@ -103,7 +104,7 @@ def test_set_refuses_the_past_and_impossible_instants(sim):
 def test_a_failed_event_says_why_and_leaves_no_trace(sim):
     before = sim.state("email")
     event = sim.event("email", {"operation": "mark_read", "message_ids": ["nope"]}, seconds=1)
-    answer = sim.ok("POST", "/simulator/time/advance", {"seconds": 1})
+    answer = sim.advance(1)
     assert (answer["events_executed"], answer["events_failed"]) == (0, 1)
     assert "nope" in answer["execution_details"][0]["error"]
     failed = sim.ok("GET", f"/events/{event['event_id']}")
@@ -114,6 +115,7 @@ def test_a_failed_event_says_why_and_leaves_no_trace(sim):
 
 
 def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim):
+    sim.ok("POST", "/simulation/start", {})
     for path, body in (
         ("advance", {"seconds": 1}),
         ("set", {"target_time": at(2)}),
@@ -133,13 +135,17 @@ def test_scheduling_checks_modality_time_and_data(sim):
         body = {"modality": "email", "scheduled_time": at(5), "data": mail("x"), **fields}
         return sim.post("/events", json=body)
 
-    assert post(modality="telex").status_code == 400
+    unknown = post(modality="telex")
+    assert (unknown.status_code, unknown.json()["requested_modality"]) == (404, "telex")
     assert post(scheduled_time=at(-5)).status_code == 400
     assert post(priority=101).status_code == 422
     bad = post(data={"operation": "explode"})
-    assert bad.status_code == 422
-    assert bad.json()["detail"][0]["loc"] == ["body", "data", "operation"]
-    assert post(data={**mail("x"), "modality_type": "sms"}).status_code == 422
+    assert bad.status_code == 400
+    assert "body.data.operation" in bad.json()["detail"]
+    assert post(data={**mail("x"), "modality_type": "sms"}).status_code == 400
+    now = sim.post("/events/immediate", json={"modality": "telex", "data": {}})
+    assert (now.status_code, "email" in now.json()["available_modalities"]) == (404, True)
+    assert sim.get("/events", params={"status": "done"}).status_code == 400
     assert sim.ok("GET", "/events")["total"] == 0
 
 
@@ -150,15 +156,17 @@ def test_an_event_carries_its_agent_and_its_key(sim):
     named = key.event("email", mail("y"), seconds=1, agent_id="green", metadata={"turn": 3})
     assert (named["agent_id"], named["metadata"]) == ("green", {"turn": 3, "created_by_key": key.key_id})
     assert named["priority"] == 50
-    now = key.event("email", mail("z"))
-    assert (now["status"], now["priority"], now["scheduled_time"]) == ("executed", 100, START)
+    now = key.ok("POST", "/events/immediate", {"modality": "email", "data": mail("z")})
+    assert (now["status"], now["priority"], now["scheduled_time"]) == ("pending", 100, START)
+    assert sim.state("email")["emails"] == {}
+    assert sim.advance(0.5)["events_executed"] == 1
 
 
 def test_listing_filters_and_pages(sim):
     for n in range(5):
         schedule(sim, str(n), n + 1)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=2)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 2})
+    sim.advance(2)
 
     def listed(**params):
         return [e["data"].get("subject", "chat") for e in sim.ok("GET", "/events", **params)["events"]]
@@ -178,12 +186,13 @@ def test_listing_filters_and_pages(sim):
 def test_deleting_takes_a_pending_event_out_of_the_queue(sim):
     event = schedule(sim, "gone", 5)
     assert sim.ok("DELETE", f"/events/{event['event_id']}")["cancelled"] is True
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 10})
+    sim.advance(10)
     assert subjects(sim) == []
     assert sim.delete(f"/events/{event['event_id']}").status_code == 409
     assert sim.delete("/events/nope").status_code == 404
     assert sim.get("/events/nope").status_code == 404
     assert sim.get("/events/next").status_code == 404
+    sim.ok("POST", "/simulation/start", {})
     assert sim.post("/simulator/time/skip-to-next").status_code == 404
 
 

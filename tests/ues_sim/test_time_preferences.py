@@ -10,13 +10,12 @@ def state(sim: Sim):
 
 
 def query(sim: Sim, **body):
-    return [s["timezone"] for s in sim.ok("POST", "/environment/modalities/time/query", body)["settings"]]
+    return [s["timezone"] for s in sim.ok("POST", "/environment/modalities/time/query", body)["results"]["settings"]]
 
 
 def test_the_defaults(sim):
     assert state(sim) == {
         "modality_type": "time",
-        "current_time": START,
         "last_updated": START,
         "update_count": 0,
         "timezone": "UTC",
@@ -24,18 +23,19 @@ def test_the_defaults(sim):
         "date_format": None,
         "locale": None,
         "week_start": None,
-        "local_time": START,
         "settings_history": [],
+        "max_history_size": 50,
     }
 
 
 def test_changing_them(sim):
     sim.event("time", {"timezone": "Asia/Tokyo", "format_preference": "24h", "locale": "ja"}, seconds=10)
     sim.event("time", {"timezone": "Asia/Tokyo", "format_preference": "12h"}, seconds=20)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 3600})
+    sim.advance(3600)
     now = state(sim)
     assert (now["timezone"], now["format_preference"], now["locale"]) == ("Asia/Tokyo", "12h", "ja")
-    assert now["local_time"] == "2025-01-06T19:00:00+09:00"
+    page = sim.ok("GET", "/environment/state", compact="true")
+    assert page["modalities"]["time"]["local_time"] == "2025-01-06T19:00:00+09:00"
     assert [(s["timestamp"], s["timezone"], s["format_preference"]) for s in now["settings_history"]] == [
         (START, "UTC", "12h"),
         (at(10), "Asia/Tokyo", "24h"),
@@ -58,13 +58,14 @@ def test_zones_that_do_not_exist(sim, zone):
 @pytest.mark.parametrize(("field", "value"), [("format_preference", "am"), ("week_start", "friday"), ("timezone", 1)])
 def test_settings_that_do_not_fit(sim, field, value):
     data = {"timezone": "UTC", "format_preference": "24h", field: value}
-    assert sim.post("/events/immediate", json={"modality": "time", "data": data}).status_code == 422
+    assert sim.post("/events/immediate", json={"modality": "time", "data": data}).status_code == 400
 
 
 def test_a_file_with_an_unknown_zone_is_read_and_reported(sim):
     states = {"time": {"timezone": "Mars/Base"}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
-    assert state(sim)["local_time"] == START
+    page = sim.ok("GET", "/environment/state", compact="true")
+    assert page["modalities"]["time"]["local_time"] == START
     assert sim.ok("POST", "/environment/validate")["errors"] == ["time: there is no time zone 'Mars/Base'"]
 
 

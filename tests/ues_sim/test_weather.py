@@ -23,7 +23,7 @@ def three_hours(sim: Sim) -> None:
     """A report an hour."""
     for temp in (290, 291, 292):
         update(sim, temp)
-        sim.ok("POST", "/simulator/time/advance", {"seconds": 3600})
+        sim.advance(3600)
 
 
 def temperatures(sim: Sim, **request):
@@ -40,7 +40,7 @@ def test_updates_and_the_state(sim):
         "location_count": 0,
     }
     update(sim, 290)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 5})
+    sim.advance(5)
     update(sim, 291)
     update(sim, latitude=-33.87, longitude=151.21)
     state = sim.state("weather")
@@ -181,7 +181,7 @@ def test_requests_that_do_not_fit(sim, path, body):
 
 def test_the_weather_changes_by_events(sim):
     sim.event("weather", {"latitude": 52.52, "longitude": 13.41, "report": report(temp=280)}, seconds=30)
-    sim.ok("POST", "/simulator/time/advance", {"seconds": 60})
+    sim.advance(60)
     (place,) = sim.state("weather")["locations"].values()
     assert place["last_updated"] == at(30)
 

@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter
 
 from ues_sim.keys import Key
-from ues_sim.problems import NotFound, Problem, WrongMethod
+from ues_sim.problems import NotFound, Problem, UnknownModality, WrongMethod
 from ues_sim.schema import JsonObject, Request
 from ues_sim.simulation import Author, Simulation
 
@@ -150,10 +150,13 @@ def _fit(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | Non
 
 
 def problem_reply(problem: Problem) -> Reply:
-    """A problem as the contract renders it: ``{"error": …, "detail": …}``."""
+    """A problem as the contract renders it: ``{"error": …, "detail": …}``, for an unknown modality with two more."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if isinstance(problem, WrongMethod):
         headers = ((b"allow", ", ".join(problem.allowed).encode()),)
     elif problem.status == 401:
         headers = ((b"www-authenticate", b"Bearer"),)
-    return Reply({"error": problem.title, "detail": problem.detail}, problem.status, headers=headers)
+    content = {"error": problem.title, "detail": problem.detail}
+    if isinstance(problem, UnknownModality):
+        content |= {"requested_modality": problem.requested, "available_modalities": problem.available}
+    return Reply(content, problem.status, headers=headers)

@@ -7,7 +7,7 @@ ME, ANN, BEN = "+15550000000", "+15551110001", "+15551110002"
 
 def event(sim: Sim, action: str, **parts: object) -> None:
     """Run an event that has no route of its own."""
-    sim.ok("POST", "/events/immediate", {"modality": "sms", "data": {"action": action, **parts}})
+    sim.event("sms", {"action": action, **parts})
 
 
 def tell(sim: Sim) -> None:

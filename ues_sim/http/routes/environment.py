@@ -7,9 +7,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ues_sim.http.route import Call, Reply, Route
 from ues_sim.modalities import MODALITIES
-from ues_sim.problems import Impossible
+from ues_sim.modality import Query
+from ues_sim.problems import Impossible, Invalid
 from ues_sim.schema import JsonObject, Request, Response, validate
-from ues_sim.times import Instant, wall_text
+from ues_sim.times import Instant
 
 PAGE_LIMIT = 2000
 """Bytes of the one-page view, in either format."""
@@ -30,7 +31,7 @@ class ModalitySummary(Response):
 
 
 class EnvironmentStateResponse(Response):
-    """Every modality's state by name, and a sentence on each."""
+    """Every modality's state by name, in the form that a scenario file has it in, and a sentence on each."""
 
     current_time: Instant
     modalities: JsonObject
@@ -45,15 +46,23 @@ class ModalityListResponse(Response):
 
 
 class ModalityStateResponse(Response):
-    """One modality's state."""
+    """One modality's state, in the form that a scenario file has it in."""
 
     modality_type: str
     current_time: Instant
     state: JsonObject
 
 
+class ModalityQueryResponse(Response):
+    """What was asked for, and the answer of the modality's own query."""
+
+    modality_type: str
+    query: JsonObject
+    results: JsonObject
+
+
 class ValidationResponse(Response):
-    """Whether the environment is consistent; if not, what isn't. ``checked_at`` is wall time."""
+    """Whether the environment is consistent; if not, what isn't. ``checked_at`` is the simulator's time."""
 
     valid: bool
     errors: list[str]
@@ -78,7 +87,7 @@ def _state(call: Call) -> JsonObject | Reply:
         )
     state = {
         "current_time": simulation.clock.text,
-        "modalities": {name: item.show_state(simulation.view(name)) for name, item in MODALITIES.items()},
+        "modalities": simulation.states,
         "summary": _summary(call),
     }
     if params.format == "text":
@@ -136,7 +145,7 @@ def _modality(call: Call) -> JsonObject:
     return {
         "modality_type": modality.name,
         "current_time": call.simulation.clock.text,
-        "state": modality.show_state(call.simulation.view(modality.name)),
+        "state": call.simulation.states[modality.name],
     }
 
 
@@ -145,13 +154,29 @@ def _query(call: Call) -> JsonObject:
     if modality.query is None:
         raise Impossible(f"{modality.name} can't be queried; read its state.")
     body: BaseModel = call.body
-    request = validate(modality.query.adapter, body.model_extra or {}, "body")
-    return modality.query.run(call.simulation.view(modality.name), request)
+    parameters = body.model_extra or {}
+    request = _usable(modality.name, modality.query, parameters)
+    results = modality.query.run(call.simulation.view(modality.name), request)
+    # What 0.1 calls these fields differs between its modalities; here each answer has them all.
+    also = {"count": results["returned_count"], "query": parameters, "query_params": parameters}
+    return {"modality_type": modality.name, "query": parameters, "results": {**results, **also}}
+
+
+def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
+    """The parameters as the modality's own query takes them. Raises Impossible (400) for those that it can't use."""
+    unknown = [field for field in parameters if field not in query.request.model_fields]
+    if unknown:
+        listed = ", ".join(query.request.model_fields)
+        raise Impossible(f"Query failed for {name}: there is no parameter {unknown[0][:40]!r}; there are {listed}.")
+    try:
+        return validate(query.adapter, parameters)
+    except Invalid as error:
+        raise Impossible(f"Query failed for {name}: {error.sentence()}.") from None
 
 
 def _validate(call: Call) -> JsonObject:
     errors = [sentence for name, item in MODALITIES.items() for sentence in item.check(call.simulation.states[name])]
-    return {"valid": not errors, "errors": errors, "checked_at": wall_text()}
+    return {"valid": not errors, "errors": errors, "checked_at": call.simulation.clock.text}
 
 
 ROUTES = (
@@ -191,11 +216,12 @@ ROUTES = (
     Route(
         method="POST",
         path="/environment/modalities/{modality_name}/query",
-        summary="Query one modality: the same as its own query.",
+        summary="Query one modality: what its own query answers, as results.",
         handler=_query,
         permission="environment:read",
         tag="environment",
         body=FreeFormRequest,
+        responses=(ModalityQueryResponse,),
         errors=(400, 404),
         participant=True,
     ),

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from ues_sim.events import EXECUTED, FAILED, PENDING, SKIPPED, Event
+from ues_sim.events import EXECUTED, FAILED, PENDING, SKIPPED, STATUSES, Event
 from ues_sim.http.route import Call, Reply, Route
-from ues_sim.problems import Invalid, Problem
+from ues_sim.problems import Impossible, Invalid, Problem
 from ues_sim.schema import Int, JsonObject, Request, Response, validate
 from ues_sim.simulation import Author
 from ues_sim.times import Instant
@@ -27,7 +27,7 @@ class CreateEventRequest(Request):
 
 
 class ImmediateEventRequest(Request):
-    """An event for now."""
+    """An event for now: it runs, before others that are due, when the clock next moves."""
 
     modality: str
     data: JsonObject
@@ -141,6 +141,8 @@ def answer(event: Event) -> JsonObject:
 
 def _matching(call: Call) -> Iterator[Event]:
     params: EventListParams = call.params
+    if params.status is not None and params.status not in STATUSES:
+        raise Impossible(f"There is no status {params.status[:40]!r}; there are {', '.join(STATUSES)}.")
     return (
         event
         for event in call.simulation.events.ordered(params.start_time, params.end_time)
@@ -184,7 +186,7 @@ def _author(call: Call, item: CreateEventRequest) -> Author:
 
 def _immediate(call: Call) -> JsonObject:
     body: ImmediateEventRequest = call.body
-    return answer(call.simulation.run_now(body.modality, body.data, call.author, loc=("body", "data")))
+    return answer(call.simulation.schedule_now(body.modality, body.data, call.author))
 
 
 def _batch(call: Call) -> Reply:
@@ -262,6 +264,7 @@ ROUTES = (
         tag="events",
         params=EventListParams,
         responses=(EventListResponse,),
+        errors=(400,),
     ),
     Route(
         method="POST",
@@ -272,7 +275,7 @@ ROUTES = (
         tag="events",
         body=CreateEventRequest,
         responses=(EventResponse,),
-        errors=(400,),
+        errors=(400, 404),
     ),
     Route(
         method="POST",
@@ -283,7 +286,7 @@ ROUTES = (
         tag="events",
         body=ImmediateEventRequest,
         responses=(EventResponse,),
-        errors=(400,),
+        errors=(400, 404),
     ),
     Route(
         method="POST",

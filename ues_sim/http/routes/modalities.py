@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from ues_sim.http.route import Call, Route
 from ues_sim.modalities import MODALITIES
-from ues_sim.modality import Action, Modality, Query, Read
+from ues_sim.modality import Action, Modality, Query, Read, Reader
 from ues_sim.schema import JsonObject, ModalityActionResponse
 
 
-def _state(modality: Modality) -> Route[Call]:
+def _state(modality: Modality, show: Reader) -> Route[Call]:
     def handler(call: Call) -> JsonObject:
-        return modality.show(call.simulation.view(modality.name), call.params)
+        return show(call.simulation.view(modality.name), call.params)
 
     return Route(
         method="GET",
@@ -79,9 +79,9 @@ def _action(modality: Modality, action: Action) -> Route[Call]:
 
 def _routes() -> Iterator[Route[Call]]:
     for modality in MODALITIES.values():
-        if not modality.routed:
+        if modality.show is None:
             continue
-        yield _state(modality)
+        yield _state(modality, modality.show)
         if modality.query is not None:
             yield _query(modality, modality.query)
         for read in modality.reads:

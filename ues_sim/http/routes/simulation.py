@@ -56,7 +56,7 @@ class SimulationStatusResponse(Response):
 
 
 class ResetSimulationResponse(Response):
-    """``cleared_events`` counts the events that are pending again."""
+    """``cleared_events`` counts all events: every one of them is pending again."""
 
     status: str
     message: str
@@ -212,7 +212,7 @@ def _reset(call: Call) -> JsonObject:
     cleared, undone = call.simulation.reset()
     return {
         "status": "reset",
-        "message": f"Back at {call.simulation.clock.text}: {undone} events undone, {cleared} pending again.",
+        "message": f"{cleared} event(s) are pending again, {undone} undone. It is {call.simulation.clock.text}.",
         "cleared_events": cleared,
         "events_undone": undone,
         "undo_errors": [],
@@ -318,7 +318,11 @@ ROUTES = (
         responses=(SimulationStatusResponse,),
     ),
     _post(
-        "reset", "reset", "Back to the initial time and state, events pending again.", _reset, ResetSimulationResponse
+        "reset",
+        "reset",
+        "Undo everything and make every event pending again; the clock stays where it is.",
+        _reset,
+        ResetSimulationResponse,
     ),
     _post(
         "clear",

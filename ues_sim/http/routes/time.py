@@ -203,7 +203,7 @@ ROUTES = (
         "Move the clock to the next pending event and run all that is due then.",
         _skip,
         SkipToNextResponse,
-        errors=(404, 409),
+        errors=(400, 404, 409),
     ),
     _post(
         "set-scale",

@@ -7,10 +7,24 @@ from ues_sim.schema import JsonObject
 SETTINGS = ("name", "color", "visible", "default_reminders")
 """What a caller says about a calendar."""
 
+PRIMARY_NAME = "Personal"
+"""What the calendar is called that every simulation begins with."""
+
 
 def initial(now: str) -> JsonObject:
     """The fields of a new state: one empty calendar, the primary one."""
-    return {"last_updated": now, "calendars": {"primary": {"name": "Primary", "created_at": now, "updated_at": now}}}
+    return {"last_updated": now, "calendars": {"primary": {"name": PRIMARY_NAME, "created_at": now, "updated_at": now}}}
+
+
+def add_calendar(change: Change, calendar_id: str) -> None:
+    """Make the calendar that something new names, and that isn't there yet."""
+    change.put(("calendars", calendar_id), unnamed_calendar(calendar_id, change.now))
+
+
+def unnamed_calendar(calendar_id: str, now: str) -> JsonObject:
+    """A calendar of which no more is known than its id: it is called so, in title case."""
+    name = PRIMARY_NAME if calendar_id == "primary" else calendar_id.title()
+    return Calendar(calendar_id=calendar_id, name=name, created_at=now, updated_at=now).model_dump()
 
 
 def create_calendar(change: Change, given: CalendarInput) -> None:
@@ -65,8 +79,7 @@ def complete(state: State) -> None:
     wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))
     for calendar_id in wanted:
         if calendar_id not in calendars:
-            name = "Primary" if calendar_id == "primary" else calendar_id
-            calendars[calendar_id] = Calendar(calendar_id=calendar_id, name=name).model_dump()
+            calendars[calendar_id] = unnamed_calendar(calendar_id, now)
     lists: dict[str, dict[str, None]] = {calendar_id: {} for calendar_id in calendars}
     for event_id, event in events.items():
         event["created_at"] = event["created_at"] or event["updated_at"] or now

@@ -5,6 +5,7 @@ What is deleted is gone from the state; entries with ``deleted_at``, which only 
 """
 
 from ues_sim.modalities.calendar import recurring
+from ues_sim.modalities.calendar.calendars import add_calendar
 from ues_sim.modalities.calendar.entries import Event, add, revise
 from ues_sim.modalities.calendar.models import CalendarEvent, CalendarInput
 from ues_sim.modalities.calendar.series import day_or_instant
@@ -96,13 +97,15 @@ def respond(change: Change, given: CalendarInput) -> None:
 
 
 def calendar_for(change: Change, given: CalendarInput) -> str:
-    """The calendar that something new goes into. ``primary`` is the default calendar where none is called so."""
+    """The calendar that something new goes into; it is made where there is none of that id. ``primary`` is the default
+    calendar where none is called so.
+    """
     calendars, default = change.state["calendars"], change.state["default_calendar_id"]
     named = given.calendar_id if "calendar_id" in given.given_fields else default
     if named not in calendars and named == "primary":
         named = default
     if named not in calendars:
-        raise change.fail(f"there is no calendar {named!r}; there are {', '.join(map(repr, calendars))}")
+        add_calendar(change, named)
     return named
 
 

@@ -173,8 +173,8 @@ class EmailQueryRequest(QueryRequest):
     folder: str | None = None
     is_read: bool | None = None
     is_starred: bool | None = None
-    from_address: str | None = Field(default=None, description="The sender's whole address, in any case.")
-    to_address: str | None = Field(default=None, description="The whole address of one of the To recipients.")
+    from_address: str | None = Field(default=None, description="Part of the sender's address, in any case.")
+    to_address: str | None = Field(default=None, description="Part of the address of one of the To recipients.")
     subject_contains: str | None = Field(default=None, description="Text in the subject, in any case.")
     body_contains: str | None = Field(default=None, description="Text in the plain-text body, in any case.")
     has_attachments: bool | None = None

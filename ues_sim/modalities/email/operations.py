@@ -194,8 +194,11 @@ def save_draft(change: Change, given: EmailInput) -> None:
 
 
 def send_draft(change: Change, given: EmailInput) -> None:
-    """Send a draft, with the fields that the input gives set over its own."""
+    """Send a draft, or an email that was moved to the drafts, with the fields that the input gives set over its own."""
     draft = change.state["drafts"].get(given.message_id)
+    moved = change.state["emails"].get(given.message_id)
+    if draft is None and moved is not None and moved["folder"] == "drafts":
+        draft = moved
     if draft is None:
         raise change.fail(f"there is no draft {given.message_id!r}")
     new = given.model_dump(include=DRAFTED & given.model_fields_set, exclude_none=True)
@@ -204,7 +207,10 @@ def send_draft(change: Change, given: EmailInput) -> None:
     email = {**draft, **new}
     if not email["to_addresses"]:
         raise change.fail(f"draft {given.message_id!r} has no recipients")
-    _drop_draft(change, draft["message_id"])
+    if draft is moved:
+        _erase(change, moved)
+    else:
+        _drop_draft(change, draft["message_id"])
     _deliver(change, {**email, "folder": "sent", "sent_at": given.timestamp, "received_at": change.now})
 
 
@@ -244,8 +250,6 @@ def move(change: Change, given: EmailInput) -> None:
     """Move messages to a folder."""
     if not given.folder:
         raise change.fail("move needs folder")
-    if given.folder == "drafts":
-        raise change.fail("an email can't become a draft; use save_draft")
     _move(change, _chosen(change, given), given.folder)
 
 
@@ -428,8 +432,6 @@ def complete(state: State) -> None:
     emails, drafts = state["emails"], state["drafts"]
     for name, email in (*emails.items(), *drafts.items()):
         email["message_id"] = name
-    for message_id in [name for name, email in emails.items() if email["folder"] == "drafts"]:
-        drafts[message_id] = emails.pop(message_id)
     for email in drafts.values():
         email["folder"] = "drafts"
     everything = {**emails, **drafts}

@@ -118,15 +118,11 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
         if wanted is not None:
             yield partial(_having, name, wanted)
     if request.from_address is not None:
-        sender = address_key("email", request.from_address)
-        yield lambda emails: [email for email in emails if address_key("email", email["from_address"]) == sender]
+        is_sender = _is_part_of(request.from_address)
+        yield lambda emails: [email for email in emails if is_sender(email["from_address"])]
     if request.to_address is not None:
-        recipient = address_key("email", request.to_address)
-        yield lambda emails: [
-            email
-            for email in emails
-            if any(address_key("email", address) == recipient for address in email["to_addresses"])
-        ]
+        is_recipient = _is_part_of(request.to_address)
+        yield lambda emails: [email for email in emails if any(map(is_recipient, email["to_addresses"]))]
     for name, text in (("subject", request.subject_contains), ("body_text", request.body_contains)):
         if text is not None:
             yield partial(_containing, name, text.lower())
@@ -137,6 +133,12 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
         yield lambda emails: [email for email in emails if labels.issubset(email["labels"])]
     yield partial(_between, "sent_at", request.sent_after, request.sent_before)
     yield partial(_between, "received_at", request.received_after, request.received_before)
+
+
+def _is_part_of(wanted: str) -> Callable[[str], bool]:
+    """Whether an address has a text in it, in any case; ``Ann <ann@example.com>`` asks for the address within."""
+    part = address_key("email", wanted)
+    return lambda address: part in address.lower()
 
 
 def _having(name: str, wanted: object, emails: list[Email]) -> list[Email]:
@@ -161,16 +163,21 @@ def _urgency(email: Email) -> int:
 
 def query(view: View, request: EmailQueryRequest) -> JsonObject:
     """The answer of ``POST /email/query``. Drafts are found when ``folder`` asks for them."""
-    place = "drafts" if request.folder == "drafts" else "emails"
+    with_drafts = request.folder == "drafts"
     key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
     newest_first = request.sort_order != "asc"
     by: Callable[[Email], Any] = _urgency if key == "priority" else itemgetter(key)
     found = view.derived(
-        (place, key, newest_first), lambda: sorted(view.state[place].values(), key=by, reverse=newest_first)
+        (with_drafts, key, newest_first),
+        lambda: sorted(_emails(view.state, with_drafts=with_drafts), key=by, reverse=newest_first),
     )
     for apply in _filters(request):
         found = apply(found)
     return page(found, request, "emails", "email")
+
+
+def _emails(state: State, *, with_drafts: bool) -> list[Email]:
+    return [*state["emails"].values(), *(state["drafts"].values() if with_drafts else ())]
 
 
 def digest(view: View) -> JsonObject:

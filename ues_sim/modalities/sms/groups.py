@@ -6,7 +6,7 @@ from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import SMSInput
 from ues_sim.modalities.sms.operations import new_conversation, part_of, set_read
 from ues_sim.modality import Change
-from ues_sim.people import normal_phone, same_address
+from ues_sim.people import address_key, same_address
 
 Conversation = dict[str, Any]
 
@@ -31,16 +31,16 @@ def create_group(change: Change, given: SMSInput) -> None:
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
-    creator = normal_phone(data.creator_number or change.state["user_phone_number"])
-    named = [one for one in data.people() if not same_address("phone", one.phone_number, creator)]
-    people = [creator, *(normal_phone(one.phone_number) for one in named)]
+    creator = data.creator_number or change.state["user_phone_number"]
+    people = [creator, *(one.phone_number for one in data.people())]
     conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
     conversation["conversation_type"] = "group"
     conversation["group_name"] = data.group_name
     conversation["group_photo_url"] = data.group_photo_url
-    admins = {creator, *(normal_phone(one.phone_number) for one in named if one.is_admin)}
+    named_admins = [creator, *(one.phone_number for one in data.people() if one.is_admin)]
+    admins = {address_key("phone", number) for number in named_admins}
     for participant in conversation["participants"]:
-        participant["is_admin"] = participant["phone_number"] in admins
+        participant["is_admin"] = address_key("phone", participant["phone_number"]) in admins
     change.put(("conversations", thread_id), conversation)
 
 
@@ -58,7 +58,7 @@ def add_participant(change: Change, given: SMSInput) -> None:
     """Somebody joins a group, or joins it again."""
     data = part_of(given, models.ParticipantData)
     group = _group(change, data.thread_id)
-    number = normal_phone(data.phone_number)
+    number = data.phone_number
     place = _place(group, number)
     if place is not None and group["participants"][place]["left_at"] is None:
         raise change.fail(f"{number} is in the group already")
@@ -86,9 +86,9 @@ def leave_group(change: Change, given: SMSInput) -> None:
 
 
 def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
-    place = _place(change.state["conversations"][thread_id], normal_phone(number))
+    place = _place(change.state["conversations"][thread_id], number)
     if place is None or change.state["conversations"][thread_id]["participants"][place]["left_at"] is not None:
-        raise change.fail(f"{normal_phone(number)} is not in the group")
+        raise change.fail(f"{number} is not in the group")
     change.update(("conversations", thread_id, "participants", place), left_at=at)
 
 

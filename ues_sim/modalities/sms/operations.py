@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import SMSInput
 from ues_sim.modality import Change, State
-from ues_sim.people import address_key, is_blocked, normal_phone, same_address
+from ues_sim.people import address_key, is_blocked, same_address
 
 M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
@@ -35,9 +35,9 @@ def receive_message(change: Change, given: SMSInput) -> None:
 
 def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
     state = change.state
-    recipients = [normal_phone(number) for number in data.to_numbers]
+    recipients = data.to_numbers
     if not recipients and direction == "incoming":
-        recipients = [normal_phone(state["user_phone_number"])]
+        recipients = [state["user_phone_number"]]
     if not recipients and data.thread_id in state["conversations"]:
         recipients = _others(state["conversations"][data.thread_id], state)
     if not recipients:
@@ -47,7 +47,6 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
     message_id = data.message_id or change.draw_id()
     if message_id in state["messages"]:
         raise change.fail(f"message_id {message_id!r} is taken")
-    sender = normal_phone(sender)
     incoming = direction == "incoming"
     sent_at = data.sent_at or given.timestamp
     thread_id = _thread_of(change, data, sender, recipients, sent_at)
@@ -67,10 +66,10 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
             "message_type": data.message_type,
             "direction": direction,
             "sent_at": sent_at,
-            "delivered_at": given.timestamp,
+            "delivered_at": None if incoming else given.timestamp,
             "read_at": None,
             "is_read": not incoming,
-            "delivery_status": "delivered",
+            "delivery_status": "sent" if incoming else "delivered",
             "edited_at": None,
             "is_deleted": False,
             "replied_to_message_id": data.replied_to_message_id,
@@ -105,7 +104,7 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
     conversations = change.state["conversations"]
     if data.thread_id is not None and data.thread_id in conversations:
         return data.thread_id
-    people = list(dict.fromkeys([sender, *recipients]))
+    people = [sender, *recipients]
     if data.thread_id is None:
         user = change.state["user_phone_number"]
         wanted = _keys([user, *people])
@@ -113,15 +112,19 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
             if _keys([user, *_present(conversation)]) == wanted:
                 return str(thread_id)
     thread_id = data.thread_id or change.draw_id()
-    change.put(("conversations", thread_id), new_conversation(thread_id, people, at, created_by=sender))
+    change.put(("conversations", thread_id), new_conversation(thread_id, people, at, created_by=None))
     return thread_id
 
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
-    """A conversation of these people without messages: a group if there are more than two."""
+    """A conversation of these people without messages: a group if there are more than two. Numbers stay as they are
+    written; who is named twice, in whatever form, is in it once.
+    """
+    distinct: dict[str, str] = {}
+    for number in people:
+        distinct.setdefault(address_key("phone", number), number)
     participants = [
-        {"phone_number": number, "is_admin": False, "joined_at": at, "left_at": None}
-        for number in dict.fromkeys(people)
+        {"phone_number": number, "is_admin": False, "joined_at": at, "left_at": None} for number in distinct.values()
     ]
     return {
         "thread_id": thread_id,
@@ -208,7 +211,7 @@ def add_reaction(change: Change, given: SMSInput) -> None:
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
-    number = normal_phone(data.phone_number)
+    number = data.phone_number
     kept = [
         reaction for reaction in message["reactions"] if not same_address("phone", reaction["phone_number"], number)
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key
-from ues_sim.people import name_of, normal_phone, same_address
+from ues_sim.people import name_of, same_address
 from ues_sim.schema import JsonObject
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
@@ -106,12 +106,9 @@ def check(state: State) -> Iterator[str]:
 
 
 def complete(state: State) -> None:
-    """After an import: numbers in their normal form, conversations that were left out, ids and counts."""
-    state["user_phone_number"] = normal_phone(state["user_phone_number"])
+    """After an import: conversations that were left out, ids and counts."""
     for key, message in state["messages"].items():
         message["message_id"] = key
-        message["from_number"] = normal_phone(message["from_number"])
-        message["to_numbers"] = [normal_phone(number) for number in message["to_numbers"]]
         for place, attachment in enumerate(message["attachments"]):
             attachment["attachment_id"] = attachment["attachment_id"] or f"{key}-attachment-{place + 1}"
         for place, reaction in enumerate(message["reactions"]):
@@ -119,8 +116,6 @@ def complete(state: State) -> None:
     for thread_id, conversation in state["conversations"].items():
         conversation["thread_id"] = thread_id
         conversation["message_count"] = conversation["unread_count"] = 0
-        for participant in conversation["participants"]:
-            participant["phone_number"] = normal_phone(participant["phone_number"])
     for message in state["messages"].values():
         conversation = state["conversations"].setdefault(message["thread_id"], _conversation_of(message))
         conversation["message_count"] += 1
@@ -130,4 +125,4 @@ def complete(state: State) -> None:
 
 def _conversation_of(message: dict[str, Any]) -> dict[str, Any]:
     people = [message["from_number"], *message["to_numbers"]]
-    return new_conversation(message["thread_id"], people, message["sent_at"], created_by=message["from_number"])
+    return new_conversation(message["thread_id"], people, message["sent_at"], created_by=None)

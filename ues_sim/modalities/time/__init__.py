@@ -13,11 +13,8 @@ MODALITY = Modality(
     input=models.TimeInput,
     discriminator=None,
     operations={"update": operations.update},
-    state_response=(models.TimeStateResponse,),
-    show=views.show,
     digest=views.digest,
     describe=views.describe,
     check=views.check,
     query=Query(request=models.TimeQueryRequest, response=models.TimeQueryResponse, run=views.query),
-    routed=False,
 )

@@ -57,27 +57,17 @@ class TimeQueryRequest(QueryRequest):
     include_current: bool = True
 
 
-class TimeStateResponse(Response):
-    """The settings, as ``/environment`` shows them; compact, without the history."""
+class FoundTimeSettings(TimeSettingsHistoryEntry):
+    """Settings and whether they are those that hold now."""
 
-    modality_type: str = "time"
-    current_time: Instant
-    last_updated: Instant
-    update_count: int
-    timezone: str
-    format_preference: str
-    date_format: str | None
-    locale: str | None
-    week_start: str | None
-    local_time: str = Field(description="The current time in the user's time zone.")
-    settings_history: list[TimeSettingsHistoryEntry]
+    is_current: bool
 
 
 class TimeQueryResponse(Response):
     """Settings in the order asked for, by when they began to hold."""
 
     modality_type: str = "time"
-    settings: list[TimeSettingsHistoryEntry]
+    settings: list[FoundTimeSettings]
     total_count: int
     returned_count: int
     query: JsonObject

@@ -3,25 +3,11 @@
 from collections.abc import Iterator
 from datetime import UTC
 
-from ues_sim.modalities.time.models import SETTINGS, TimeQueryRequest
+from ues_sim.modalities.time.models import TimeQueryRequest
 from ues_sim.modalities.time.operations import current, zone
-from ues_sim.modality import State, StateParams, View, page
+from ues_sim.modality import State, View, page
 from ues_sim.schema import JsonObject
 from ues_sim.times import from_text
-
-
-def show(view: View, params: StateParams) -> JsonObject:
-    """The state as ``/environment`` shows it."""
-    state = view.state
-    return {
-        "modality_type": "time",
-        "current_time": view.now,
-        "last_updated": state["last_updated"],
-        "update_count": state["update_count"],
-        **{name: state[name] for name in SETTINGS},
-        "local_time": local_time(view),
-        "settings_history": [] if params.compact else state["settings_history"],
-    }
 
 
 def local_time(view: View) -> str:
@@ -36,9 +22,9 @@ def local_time(view: View) -> str:
 
 def query(view: View, request: TimeQueryRequest) -> JsonObject:
     """The settings that held when, each with the instant from which it held."""
-    entries = list(view.state["settings_history"])
+    entries = [{**entry, "is_current": False} for entry in view.state["settings_history"]]
     if request.include_current:
-        entries.append(current(view.state))
+        entries.append({**current(view.state), "is_current": True})
     found = [
         entry
         for entry in entries
