@@ -157,6 +157,7 @@ def measure_requests(host: Client) -> dict[str, float]:
 
 def measure_advance(host: Client) -> dict[str, float]:
     sim = new_simulation(host)
+    sim.post("/simulation/start", {})
 
     def schedule(round_: int) -> None:
         start = START + timedelta(hours=round_)
@@ -247,6 +248,7 @@ async def _busy(sim: Client) -> int:
 def measure_busy(host: Client) -> dict[str, float]:
     sims = [new_simulation(host) for _ in range(BUSY)]
     for sim in sims:
+        sim.post("/simulation/start", {})
         sim.close()
 
     async def all_at_once() -> int:
