@@ -29,6 +29,7 @@ from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate
 from purple_sdk import BasePurpleAgent, create_app
 from purple_sdk.ues import AsyncUESClient
+from tests.waiting import PATIENCE
 
 T = TypeVar("T")
 
@@ -71,7 +72,7 @@ class Stack:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something on the supervisor's loop."""
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return future.result(timeout=120)
+        return future.result(timeout=2 * PATIENCE)
 
 
 @contextmanager

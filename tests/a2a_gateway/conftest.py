@@ -1,7 +1,6 @@
 """A real Temporal dev server for all tests of the gateway; for each, a worker with the stand-in and gateways."""
 
 import asyncio
-import inspect
 import shutil
 import socket
 import subprocess
@@ -29,6 +28,7 @@ from proctor.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.standin import StandIn, play
+from tests.waiting import PATIENCE, eventually
 from workflows.names import SEARCH_ATTRIBUTES
 
 KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
@@ -54,11 +54,11 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
         [*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     address = f"127.0.0.1:{port}"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     try:
         while not asyncio.run(_answers(address)):
             assert process.poll() is None, "the Temporal dev server ended at once"
-            assert time.monotonic() < deadline, "the Temporal dev server did not come up in 60 s"
+            assert time.monotonic() < deadline, f"the Temporal dev server did not come up in {PATIENCE:g} s"
             time.sleep(0.2)
     except BaseException:
         process.kill()
@@ -69,7 +69,7 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
 
 def stop_temporal(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
-    process.wait(timeout=20)
+    process.wait(timeout=PATIENCE)
 
 
 async def _answers(address: str) -> bool:
@@ -96,7 +96,7 @@ def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
         temporal_ui_url="http://ui.example",
         storage_url=str(tmp_path / "storage"),
         task_queue=f"assessments-{tmp_path.name}",
-        connect_timeout=5,
+        connect_timeout=60,
     )
 
 
@@ -134,16 +134,6 @@ async def reset(client: Client, task_id: str) -> None:
     )
 
 
-async def eventually(condition: Callable[[], Any], seconds: float = 10) -> None:
-    """Wait until a condition (which may be a coroutine function) holds."""
-    async with asyncio.timeout(seconds):
-        while True:
-            holds = condition()
-            if await holds if inspect.isawaitable(holds) else holds:
-                return
-            await asyncio.sleep(0.02)
-
-
 @dataclass(frozen=True)
 class Gateway:
     """A running gateway: its address and an HTTP client for it."""
@@ -166,7 +156,7 @@ async def running_gateway(
     await eventually(lambda: server.started)
     url = f"http://127.0.0.1:{port}/"
     try:
-        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
             yield Gateway(url, http)
     finally:
         server.should_exit = True

@@ -12,7 +12,8 @@ from temporalio.client import Client
 
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
-from tests.a2a_gateway.conftest import Gateway, eventually, request, reset
+from tests.a2a_gateway.conftest import Gateway, request, reset
+from tests.waiting import eventually
 
 HOSTILE = [
     "it's",

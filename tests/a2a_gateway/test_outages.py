@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RetryConfig
 
 from a2a_gateway import subscriptions
+from a2a_gateway.temporal import TemporalConnection
 from proctor.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
@@ -32,13 +33,13 @@ from tests.a2a_gateway.callers import (
 )
 from tests.a2a_gateway.conftest import (
     Gateway,
-    eventually,
     request,
     running_gateway,
     standin_worker,
     start_temporal,
     stop_temporal,
 )
+from tests.waiting import eventually
 
 
 async def health(gateway: Gateway) -> tuple[str, str]:
@@ -70,16 +71,25 @@ async def test_a_gateway_without_temporal_says_so(config: GreenAgentConfig) -> N
         assert sentence in plain.json()["error"]["message"]
 
 
-async def test_many_requests_share_one_attempt_to_connect(config: GreenAgentConfig) -> None:
-    """An address that swallows packets: each attempt lasts until its time is up."""
-    attempts = 0
+async def test_many_requests_share_one_attempt_to_connect(
+    config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address that swallows packets: each attempt lasts until its time is up, here until ten requests wait."""
+    attempts, waiting = 0, 0
+    ask = TemporalConnection.client
+
+    async def counted(connection: TemporalConnection) -> Client:
+        nonlocal waiting
+        waiting += 1
+        return await ask(connection)
 
     async def swallowed() -> Client:
         nonlocal attempts
         attempts += 1
-        await asyncio.sleep(0.5)
+        await eventually(lambda: waiting == 10 * attempts)
         raise TemporalUnreachableError("can't reach Temporal at 192.0.2.1:7233")
 
+    monkeypatch.setattr(TemporalConnection, "client", counted)
     async with running_gateway(config, swallowed) as gateway:
         for attempt in (1, 2):
             answers = await asyncio.gather(*(call03(gateway.http, "tasks/get", {"id": "t"}) for _ in range(10)))

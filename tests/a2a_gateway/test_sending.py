@@ -35,7 +35,8 @@ from tests.a2a_gateway.callers import (
     state_name,
     text03,
 )
-from tests.a2a_gateway.conftest import Gateway, eventually, request, standin_worker
+from tests.a2a_gateway.conftest import Gateway, request, standin_worker
+from tests.waiting import eventually
 from workflows.inputs import AssessmentInput
 
 

@@ -24,6 +24,7 @@ from tests.a2a_gateway.callers import (
     text03,
 )
 from tests.a2a_gateway.conftest import Gateway, request
+from tests.waiting import PATIENCE
 
 V1 = {"A2A-Version": "1.0"}
 
@@ -87,10 +88,9 @@ async def test_a_request_that_never_ends_is_refused(gateway: Gateway) -> None:
     reader, writer = await asyncio.open_connection(address.host, address.port)
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n")
     answer = asyncio.create_task(reader.read(20_000))
-    async with asyncio.timeout(20):
-        while not answer.done():
-            writer.write(b"186A0\r\n" + b" " * 100_000 + b"\r\n")
-            await asyncio.wait({answer}, timeout=0.001)
+    while not answer.done():
+        writer.write(b"186A0\r\n" + b" " * 100_000 + b"\r\n")
+        await asyncio.wait({answer}, timeout=0.001)
     assert b"send a shorter message" in await answer
     writer.close()
 
@@ -167,23 +167,21 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
     assert process.stdout is not None
     assert process.stderr is not None
     try:
-        line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
+        line = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip()
         assert line.startswith("proctor gateway listening on http://127.0.0.1:")
         url = line.rpartition(" ")[2] + "/"
-        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
             card = (await http.get("/.well-known/agent-card.json")).json()
             assert card["url"] == url
             story = stream03(http, "message/stream", message03(text03(request(hold=True))))
             task = (await anext(story))["result"]
             assert task["status"]["state"] == "submitted"
-            began = asyncio.get_running_loop().time()
             process.send_signal(signal.SIGTERM)
             with pytest.raises((StopAsyncIteration, httpx.RemoteProtocolError)):
                 await anext(story)
-        output = (await asyncio.wait_for(process.stdout.read(), 20)).decode()
+        output = (await asyncio.wait_for(process.stdout.read(), PATIENCE)).decode()
         errors = (await process.stderr.read()).decode()
         assert await process.wait() == 0
-        assert asyncio.get_running_loop().time() - began < 5
         assert output.strip() == "ended"
         assert "Traceback" not in errors
     finally:

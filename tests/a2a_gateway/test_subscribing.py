@@ -31,7 +31,6 @@ from tests.a2a_gateway.callers import (
 )
 from tests.a2a_gateway.conftest import (
     Gateway,
-    eventually,
     request,
     reset,
     running_gateway,
@@ -39,6 +38,7 @@ from tests.a2a_gateway.conftest import (
     start_temporal,
     stop_temporal,
 )
+from tests.waiting import eventually
 
 FROM_THE_START = [*(f"working {n}" for n in range(6)), "artifact assessment_results", "completed"]
 
@@ -101,17 +101,18 @@ async def test_many_listeners_on_two_replicas_share_the_polls(
     async with sdk_client(gateway.url) as here, sdk_client(other.url) as there:
         stream = here.send_message(message(data_part(request(pauses=[1]))))
         task_id, told = await begin(stream, "working 2")
-        more = [
-            asyncio.create_task(collect(caller.subscribe(SubscribeToTaskRequest(id=task_id))))
-            for caller in (here, there)
-            for _ in range(6)
-        ]
-        await asyncio.sleep(1)
-        assert await polls_in_history(client, task_id) == ["updates-from-3"]
+        more = [caller.subscribe(SubscribeToTaskRequest(id=task_id)) for caller in (here, there) for _ in range(6)]
+        heard = [(await begin(listener, "working 2"))[1] for listener in more]
+
+        async def polled() -> list[str]:
+            return await polls_in_history(client, task_id)
+
+        await eventually(polled)
+        assert await polled() == ["updates-from-3"]
         await client.get_workflow_handle(task_id).signal("go_on")
         told += kinds(await collect(stream))
-        for listener in more:
-            assert kinds(await listener) == ["task working", *FROM_THE_START]
+        for so_far, rest in zip(heard, await asyncio.gather(*map(collect, more)), strict=True):
+            assert so_far + kinds(rest) == ["task working", *FROM_THE_START]
     assert told == ["task submitted", *FROM_THE_START]
 
 
@@ -151,16 +152,23 @@ async def test_a_reset_that_tells_the_same_story_repeats_nothing(gateway: Gatewa
 
 
 @pytest.mark.usefixtures("worker")
-async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(gateway: Gateway, config: GreenAgentConfig) -> None:
+async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
+    gateway: Gateway, config: GreenAgentConfig, client: Client
+) -> None:
     """A poll that was called off at the wrong moment would keep the workflow from going on for ten seconds."""
     listeners = subscriptions.Subscriptions(TemporalConnection(partial(connect, config)))
+    tasks = []
     async with sdk_client(gateway.url, streaming=False) as caller:
         for _ in range(10):
             task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
+            tasks.append(task.id)
             for moment in (0, 0.002, 0.1):  # before the first poll, while it is sent, while it waits
-                async with asyncio.timeout(8), listeners.listen(task.id) as updates:
+                async with listeners.listen(task.id) as updates:
                     assert (await anext(updates)).sequence == 0
                     await asyncio.sleep(moment)
+    for task_id in tasks:
+        history = await client.get_workflow_handle(task_id).fetch_history()
+        assert not [event for event in history.events if event.HasField("workflow_task_timed_out_event_attributes")]
 
 
 @pytest.mark.usefixtures("worker")

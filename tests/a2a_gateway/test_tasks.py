@@ -27,8 +27,9 @@ from tests.a2a_gateway.callers import (
     state_name,
     text03,
 )
-from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gateway, standin_worker
+from tests.a2a_gateway.conftest import Gateway, request, running_gateway, standin_worker
 from tests.a2a_gateway.standin import results_of
+from tests.waiting import eventually
 from workflows.inputs import AssessmentInput
 from workflows.names import ASSESSMENT_WORKFLOW
 

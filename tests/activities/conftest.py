@@ -90,4 +90,4 @@ _names = itertools.count()
 @pytest.fixture
 def llm(endpoint: OpenAIEndpoint) -> BaseChatModel:
     """A model of the endpoint, under a name of its own, since what a server can do is remembered by name."""
-    return LLMFactory.create(f"openai/test-{next(_names)}", temperature=0.0, base_url=endpoint.base_url, timeout=2)
+    return LLMFactory.create(f"openai/test-{next(_names)}", temperature=0.0, base_url=endpoint.base_url, timeout=60)

@@ -104,7 +104,7 @@ async def test_a_request_that_is_refused_in_every_format_is_refused_for_good(
 
 
 async def test_a_slow_server_is_a_timeout(endpoint: OpenAIEndpoint) -> None:
-    endpoint.delay = 1.0
+    endpoint.delay = 20.0
     endpoint.answer("which colour", {"name": "red", "strength": 3})
     hasty = LLMFactory.create("openai/hasty", base_url=endpoint.base_url, timeout=0.2)
     with pytest.raises(ModelUnavailableError):

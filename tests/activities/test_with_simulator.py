@@ -35,7 +35,7 @@ def simulator() -> Iterator[str]:
         yield ready.split()[-1]
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=10)
+        process.wait(timeout=120)
 
 
 async def test_deeds_are_read_and_answers_arrive(simulator: str, scenario: ScenarioConfig) -> None:

@@ -19,10 +19,10 @@ _WAITS = """
 import asyncio
 
 async def asked(ctx, params):
-    await asyncio.sleep(20)
+    await asyncio.sleep(3600)
 
 async def told(ctx, params):
-    await asyncio.sleep(20)
+    await asyncio.sleep(3600)
 """
 
 

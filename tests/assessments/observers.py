@@ -55,7 +55,7 @@ class Running:
     async def raw_stream(self, stack: Stack) -> bytes:
         """What the gateway streams about it, once it has ended: the same message gets the same story again."""
         message = MessageToDict(self._call._message)
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+        async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
             answer = await http.post(
                 f"{stack.gateway_url}/message:stream", json={"message": message}, headers={"A2A-Version": "1.0"}
             )

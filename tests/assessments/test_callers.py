@@ -67,7 +67,7 @@ async def test_a_streaming_caller_of_today_gets_the_whole_story(stack: Stack, bi
 
 
 async def test_a_caller_of_protocol_03_gets_the_whole_story(stack: Stack) -> None:
-    async with serving(diligent) as url, httpx.AsyncClient(base_url=stack.gateway_url, timeout=30) as http:
+    async with serving(diligent) as url, httpx.AsyncClient(base_url=stack.gateway_url, timeout=120) as http:
         events = [
             event["result"] async for event in stream03(http, "message/stream", message03(text03(request_for(url))))
         ]

@@ -1,7 +1,9 @@
-"""An assessment that is cancelled ends soon, whatever it is at, and leaves nothing behind."""
+"""An assessment that is cancelled waits for nothing that it is at, and leaves nothing behind.
+
+How soon it ends is measured by ``make chaos``.
+"""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import ClassVar
@@ -16,8 +18,6 @@ from purple_sdk import BasePurpleAgent, create_app
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
 from tests.assessments.observers import running, simulations_left
 from tests.stack import Stack, agent_config, listening, request_json
-
-SOON = 5.0
 
 
 class Dawdler(BasePurpleAgent):
@@ -40,7 +40,7 @@ class Dawdler(BasePurpleAgent):
         self.seen.append(what)
         if self.dawdles_at == what:
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 self.seen.append(f"{what} canceled")
                 raise
@@ -72,13 +72,10 @@ async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expec
         await assessment.until(update)
         while at not in (*seen, "nothing"):
             await asyncio.sleep(0.02)
-        asked_at = time.monotonic()
         task = await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
-        took = time.monotonic() - asked_at
         assert state_name(task.status.state) == "canceled"
         assert (ended.state, ended.sentence, ended.results) == ("canceled", "The assessment was cancelled.", None)
-        assert took < SOON
         again = await caller.get_task(GetTaskRequest(id=assessment.task_id))
         assert state_name(again.status.state) == "canceled"
         assert await simulations_left(stack) == []
@@ -117,6 +114,5 @@ async def test_terminated(stack: Stack) -> None:
             await asyncio.sleep(0.02)
         assert await simulations_left(stack) == [assessment.task_id]
         await (await connect(stack.config)).get_workflow_handle(assessment.task_id).terminate()
-        async with asyncio.timeout(15):
-            while await simulations_left(stack):
-                await asyncio.sleep(0.1)
+        while await simulations_left(stack):
+            await asyncio.sleep(0.1)

@@ -35,7 +35,7 @@ MUST_BE_REFUSED = {
 
 async def knock(start: Json, operations: Collection[tuple[str, str]]) -> Statuses:
     """Call operations with the participant's key and an empty body."""
-    async with httpx.AsyncClient(headers={"X-API-Key": start["api_key"]}, timeout=10) as http:
+    async with httpx.AsyncClient(headers={"X-API-Key": start["api_key"]}, timeout=120) as http:
         return {
             f"{method} {path}": (
                 await http.request(method, start["ues_url"] + path.replace("{", "").replace("}", ""), json={})

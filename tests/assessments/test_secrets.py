@@ -231,7 +231,7 @@ async def test_failed_by_its_model(talkative: Stack, endpoint: Telltale) -> None
 
 async def test_canceled(talkative: Stack) -> None:
     async def dawdle(_key: str) -> None:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     async with leaking(talkative, dawdle) as assessment, sdk_client(talkative.gateway_url) as caller:
         await assessment.until("turn_started")

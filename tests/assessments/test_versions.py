@@ -48,13 +48,12 @@ async def make_current(client: Client, stack: Stack, build_id: str) -> None:
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=stack.config.task_queue, build_id=build_id, identity="the test"
     )
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                await client.workflow_service.set_worker_deployment_current_version(request)
-                return
-            except RPCError:
-                await asyncio.sleep(0.2)
+    while True:
+        try:
+            await client.workflow_service.set_worker_deployment_current_version(request)
+            return
+        except RPCError:
+            await asyncio.sleep(0.2)
 
 
 async def versions_of(client: Client, task_id: str) -> set[str]:

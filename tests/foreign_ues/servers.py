@@ -1,11 +1,12 @@
 """Commands that start UES servers, and what of them is running."""
 
 import sys
-import time
 from pathlib import Path
 from uuid import uuid4
 
 import psutil
+
+from tests.waiting import wait_until
 
 LIMITED = Path(__file__).parent / "limited_server.py"
 
@@ -39,14 +40,9 @@ class Program:
         """Have the server die when it has carried out the last of these requests, which come in this order."""
         self.trap.write_text("\n".join(requests))
 
-    def are_all_gone(self, within: float) -> bool:
-        """Whether nothing that it has started is left, or soon nothing will be; in seconds."""
-        deadline = time.monotonic() + within
-        while self.processes():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
+    def are_all_gone(self) -> bool:
+        """Whether nothing that it has started is left, or nothing will be."""
+        return wait_until(lambda: not self.processes())
 
     def processes(self) -> list[psutil.Process]:
         """The shells and servers that run."""

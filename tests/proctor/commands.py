@@ -3,14 +3,15 @@
 import os
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+from tests.waiting import PATIENCE, wait_until
 
 PROCTOR = (sys.executable, "-m", "proctor")
 MARK = "PROCTOR_TEST_MARK"
@@ -33,7 +34,7 @@ class Sandbox:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTBEATS_", "UES_"))}
         return {**kept, "TMPDIR": str(self.temporary), MARK: self.mark, **more}
 
-    def run(self, *arguments: str, timeout: float = 60, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run ``proctor ...`` to its end."""
         return subprocess.run(
             [*PROCTOR, *arguments],
@@ -42,7 +43,7 @@ class Sandbox:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=2 * PATIENCE,
             check=False,
         )
 
@@ -64,7 +65,7 @@ class Sandbox:
         finally:
             process.kill()
             process.wait()
-            wait_until(lambda: not self.processes(), 10)
+            wait_until(lambda: not self.processes())
 
     def processes(self) -> list[psutil.Process]:
         """Every process that was started in this sandbox and still runs."""
@@ -96,19 +97,12 @@ class Running:
     def output(self) -> str:
         return self.file.read_text()
 
-    def wait_for(self, text: str, seconds: float = 60, times: int = 1) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE, times: int = 1) -> None:
         """Wait until the command has written a text so many times."""
         wait_until(lambda: self.output.count(text) >= times or self.process.poll() is not None, seconds)
         assert self.output.count(text) >= times, f"{text!r} never came:\n{self.output}"
 
-    def end(self, number: int, seconds: float = 30) -> int:
+    def end(self, number: int, seconds: float = PATIENCE) -> int:
         """Send a signal and wait for the exit code."""
         self.process.send_signal(number)
         return self.process.wait(seconds)
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
-    """Look again and again until something is so, or the time is over."""
-    deadline = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.05)

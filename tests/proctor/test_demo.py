@@ -7,7 +7,8 @@ import psutil
 import pytest
 
 from proctor_protocol.results import AssessmentResults
-from tests.proctor.commands import Sandbox, wait_until
+from tests.proctor.commands import Sandbox
+from tests.waiting import wait_until
 
 
 def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
@@ -15,7 +16,7 @@ def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
 
 
 def test_a_demo_ends_with_a_score_and_leaves_only_the_result(sandbox: Sandbox) -> None:
-    done = sandbox.run("demo", "--seed", "5", timeout=110)
+    done = sandbox.run("demo", "--seed", "5")
     assert done.returncode == 0, done.stdout + done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "assessment_results.json").read_bytes())
     assert (results.status, results.scenario_id, results.seed) == ("completed", "email_triage_basic", 5)
@@ -32,7 +33,7 @@ def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int
         running.wait_for("turn  1/12")
         assert len(sandbox.processes()) >= 6
         running.end(number)
-        wait_until(lambda: leftovers(sandbox) == ([], []), 15)
+        wait_until(lambda: leftovers(sandbox) == ([], []))
         assert leftovers(sandbox) == ([], [])
     if number != signal.SIGKILL:
         assert running.process.returncode == 1
@@ -41,7 +42,7 @@ def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int
 
 def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(sandbox: Sandbox) -> None:
     with sandbox.started("demo") as running:
-        wait_until(lambda: len(sandbox.processes()) >= 3, 30)
+        wait_until(lambda: len(sandbox.processes()) >= 3)
         assert running.end(signal.SIGTERM) == 1
     assert "ended before the assessment began" in running.output
     assert leftovers(sandbox) == ([], [])

@@ -44,7 +44,7 @@ def test_the_lock_has_everything_that_the_project_asks_for() -> None:
 def make(*arguments: str, path: Path | None = None, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, **({"PATH": f"{path}:/usr/bin:/bin"} if path else {})}
     return subprocess.run(
-        ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
 
 

@@ -1,6 +1,5 @@
 """Child processes: started in order, brought back, and never left behind."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -13,13 +12,15 @@ import psutil
 import pytest
 
 from proctor.supervisor import Service, ServiceStartError, Supervisor
-from tests.proctor.commands import wait_until
+from tests.waiting import PATIENCE, eventually, wait_until
 
-TOUCH = "import pathlib, signal, sys, time; pathlib.Path(sys.argv[1]).touch(); {}; time.sleep(60)"
+TOUCH = "import pathlib, signal, sys, time; {}; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
 
 
-def service(folder: Path, name: str, *, after: tuple[str, ...] = (), does: str = "pass", stop: float = 5.0) -> Service:
-    """A process that says that it is ready by making a file of its name."""
+def service(
+    folder: Path, name: str, *, after: tuple[str, ...] = (), does: str = "pass", stop: float = PATIENCE
+) -> Service:
+    """A process that does something, and then says that it is ready by making a file of its name."""
     return Service(
         name,
         [sys.executable, "-c", TOUCH.format(does), str(folder / name)],
@@ -40,20 +41,14 @@ def is_running(pid: int | None) -> bool:
     return pid is not None and psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-async def until(is_so: Callable[[], bool], seconds: float = 10) -> None:
-    await asyncio.to_thread(wait_until, is_so, seconds)
-    assert is_so()
-
-
 async def test_a_service_starts_only_when_those_before_it_are_ready(tmp_path: Path) -> None:
     first = tmp_path / "first"
     look = f"sys.exit(3) if not pathlib.Path({str(first)!r}).exists() else None"
-    slow = f"import pathlib, time; time.sleep(0.5); pathlib.Path({str(first)!r}).touch(); time.sleep(60)"
+    slow = f"import pathlib, time; time.sleep(0.5); pathlib.Path({str(first)!r}).touch(); time.sleep(600)"
     late = Service("first", [sys.executable, "-c", slow], made(first))
     services = [late, service(tmp_path, "second", after=("first",), does=look)]
     async with Supervisor(services, tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        await asyncio.sleep(0.3)
         assert is_running(supervisor.pid("second"))
 
 
@@ -63,7 +58,6 @@ async def test_all_are_ended_last_to_first(tmp_path: Path) -> None:
     services = [service(tmp_path, name, does=noting.format(str(order), name)) for name in ("a", "b", "c")]
     async with Supervisor(services, tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        await asyncio.sleep(0.2)
         pids = [supervisor.pid(name) for name in ("a", "b", "c")]
     assert order.read_text().split() == ["c", "b", "a"]
     assert not any(map(is_running, pids))
@@ -76,7 +70,7 @@ async def test_a_service_that_dies_is_started_again(tmp_path: Path) -> None:
         before = supervisor.pid("a")
         assert before is not None
         os.kill(before, signal.SIGKILL)
-        await until(lambda: len(said) == 2)
+        await eventually(lambda: len(said) == 2)
         assert is_running(supervisor.pid("a"))
         assert supervisor.pid("a") != before
     assert said[0].startswith("a was killed by SIGKILL; starting it again")
@@ -105,7 +99,6 @@ async def test_a_service_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     deaf = service(tmp_path, "deaf", does="signal.signal(signal.SIGTERM, signal.SIG_IGN)", stop=0.5)
     async with Supervisor([deaf], tmp_path / "logs", said.append) as supervisor:
         await supervisor.start()
-        await asyncio.sleep(0.3)
         pid = supervisor.pid("deaf")
     assert not is_running(pid)
     assert said == ["deaf did not end within 0.5 s: killed"]
@@ -117,10 +110,10 @@ async def test_what_a_service_started_itself_ends_with_it(tmp_path: Path) -> Non
     forking = f"import subprocess; subprocess.Popen({deaf!r})"
     async with Supervisor([service(tmp_path, "a", does=forking)], tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        await until(lambda: child.exists() and bool(child.read_text()))
+        await eventually(lambda: child.exists() and bool(child.read_text()))
         grandchild = int(child.read_text())
         assert is_running(grandchild)
-    await until(lambda: not is_running(grandchild))
+    await eventually(lambda: not is_running(grandchild))
 
 
 def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
@@ -151,6 +144,6 @@ def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
         assert len(pids) == 2
         assert all(map(is_running, pids))
         process.kill()
-    wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists(), 10)
+    wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists())
     assert not any(map(is_running, pids))
     assert not temporary.exists()

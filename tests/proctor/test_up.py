@@ -11,6 +11,7 @@ from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS, serving
+from tests.waiting import PATIENCE
 
 FLAGS = ("--port", "--ues-port", "--temporal-port", "--ui-port")
 
@@ -39,7 +40,7 @@ async def test_an_assessment_goes_on_after_everything_was_ended_and_started_agai
                 assert "all ended" in first.output
                 with sandbox.started(*up(ports)) as second:
                     await asyncio.to_thread(second.wait_for, "proctor is up")
-                    code = await asyncio.to_thread(caller.process.wait, 60)
+                    code = await asyncio.to_thread(caller.process.wait, PATIENCE)
                     assert await asyncio.to_thread(second.end, signal.SIGTERM) == 0
     assert code == 0, caller.output
     assert "connected again" in caller.output

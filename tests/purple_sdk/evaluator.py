@@ -12,6 +12,8 @@ from a2a.client.client_factory import create_client
 from a2a.helpers.proto_helpers import get_data_parts, get_text_parts, new_data_part, new_text_part
 from a2a.types.a2a_pb2 import CancelTaskRequest, Message, Role, SendMessageRequest, Task, TaskState
 
+from tests.waiting import PATIENCE
+
 EMPTY = {
     "email": {"total_emails": 0, "total_threads": 0, "unread": 0, "draft_count": 0},
     "calendar": {"event_count": 0, "calendar_count": 0, "events_today": 0},
@@ -77,7 +79,7 @@ class Evaluator:
     def __init__(self, url: str, bindings: list[str] | None = None, streaming: bool = True) -> None:
         self.context_id = f"assessment-{uuid.uuid4()}"
         self._url = url
-        self._http = httpx.AsyncClient(timeout=30)
+        self._http = httpx.AsyncClient(timeout=PATIENCE)
         self._config = ClientConfig(
             streaming=streaming, httpx_client=self._http, supported_protocol_bindings=bindings or []
         )

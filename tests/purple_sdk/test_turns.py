@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import time
 import uuid
 
 import pytest
 
 from tests.purple_sdk.evaluator import COMPLETE, Evaluator, Heard, start, turn
+from tests.waiting import PATIENCE
 
 
 async def begun(evaluator: Evaluator, **plan: object) -> None:
@@ -15,7 +15,7 @@ async def begun(evaluator: Evaluator, **plan: object) -> None:
 
 
 async def first_sign(seen: Heard) -> None:
-    await asyncio.wait_for(seen.working.wait(), 20)
+    await asyncio.wait_for(seen.working.wait(), PATIENCE)
 
 
 async def playing_now(url: str) -> int:
@@ -116,7 +116,7 @@ async def test_going_back_to_an_earlier_turn_brings_its_state_back(evaluator: Ev
 
 
 async def test_a_new_try_stops_the_one_that_runs(probe: tuple[str, object], evaluator: Evaluator) -> None:
-    await begun(evaluator, slow={"1.1": 30})
+    await begun(evaluator, slow={"1.1": 3600})
     old = Heard()
     waiting = asyncio.create_task(evaluator.say(turn(1), seen=old))
     await first_sign(old)
@@ -129,7 +129,7 @@ async def test_a_new_try_stops_the_one_that_runs(probe: tuple[str, object], eval
 
 
 async def test_cancel_stops_the_turn_for_all_who_wait(probe: tuple[str, object], evaluator: Evaluator) -> None:
-    await begun(evaluator, slow={"1.1": 30})
+    await begun(evaluator, slow={"1.1": 3600})
     one, other = Heard(), Heard()
     waiting = [
         asyncio.create_task(evaluator.say(turn(1), message_id="same", seen=one)),
@@ -137,11 +137,9 @@ async def test_cancel_stops_the_turn_for_all_who_wait(probe: tuple[str, object],
     ]
     await first_sign(one)
     await first_sign(other)
-    began = time.monotonic()
     cancelled = await evaluator.cancel(one.task_id)
     assert cancelled.status.state == 5  # TASK_STATE_CANCELED
     await asyncio.gather(*waiting)
-    assert time.monotonic() - began < 15
     assert [one.state, other.state] == ["canceled", "canceled"]
     assert await playing_now(probe[0]) == 0
     assert (await evaluator.say(turn(1), message_id="same")).state == "canceled"
@@ -149,7 +147,7 @@ async def test_cancel_stops_the_turn_for_all_who_wait(probe: tuple[str, object],
 
 
 async def test_the_end_of_the_assessment_stops_the_turn(probe: tuple[str, object], evaluator: Evaluator) -> None:
-    await begun(evaluator, slow={"1.1": 30})
+    await begun(evaluator, slow={"1.1": 3600})
     seen = Heard()
     waiting = asyncio.create_task(evaluator.say(turn(1), seen=seen))
     await first_sign(seen)

@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -188,7 +187,7 @@ def test_what_would_fail_again_is_not_tried_again(server: Scripted, status: int)
 
 
 def test_timeouts_are_told_apart_from_refused_connections(server: Scripted) -> None:
-    server.answers = [0.6]
+    server.answers = [3600.0]
     with sync(server, timeout=0.2) as client, pytest.raises(ues.UESTimeoutError, match=r"no answer within 0.2 s"):
         client.email.star(["m"])
     with (
@@ -234,7 +233,7 @@ def test_connections_are_reused(server: Scripted) -> None:
 
 
 def test_a_cancelled_call_leaves_the_client_usable(server: Scripted) -> None:
-    server.answers = [1.0, (200, TIME)]
+    server.answers = [3600.0, (200, TIME)]
 
     async def cancelled() -> datetime:
         async with ues.AsyncUESClient(server.url, "k") as client:
@@ -278,9 +277,7 @@ def test_many_at_once(server: Scripted) -> None:
             await asyncio.gather(*(client.email.query(offset=number) for number in range(100)))
         return len(server.requests)
 
-    began = time.monotonic()
     assert asyncio.run(many()) == 100
-    assert time.monotonic() - began < 10
 
 
 def test_the_client_alone_loads_no_web_server() -> None:

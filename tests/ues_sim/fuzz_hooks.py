@@ -24,7 +24,7 @@ EMPTYING = (
     "/scenario/import/full",
 )
 
-client = httpx.Client(base_url=URL, headers={"X-API-Key": KEY}, timeout=30, verify=False)
+client = httpx.Client(base_url=URL, headers={"X-API-Key": KEY}, timeout=120, verify=False)
 checkpoint = Path(CHECKPOINT).read_bytes()
 
 

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import httpx
 
+from tests.waiting import PATIENCE
 from ues_sim import USER_PERMISSIONS
 
 START = "2025-01-06T09:00:00+00:00"
@@ -38,7 +39,7 @@ class Server:
             if "listening on" in line:
                 break
         self.url = self.printed[-1].rsplit(" ", 1)[1]
-        self.client = httpx.Client(base_url=self.url, headers={"X-API-Key": HOST_KEY}, timeout=30)
+        self.client = httpx.Client(base_url=self.url, headers={"X-API-Key": HOST_KEY}, timeout=PATIENCE)
 
     def new_simulation(self, *, start: str | None = START, **fields: Any) -> "Sim":
         """Create a simulation; ``fields`` are those of ``POST /simulations``."""
@@ -53,7 +54,7 @@ class Server:
         """End the process with SIGTERM and return its exit code."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=10)
+        code = self.process.wait(timeout=PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -67,7 +68,7 @@ class Sim(httpx.Client):
         self.made = made
         self.simulation_id = made["simulation_id"]
         self.secret = secret or made["admin_key"]
-        super().__init__(base_url=made["base_url"], headers={"X-API-Key": self.secret}, timeout=30, verify=False)
+        super().__init__(base_url=made["base_url"], headers={"X-API-Key": self.secret}, timeout=PATIENCE, verify=False)
 
     def key(self, *permissions: str, name: str = "a key", **fields: Any) -> "Sim":
         """A client of the same simulation with a new key of these permissions."""

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.ues_sim.helpers import Sim, at
+from tests.waiting import PATIENCE
 
 MAIL = {"from_address": "a@b.c", "to_addresses": ["u@x"], "subject": "s", "body_text": "b"}
 
@@ -149,7 +150,7 @@ def test_the_content_type_does_not_matter(sim):
 def test_an_oversize_body_is_not_read(sim):
     host, port = sim.server.url.removeprefix("http://").split(":")
     path = sim.made["base_url"].removeprefix(sim.server.url) + "/email/send"
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {sim.secret}\r\nContent-Length: {10**12}\r\n\r\n"
         connection.sendall(head.encode())
         assert b"413" in connection.recv(1000).split(b"\r\n")[0]
@@ -158,7 +159,7 @@ def test_an_oversize_body_is_not_read(sim):
 def test_a_caller_who_leaves_does_no_harm(sim):
     host, port = sim.server.url.removeprefix("http://").split(":")
     path = sim.made["base_url"].removeprefix(sim.server.url) + "/email/send"
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {sim.secret}\r\n".encode())
         connection.sendall(b"Content-Length: 100\r\n\r\n{")
     assert sim.ok("GET", "/events")["total"] == 0

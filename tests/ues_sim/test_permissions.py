@@ -8,6 +8,7 @@ import pytest
 
 from tests.ues_sim.contract.permissions import ENDPOINTS, Endpoint
 from tests.ues_sim.helpers import Server, Sim
+from tests.waiting import PATIENCE
 from ues_sim import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
@@ -36,8 +37,8 @@ def keys(server: Server) -> Iterator[Keys]:
     permissions = sorted({endpoint.permission for endpoint in ENDPOINTS})
     keys = Keys(
         admin=sim,
-        none=httpx.Client(base_url=sim.base_url, timeout=30, verify=False),
-        unknown=httpx.Client(base_url=sim.base_url, headers={"X-API-Key": "made-up"}, timeout=30, verify=False),
+        none=httpx.Client(base_url=sim.base_url, timeout=PATIENCE, verify=False),
+        unknown=httpx.Client(base_url=sim.base_url, headers={"X-API-Key": "made-up"}, timeout=PATIENCE, verify=False),
         revoked=revoked,
         participant=sim.key(*sorted({endpoint.permission for endpoint in ENDPOINTS if endpoint.participant})),
         everything_else={one: sim.key(*(other for other in permissions if other != one)) for one in permissions},

@@ -1,7 +1,6 @@
 """The server: a host of many simulations, or a single one; how it starts and how it ends."""
 
 import asyncio
-import time
 
 import httpx
 import pytest
@@ -95,9 +94,7 @@ def test_a_single_simulation_stands_at_the_root():
         assert httpx.get(f"{server.url}/simulations").status_code == 401
         assert httpx.get(f"{server.url}/health").json()["status"] == "healthy"
     finally:
-        began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 3
 
 
 def test_without_keys_in_the_environment_they_are_printed():

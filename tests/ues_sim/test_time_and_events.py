@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.ues_sim.helpers import START, Sim, at
+from tests.waiting import wait_until
 
 
 def mail(subject: str, **fields):
@@ -233,12 +234,13 @@ def test_auto_advance_follows_the_wall_clock_and_stands_still_when_paused_or_hel
     assert sim.ok("GET", "/simulator/time")["current_time"] == paused["current_time"]
     resumed = sim.ok("POST", "/simulator/time/resume")
     assert resumed["current_time"] == paused["current_time"]
-    sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "thinking", "timeout_seconds": 0.2})
+    hold = sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "thinking", "timeout_seconds": 300})
     held = sim.ok("GET", "/simulator/time")["current_time"]
-    time.sleep(0.1)
+    time.sleep(0.05)
     assert sim.ok("GET", "/simulator/time")["current_time"] == held
-    time.sleep(0.2)
-    assert sim.ok("GET", "/simulator/time")["current_time"] > held
+    sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "thinking", "timeout_seconds": 0.05})
+    sim.ok("POST", f"/simulation/release/{hold['hold_id']}")
+    assert wait_until(lambda: sim.ok("GET", "/simulator/time")["current_time"] > held)
     assert sim.ok("POST", "/simulator/time/set-scale", {"scale": 2})["time_scale"] == 2
     sim.ok("POST", "/simulation/stop")
     still = sim.ok("GET", "/simulator/time")

@@ -14,6 +14,8 @@ from pathlib import Path
 from playwright.async_api import Locator, Page, async_playwright, expect
 from playwright.sync_api import sync_playwright
 
+from tests.waiting import PATIENCE
+
 CHOSEN = "PROCTOR_TEST_CHROMIUM"
 """Environment variable that names the program, where it is none of those below."""
 
@@ -28,7 +30,6 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-_PATIENCE_SECONDS = 30
 _SIZE = {"width": 1280, "height": 1000}
 
 
@@ -67,7 +68,7 @@ async def temporal_ui(address: str) -> AsyncIterator["TemporalUI"]:
                 profile, executable_path=program, args=_FLAGS, viewport=_SIZE
             )
             try:
-                browser.set_default_timeout(_PATIENCE_SECONDS * 1000)
+                browser.set_default_timeout(PATIENCE * 1000)
                 yield TemporalUI(browser.pages[0], address)
             finally:
                 await browser.close()
@@ -87,7 +88,7 @@ class TemporalUI:
     async def require_status(self, status: str) -> None:
         """Wait until the open workflow's badge says this."""
         badge = self.page.get_by_role("main").get_by_role("status").filter(has_text=status)
-        await expect(badge.first).to_be_visible(timeout=_PATIENCE_SECONDS * 1000)
+        await expect(badge.first).to_be_visible(timeout=PATIENCE * 1000)
 
     async def workflow_task_before(self, summary: str) -> int:
         """Look up, in the open workflow's history, the workflow task that scheduled the activity of this summary.
@@ -107,7 +108,7 @@ class TemporalUI:
         """*Reset* the open workflow to a WorkflowTaskCompleted event."""
         await self.fill_in_reset(event_id, reason)
         await self._dialog.get_by_role("button", name="Confirm").click()
-        await expect(self._dialog).to_be_hidden(timeout=_PATIENCE_SECONDS * 1000)
+        await expect(self._dialog).to_be_hidden(timeout=PATIENCE * 1000)
 
     async def fill_in_reset(self, event_id: int, reason: str) -> None:
         """Open the form of *Reset* and fill it in."""

@@ -18,6 +18,7 @@ from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
 from tests.stack import Stack, assess
 from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +38,7 @@ class Participant:
 
     async def waits(self) -> None:
         """Return once it waits in the turn that it is to wait in."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not self.log or not self.log[-1].endswith("waits"):
                 await asyncio.sleep(0.02)
 
@@ -59,7 +60,7 @@ async def participating(port: int, folder: Path, *, waits_in: int = 0) -> AsyncI
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     participant = Participant(process, folder)
     try:
-        async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(60):
+        async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(PATIENCE):
             while process.poll() is None:
                 try:
                     await http.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json")
