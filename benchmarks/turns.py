@@ -23,8 +23,8 @@ import psutil
 
 from proctor.caller import AssessmentCall, Ended
 from proctor.local import LOOPBACK, LocalStack, Ports
-from proctor.ports import free_ports
 from proctor.supervisor import Service, Supervisor
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 

@@ -1,7 +1,7 @@
 """The command ``proctor``: everything on one machine, one service at a time, or a caller of a running evaluator.
 
 * ``main``: the commands; ``errors``: how a command ends; ``settings``: configuration from flags and environment
-* ``supervisor``, ``ports``: child processes that start in order, come back, and never outlive us
+* ``supervisor``: child processes that start in order and come back
 * ``local``: the services of one machine; ``up``, ``demo``: the commands that run them
 * ``caller``: an A2A caller of the gateway; ``display``, ``phrases``, ``report``: what a person sees of an assessment
 * ``assess``, ``scenario_commands``, ``services``: the other commands

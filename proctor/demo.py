@@ -12,11 +12,11 @@ from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.local import LOOPBACK, LocalStack, Ports
-from proctor.ports import free_ports
 from proctor.scenario_commands import load_scenario
 from proctor.settings import read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, on_signals, start_unless
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"

@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 
 from activities.simulations.keys import host_key
-from activities.simulations.server_process import is_free
 from proctor.errors import CommandError, UsageError
-from proctor.ports import listener_on
 from proctor.supervisor import Service
+from proctor_processes.child import python_command
+from proctor_processes.ports import is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -240,7 +240,7 @@ def state_folder(path: Path) -> Iterator[Path]:
 
 
 def _proctor(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "proctor", *arguments]
+    return python_command("-m", "proctor", *arguments)
 
 
 def _answers(url: str) -> Callable[[int], Awaitable[bool]]:

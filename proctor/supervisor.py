@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from activities.simulations.guard import Guard
 from proctor.errors import CommandError
+from proctor_processes.child import Child
+from proctor_processes.guard import Guard
 
 START_SECONDS = 60.0
 """How long a service may take from its start until it is ready."""
@@ -19,7 +20,6 @@ START_SECONDS = 60.0
 LONGEST_PAUSE = 10.0
 """How long a child that dies again and again stays away."""
 
-_POLL_SECONDS = 0.05
 _FIRST_PAUSE = 0.5
 _LONG_ENOUGH = 30.0
 _LOG_LIMIT = 10 * 1024 * 1024
@@ -51,13 +51,13 @@ class Service:
     stop_seconds: float = 5.0
 
 
-class _Child:
+class _Running:
     """A service with its present process."""
 
     def __init__(self, service: Service, log: Path) -> None:
         self.service = service
         self.log = log
-        self.process: asyncio.subprocess.Process | None = None
+        self.process: Child | None = None
         self.ready = asyncio.Event()
         self.keeper: asyncio.Task[None] | None = None
 
@@ -65,8 +65,8 @@ class _Child:
 class Supervisor:
     """Runs services as child processes.
 
-    Each child leads a process group of its own, so that a Ctrl-C in the terminal reaches the supervisor alone, which
-    then ends the children in the reverse order of ``services``. A guard process (see ``activities.simulations.guard``)
+    A Ctrl-C in the terminal reaches the supervisor alone, which then ends the children in the reverse order of
+    ``services`` (see ``proctor_processes.child``). A guard process (see ``proctor_processes.guard``)
     ends them and removes ``temporary`` even when the supervisor is killed.
 
     Args:
@@ -88,7 +88,7 @@ class Supervisor:
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
-        self._children = {service.name: _Child(service, logs / f"{service.name}.log") for service in services}
+        self._children = {service.name: _Running(service, logs / f"{service.name}.log") for service in services}
         self._say = say
         self._temporary = temporary
         self._longest_pause = longest_pause
@@ -121,7 +121,7 @@ class Supervisor:
     def pid(self, name: str) -> int | None:
         """The process id of a service, None while it has none."""
         process = self._children[name].process
-        return process.pid if process and process.returncode is None else None
+        return process.pid if process and process.exit_code is None else None
 
     def log_tail(self, name: str, lines: int = _TAIL_LINES) -> str:
         """The last lines that a service has written."""
@@ -146,62 +146,60 @@ class Supervisor:
         """End all children at once, without grace."""
         self._is_stopping = True
         for child in self._children.values():
-            _signal(child, signal.SIGKILL)
+            if child.process:
+                child.process.kill()
 
     def _dismiss_guard(self) -> None:
         if self._guard is not None:
             self._guard.dismiss()
             self._guard = None
 
-    async def _start_in_turn(self, child: _Child) -> None:
+    async def _start_in_turn(self, child: _Running) -> None:
         for name in child.service.after:
             await self._children[name].ready.wait()
         await self._spawn(child)
         await self._until_ready(child)
         child.keeper = asyncio.create_task(self._keep(child))
 
-    async def _spawn(self, child: _Child) -> None:
+    async def _spawn(self, child: _Running) -> None:
+        assert self._guard is not None
         if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
             child.log.replace(child.log.with_suffix(".log.1"))
         with child.log.open("ab") as log:
             try:
-                child.process = await asyncio.create_subprocess_exec(
-                    *child.service.command,
-                    stdin=asyncio.subprocess.DEVNULL,
+                child.process = await Child.start(
+                    child.service.command,
+                    self._guard,
+                    environment={**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment},
                     stdout=log,
                     stderr=log,
-                    env={**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment},
-                    start_new_session=True,
                 )
             except OSError as problem:
                 raise ServiceStartError(f"{child.service.name} can't be started: {problem}") from None
-        if self._guard:
-            self._guard.add(child.process.pid)
 
-    async def _until_ready(self, child: _Child) -> None:
+    async def _until_ready(self, child: _Running) -> None:
         process = child.process
         assert process is not None
-        deadline = time.monotonic() + START_SECONDS
-        while not await child.service.is_ready(process.pid):
-            if process.returncode is not None:
-                raise self._not_ready(child, f"{_how_ended(process.returncode)} before it was ready")
-            if time.monotonic() > deadline:
-                raise self._not_ready(child, f"was not ready within {START_SECONDS:.0f} s")
-            await asyncio.sleep(_POLL_SECONDS)
+        try:
+            is_ready = await process.until(lambda: child.service.is_ready(process.pid), START_SECONDS)
+        except TimeoutError:
+            raise self._not_ready(child, f"was not ready within {START_SECONDS:.0f} s") from None
+        if not is_ready:
+            raise self._not_ready(child, f"{_how_ended(process)} before it was ready")
         child.ready.set()
 
-    def _not_ready(self, child: _Child, what: str) -> ServiceStartError:
+    def _not_ready(self, child: _Running, what: str) -> ServiceStartError:
         name = child.service.name
         return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.log_tail(name)}")
 
-    async def _keep(self, child: _Child) -> None:
+    async def _keep(self, child: _Running) -> None:
         name, pause, began = child.service.name, _FIRST_PAUSE, time.monotonic()
         while child.process:
-            returncode = await child.process.wait()
+            await child.process.wait()
             if self._is_stopping:
                 return
-            self._forget(child)
-            self._say(f"{name} {_how_ended(returncode)}; starting it again (log: {child.log})")
+            child.process.kill()  # what it may have left in its group
+            self._say(f"{name} {_how_ended(child.process)}; starting it again (log: {child.log})")
             if time.monotonic() - began > _LONG_ENOUGH:
                 pause = _FIRST_PAUSE
             await asyncio.sleep(min(pause, self._longest_pause))
@@ -215,35 +213,13 @@ class Supervisor:
             else:
                 self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")
 
-    async def _end(self, child: _Child) -> None:
-        process = child.process
-        if process is None:
-            return
-        _signal(child, signal.SIGTERM)
-        try:
-            await asyncio.wait_for(process.wait(), child.service.stop_seconds)
-        except TimeoutError:
+    async def _end(self, child: _Running) -> None:
+        if child.process and not await child.process.end(child.service.stop_seconds):
             self._say(f"{child.service.name} did not end within {child.service.stop_seconds:g} s: killed")
-        self._forget(child)
-        await process.wait()
-
-    def _forget(self, child: _Child) -> None:
-        """Kill what a child may have left in its group, and tell the guard that it need not."""
-        _signal(child, signal.SIGKILL)
-        if child.process and self._guard:
-            self._guard.discard(child.process.pid)
 
 
-def _signal(child: _Child, number: signal.Signals) -> None:
-    if child.process is None:
-        return
-    try:
-        os.killpg(child.process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _how_ended(returncode: int) -> str:
-    if returncode < 0:
-        return f"was killed by {signal.Signals(-returncode).name}"
-    return f"ended with exit code {returncode}"
+def _how_ended(process: Child) -> str:
+    code = process.exit_code or 0
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"

@@ -33,7 +33,7 @@ from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
 from workflows.names import ASSESSMENT_WORKFLOW, SEARCH_ATTRIBUTES
 
-_OUR_ROOMS = ("proctor_protocol", "purple_sdk", "proctor_storage", "activities", "workflows")
+_OUR_ROOMS = ("proctor_protocol", "purple_sdk", "proctor_storage", "proctor_processes", "activities", "workflows")
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""

@@ -21,8 +21,8 @@ import uvicorn
 
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
-from proctor.ports import free_ports
 from proctor.supervisor import Supervisor
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults

@@ -3,6 +3,6 @@
 * ``checkpoints``: create, restore, look up, end; the one way in which activities get at a simulation
 * ``hosts``: what a simulation is to the evaluator, and the shared server that hosts many of them
 * ``own_servers``, ``own_simulation``: each simulation in a UES server of its own
-* ``server_process``, ``guard``: servers that a worker starts, and that never outlive it
+* ``server_process``: servers that a worker starts, with what they say
 * ``keys``: every key, derived and not stored
 """

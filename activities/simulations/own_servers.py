@@ -12,11 +12,12 @@ import httpx
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
-from activities.simulations.guard import Guard
 from activities.simulations.hosts import SimulationGoneError, SimulationHost
 from activities.simulations.keys import admin_key, participant_key, reader_key
 from activities.simulations.own_simulation import OwnSimulation, labelled
-from activities.simulations.server_process import ServerProcess, claim, is_free
+from activities.simulations.server_process import ServerProcess
+from proctor_processes.guard import Guard
+from proctor_processes.ports import claim, is_free
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import ConflictError
 

@@ -24,7 +24,7 @@ from temporalio.common import SearchAttributeIndexedValueType as Kind
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from a2a_gateway.server import create_app
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.standin import StandIn, play

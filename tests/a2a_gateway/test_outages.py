@@ -14,7 +14,7 @@ from temporalio.service import RetryConfig
 
 from a2a_gateway import subscriptions
 from a2a_gateway.temporal import TemporalConnection
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import TemporalUnreachableError, connect, data_converter

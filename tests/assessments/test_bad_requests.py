@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name

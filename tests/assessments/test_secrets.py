@@ -22,7 +22,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from activities.scrubbing import REMOVED, Scrubber, secrets_in
 from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client

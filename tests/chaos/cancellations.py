@@ -17,7 +17,7 @@ from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
 from activities.simulations.keys import host_key, participant_key
 from proctor.caller import Accepted, AssessmentCall, Ended
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost, UESError
 from tests.a2a_gateway.callers import sdk_client, state_name
 from tests.chaos.moments import Matches, Moment, Seen

@@ -16,8 +16,8 @@ import psutil
 from temporalio.client import Client
 
 from proctor.local import LocalStack, Ports
-from proctor.ports import free_ports
 from proctor.supervisor import Service, Supervisor
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.assessments.packages import TINY, write_package

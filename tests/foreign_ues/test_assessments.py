@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from a2a.types import CancelTaskRequest
 
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient

@@ -22,7 +22,7 @@ from activities.lifecycle import at_time
 from activities.simulations.hosts import SimulationGoneError
 from activities.simulations.own_servers import OwnServers
 from activities.simulations.own_simulation import OwnSimulation
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESClient, AuthenticationError, EventRecord, PermissionDeniedError
 from tests.assessments.packages import TINY

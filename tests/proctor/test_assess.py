@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox

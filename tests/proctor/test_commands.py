@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.main import main
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from tests.proctor.commands import Sandbox
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

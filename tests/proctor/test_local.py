@@ -1,6 +1,5 @@
-"""What one machine needs: free ports, a secret of its own, a folder of its own, the dev server."""
+"""What one machine needs: a secret of its own, a folder of its own, the dev server."""
 
-import os
 import socket
 import stat
 import sys
@@ -8,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.simulations.server_process import is_free
 from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
-from proctor.ports import free_ports, listener_on
+from proctor_processes.ports import listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -25,24 +23,11 @@ def taken() -> int:
         yield listener.getsockname()[1]
 
 
-def test_free_ports_are_different_and_free() -> None:
-    ports = free_ports(20)
-    assert len(set(ports)) == 20
-    assert all(is_free("127.0.0.1", port) for port in ports)
-
-
 def test_a_taken_port_is_told_with_who_has_it_and_the_flag_to_change_it(taken: int) -> None:
-    assert not is_free("127.0.0.1", taken)
     who = listener_on(taken)
-    assert who is not None
-    assert who.endswith(f"(pid {os.getpid()})")
     with pytest.raises(CommandError) as raised:
         require_free({"--ues-port": ("127.0.0.1", taken)})
     assert str(raised.value) == f"port {taken} is taken by {who}: end that, or choose another with --ues-port"
-
-
-def test_nobody_is_named_for_a_free_port() -> None:
-    assert listener_on(free_ports(1)[0]) is None
 
 
 def test_two_services_on_one_port_are_wrong_usage() -> None:
@@ -117,9 +102,3 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path:
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
     assert own.environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
-
-
-def test_free_ports_are_none_that_an_outgoing_connection_may_take() -> None:
-    ports = free_ports(50)
-    assert len(set(ports)) == 50
-    assert max(ports) < 32_768

@@ -6,7 +6,7 @@ import re
 import signal
 from datetime import datetime
 
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox

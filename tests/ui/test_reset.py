@@ -13,7 +13,7 @@ from a2a.client import ClientConfig, ClientFactory
 from a2a.types import a2a_pb2 as a2a
 
 from proctor.caller import AssessmentCall, Ended, Progress
-from proctor.ports import free_ports
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
 from tests.stack import Stack, assess

@@ -1,18 +1,30 @@
-"""Free ports, and who has the others."""
+"""Free ports, who has the others, and who may start a server at one."""
 
 import contextlib
 import os
 import random
+import socket
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-
-from activities.simulations.server_process import is_free
 
 _NOT_FOR_OUTGOING = range(10_000, 32_000)
 """Ports that no system gives to outgoing connections: Linux takes 32768 up for them, others take 49152 up (RFC 6335).
 Any other free port may be somebody's connection by the time that a server wants it.
 """
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether a server could listen there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
 
 
 def free_ports(count: int) -> list[int]:
@@ -22,6 +34,23 @@ def free_ports(count: int) -> list[int]:
     if len(ports) < count:
         raise OSError(f"there are no {count} free ports from {_NOT_FOR_OUTGOING[0]} to {_NOT_FOR_OUTGOING[-1]}")
     return ports
+
+
+def claim(port: int) -> socket.socket | None:
+    """Agree with the other workers on this machine on who starts a server at a port; None where another one does.
+
+    The claim holds until it is closed or its process ends. Without it two servers may be started for the same port, and
+    not every system lets the second one fail. It is a name among Linux's abstract sockets (``man 7 unix``), which are
+    as far-reaching as ports are; other systems have none, and there a claim is nothing but a socket.
+    """
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    if sys.platform == "linux":
+        try:
+            name.bind(f"\0proctor-port-{port}")
+        except OSError:
+            name.close()
+            return None
+    return name
 
 
 def listener_on(port: int) -> str | None:

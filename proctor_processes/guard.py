@@ -90,7 +90,7 @@ def remove(folder: str) -> None:
 
 
 def main() -> None:
-    """Wait for the supervisor's end, then clean up behind it."""
+    """Wait for the parent's end, then clean up behind it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     kill_groups(read_children(sys.stdin))

@@ -1,0 +1,133 @@
+"""A child process that ends together with all that it has started, at the latest when this process ends."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any, Self
+
+from proctor_processes.guard import Guard
+
+_POLL_SECONDS = 0.03
+
+
+def python_command(*arguments: str) -> list[str]:
+    """A command line of this Python that imports what is installed and nothing from the working directory.
+
+    Python puts the working directory (with ``-m`` and ``-c``) or the script's folder first on ``sys.path``; a folder
+    of the same name as one of our rooms would be imported in its place.
+    """
+    return [sys.executable, "-P", *arguments]
+
+
+class Child:
+    """A running child. It leads a session, and so a process group, of its own: a Ctrl-C in the terminal doesn't reach
+    it, and what it starts is ended with it. ``Child.start`` makes one.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, guard: Guard) -> None:
+        self._process = process
+        self._guard = guard
+        self._is_over = False
+        guard.add(process.pid)
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        guard: Guard,
+        *,
+        environment: Mapping[str, str],
+        stdin: int | IO[Any] = asyncio.subprocess.DEVNULL,
+        stdout: int | IO[Any] = asyncio.subprocess.DEVNULL,
+        stderr: int | IO[Any] = asyncio.subprocess.DEVNULL,
+    ) -> Self:
+        """Start a command.
+
+        Args:
+            command: program and arguments.
+            guard: ends the child should this process be killed.
+            environment: all of the child's environment; nothing is inherited.
+            stdin: a file, ``asyncio.subprocess.PIPE``, or nothing to read.
+            stdout: a file, ``asyncio.subprocess.PIPE``, or nowhere.
+            stderr: the same, or ``asyncio.subprocess.STDOUT``.
+
+        Raises:
+            OSError: there is no such program, or it can't be run.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
+        )
+        return cls(process, guard)
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its group's id, too."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it has ended, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter:
+        """Where it reads from, if it was started with a pipe there."""
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        """What it writes, if it was started with a pipe there."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    async def wait(self) -> int:
+        """Wait until it has ended; its exit code."""
+        return await self._process.wait()
+
+    async def until(self, is_ready: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+        """Wait until it is ready; False where it ended first.
+
+        Raises:
+            TimeoutError: it was neither within that many seconds.
+        """
+        async with asyncio.timeout(seconds):
+            while self.exit_code is None:
+                if await is_ready():
+                    return True
+                await asyncio.sleep(_POLL_SECONDS)
+        return False
+
+    async def end(self, seconds: float) -> bool:
+        """Ask it to end with SIGTERM, and kill what is left of its group; False where it did not end in time.
+
+        Also for a child that has ended by itself, since it may have left others behind. May be repeated.
+
+        Args:
+            seconds: how long it may take to end by itself.
+        """
+        has_ended = True
+        try:
+            self._signal(signal.SIGTERM)
+            await asyncio.wait_for(self._process.wait(), seconds)
+        except TimeoutError:
+            has_ended = False
+        finally:
+            self.kill()
+        await self._process.wait()
+        return has_ended
+
+    def kill(self) -> None:
+        """Kill it with its group, at once."""
+        self._signal(signal.SIGKILL)
+        if not self._is_over:
+            self._is_over = True  # from now on the number may be that of somebody else's group
+            self._guard.discard(self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self._is_over:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)

@@ -1,0 +1,51 @@
+"""Ports: which are free, who has the others, and who may start a server at one."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from proctor_processes.ports import claim, free_ports, is_free, listener_on
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_free_ports_are_different_and_free() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    assert all(is_free("127.0.0.1", port) for port in ports)
+
+
+def test_free_ports_are_none_that_an_outgoing_connection_may_take() -> None:
+    ports = free_ports(50)
+    assert len(set(ports)) == 50
+    assert max(ports) < 32_768
+
+
+def test_a_taken_port_is_not_free_and_its_owner_is_known(taken: int) -> None:
+    assert not is_free("127.0.0.1", taken)
+    who = listener_on(taken)
+    assert who is not None
+    assert who.endswith(f"(pid {os.getpid()})")
+
+
+def test_nobody_is_named_for_a_free_port() -> None:
+    assert listener_on(free_ports(1)[0]) is None
+
+
+def test_a_port_is_claimed_by_one_at_a_time() -> None:
+    (port,) = free_ports(1)
+    mine = claim(port)
+    assert mine is not None
+    assert claim(port) is None
+    mine.close()
+    again = claim(port)
+    assert again is not None
+    again.close()
