@@ -11,6 +11,7 @@ from typing import IO, Any, Self
 from proctor_processes.guard import Guard
 
 _POLL_SECONDS = 0.03
+_READ_AHEAD = 64 * 1024
 
 
 def python_command(*arguments: str) -> list[str]:
@@ -22,16 +23,30 @@ def python_command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", *arguments]
 
 
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells the end of the process itself: asyncio's own ``wait`` also waits for others that have its pipes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=_READ_AHEAD, loop=loop)
+        self.has_ended = asyncio.Event()
+
+    def process_exited(self) -> None:
+        """See ``asyncio.SubprocessProtocol``."""
+        super().process_exited()
+        self.has_ended.set()
+
+
 class Child:
     """A running child. It leads a session, and so a process group, of its own: a Ctrl-C in the terminal doesn't reach
     it, and what it starts is ended with it. ``Child.start`` makes one.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, guard: Guard) -> None:
-        self._process = process
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol", guard: Guard) -> None:
+        self._transport = transport
+        self._protocol = protocol
         self._guard = guard
         self._is_over = False
-        guard.add(process.pid)
+        guard.add(self.pid)
 
     @classmethod
     async def start(
@@ -57,36 +72,46 @@ class Child:
         Raises:
             OSError: there is no such program, or it can't be run.
         """
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Protocol(loop),
+            *command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=environment,
+            start_new_session=True,
         )
-        return cls(process, guard)
+        return cls(transport, protocol, guard)
 
     @property
     def pid(self) -> int:
         """Its process id, which is its group's id, too."""
-        return self._process.pid
+        return self._transport.get_pid()
 
     @property
     def exit_code(self) -> int | None:
         """How it has ended, negative for a signal; None while it runs."""
-        return self._process.returncode
+        return self._transport.get_returncode()
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
         """Where it reads from, if it was started with a pipe there."""
-        assert self._process.stdin is not None
-        return self._process.stdin
+        assert self._protocol.stdin is not None
+        return self._protocol.stdin
 
     @property
     def stdout(self) -> asyncio.StreamReader:
         """What it writes, if it was started with a pipe there."""
-        assert self._process.stdout is not None
-        return self._process.stdout
+        assert self._protocol.stdout is not None
+        return self._protocol.stdout
 
     async def wait(self) -> int:
-        """Wait until it has ended; its exit code."""
-        return await self._process.wait()
+        """Wait until it has ended, whatever it has left behind; its exit code."""
+        await self._protocol.has_ended.wait()
+        code = self.exit_code
+        assert code is not None
+        return code
 
     async def until(self, is_ready: Callable[[], Awaitable[bool]], seconds: float) -> bool:
         """Wait until it is ready; False where it ended first.
@@ -104,7 +129,8 @@ class Child:
     async def end(self, seconds: float) -> bool:
         """Ask it to end with SIGTERM, and kill what is left of its group; False where it did not end in time.
 
-        Also for a child that has ended by itself, since it may have left others behind. May be repeated.
+        Also for a child that has ended by itself, since it may have left others behind. What it has written and nobody
+        has read is gone then. May be repeated.
 
         Args:
             seconds: how long it may take to end by itself.
@@ -112,12 +138,13 @@ class Child:
         has_ended = True
         try:
             self._signal(signal.SIGTERM)
-            await asyncio.wait_for(self._process.wait(), seconds)
+            await asyncio.wait_for(self.wait(), seconds)
         except TimeoutError:
             has_ended = False
         finally:
             self.kill()
-        await self._process.wait()
+        await self.wait()
+        self._transport.close()
         return has_ended
 
     def kill(self) -> None:
