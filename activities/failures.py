@@ -1,5 +1,7 @@
 """How activities fail: every type of failure, and whether trying the same thing again can help."""
 
+import builtins
+
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 REJECTED = "Rejected"
@@ -34,6 +36,11 @@ MODEL_SETTING = "ModelSetting"
 
 UNKNOWN = "Failure"
 """Anything else; the sentence has to do."""
+
+
+def in_words(kind: str | None, message: str) -> str:
+    """What a failure says; one of Python's own exceptions is named too, since its message alone is no sentence."""
+    return f"{kind}: {message}" if hasattr(builtins, kind or "") else message
 
 
 def final(kind: str, sentence: str) -> ApplicationError:

@@ -24,6 +24,7 @@ from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
 from activities.scrubbing import Scrubbing
 from activities.simulations.hosts import SimulationHost
+from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor_protocol.config import GreenAgentConfig
@@ -106,7 +107,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[Heartbeats(), Scrubbing(deployment)],
+        interceptors=[Heartbeats(), Troubles(), Scrubbing(deployment)],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
@@ -120,7 +121,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[Heartbeats(), Scrubbing(deployment)],
+        interceptors=[Heartbeats(), Troubles(), Scrubbing(deployment)],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

@@ -200,13 +200,20 @@ class AssessmentCompletedUpdate(WireModel):
 
 
 class ErrorOccurredUpdate(WireModel):
-    """Something went wrong; ``recoverable`` says whether the assessment goes on."""
+    """Something went wrong; ``recoverable`` says whether the assessment goes on.
+
+    Where a step is being tried again: ``step`` names it, ``attempt`` has failed, of ``attempts`` that there may be (0
+    for no limit).
+    """
 
     message_type: Literal[TaskUpdateType.ERROR_OCCURRED] = TaskUpdateType.ERROR_OCCURRED
     error_type: str
     error_message: str
     turn_number: int | None = None
     recoverable: bool = False
+    step: str | None = None
+    attempt: int | None = None
+    attempts: int | None = None
 
     def sentence(self) -> str:
         """One readable sentence."""

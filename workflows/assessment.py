@@ -1,8 +1,9 @@
 """The story of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStream
@@ -34,6 +35,7 @@ with workflow.unsafe.imports_passed_through():
         TurnInput,
     )
     from activities.queueing import QueueActivities
+    from activities.troubles import TROUBLE_SIGNAL, Trouble
     from activities.turns import TurnActivities
     from activities.verdicts import VerdictActivities
     from proctor_protocol import updates
@@ -52,7 +54,11 @@ with workflow.unsafe.imports_passed_through():
     from workflows.inputs import AssessmentInput
     from workflows.progress import Carried, Progress
     from workflows.trimming import trimmed
+    from workflows.under_way import UnderWay
     from workflows.what_failed import WhatFailed, what_failed
+
+Given = TypeVar("Given")
+Done = TypeVar("Done")
 
 LOCAL_FAILURES_TOO = "local-failures-too"
 """The change since which an assessment that a local activity fails for good takes the way out that all others take."""
@@ -71,7 +77,9 @@ class Assessment:
         self._may_begin = carried is not None
         self._plan: Plan | None = carried.plan if carried else None
         self._progress: Progress | None = carried.progress if carried else None
+        self._turn_at_play: int | None = None
         self._verdicts: dict[str, CriterionResult] = {}
+        self._under_way = UnderWay()
 
     @workflow.run
     async def run(self, given: AssessmentInput) -> AssessmentResults:
@@ -106,13 +114,29 @@ class Assessment:
         """The context's queue says that no other assessment of the context is at work."""
         self._may_begin = True
 
+    @workflow.signal(name=TROUBLE_SIGNAL)
+    async def hear_of(self, trouble: Trouble) -> None:
+        """A step that is under way has not succeeded for a while, and is still being tried: the caller is told."""
+        if self._under_way.is_news(trouble):
+            self._publish(
+                updates.ErrorOccurredUpdate(
+                    error_type=trouble.kind,
+                    error_message=trouble.sentence(),
+                    turn_number=self._turn_at_play,
+                    recoverable=True,
+                    step=trouble.step,
+                    attempt=trouble.attempt,
+                    attempts=trouble.attempts,
+                )
+            )
+
     # The story, chapter by chapter
 
     async def _admit(self) -> Plan:
         """Check the request, and wait until no other assessment of this context is at work."""
         waiting = asyncio.create_task(self._wait_in_context())
         try:
-            plan: Plan = await workflow.execute_local_activity_method(
+            plan: Plan = await self._do_here(
                 AdmissionActivities.admit,
                 AdmitInput(task_id=self._given.task_id, request=self._given.request),
                 **limits.quick("check the request"),
@@ -126,7 +150,7 @@ class Assessment:
         return plan
 
     async def _wait_in_context(self) -> None:
-        await workflow.execute_local_activity_method(
+        await self._do_here(
             QueueActivities.join_queue,
             QueueInput(queue_id=queue_id(self._given.context_id), task_id=self._given.task_id),
             **limits.quick("wait for earlier assessments of the context"),
@@ -151,9 +175,7 @@ class Assessment:
                 start_time=started_at,
             )
         )
-        prepared = await workflow.execute_activity_method(
-            LifecycleActivities.set_up, plan, **limits.prepared(f"prepare {plan.scenario_id}")
-        )
+        prepared = await self._do(LifecycleActivities.set_up, plan, **limits.prepared(f"prepare {plan.scenario_id}"))
         self._progress = progress = Progress(
             started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
         )
@@ -169,7 +191,7 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        progress.checkpoint = await workflow.execute_activity_method(
+        progress.checkpoint = await self._do(
             ParticipantActivities.greet,
             GreetInput(plan=plan, prepared=prepared),
             **limits.turn("start message", plan.turn_timeout),
@@ -197,12 +219,13 @@ class Assessment:
         """Play the turns that the scenario's time allows, then judge."""
         while self._is_another_turn_due(plan, progress):
             await self._play_turn(plan, progress)
+            self._turn_at_play = None
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
                 await self._stream.continue_as_new(
                     lambda stream: [self._carry_on(Carried(plan=plan, progress=progress, stream=stream))]
                 )
-        evidence = await workflow.execute_local_activity_method(
+        evidence = await self._do_here(
             LifecycleActivities.conclude,
             ConcludeInput(
                 plan=plan,
@@ -222,6 +245,7 @@ class Assessment:
     async def _play_turn(self, plan: Plan, progress: Progress) -> None:
         """One turn: the participant acts, characters answer, time passes."""
         turn, began_at = progress.turn + 1, progress.current_time
+        self._turn_at_play = turn
         workflow.set_current_details(f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}")
         self._publish(
             updates.TurnStartedUpdate(
@@ -229,7 +253,7 @@ class Assessment:
             )
         )
         answer = await self._let_participant_play(plan, progress, turn)
-        applied = await workflow.execute_local_activity_method(
+        applied = await self._do_here(
             TurnActivities.apply,
             ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
             **limits.quick(f"turn {turn}"),
@@ -241,7 +265,7 @@ class Assessment:
             return
         replies = await self._let_characters_reply(plan, turn, applied)
         target = min(began_at + step, plan.end_time)
-        advanced = await workflow.execute_local_activity_method(
+        advanced = await self._do_here(
             TurnActivities.advance,
             AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
             **limits.quick(f"turn {turn} · to {target:%H:%M}"),
@@ -266,7 +290,7 @@ class Assessment:
             attempt = failed + lost + 1
             again = f" · try {attempt}" if attempt > 1 else ""
             try:
-                return await workflow.execute_activity_method(
+                return await self._do(
                     ParticipantActivities.purple_turn,
                     TurnInput(
                         plan=plan,
@@ -297,7 +321,7 @@ class Assessment:
 
         async def reply(addressed: Addressed) -> PlannedReply | None:
             message = applied.messages[addressed.message]
-            written = await workflow.execute_activity_method(
+            written = await self._do(
                 TurnActivities.respond,
                 RespondInput(
                     scenario=plan.scenario,
@@ -331,7 +355,7 @@ class Assessment:
         workflow.set_current_details("**Judging**")
 
         async def judge(criterion: CriterionBrief) -> None:
-            verdict = await workflow.execute_activity_method(
+            verdict = await self._do(
                 VerdictActivities.judge_criterion,
                 JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
                 **self._thinking(plan, criterion.criterion_id, needs_model=criterion.by_model),
@@ -375,7 +399,7 @@ class Assessment:
             updates.ErrorOccurredUpdate(
                 error_type=failure.kind,
                 error_message=failure.sentence,
-                turn_number=self._progress.turn + 1 if self._progress else None,
+                turn_number=self._turn_at_play,
                 recoverable=False,
             )
         )
@@ -430,6 +454,16 @@ class Assessment:
         await workflow.wait_condition(workflow.all_handlers_finished)
 
     # Small steps
+
+    async def _do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+        """An activity that some worker takes from a task queue."""
+        with self._under_way.step(step.__name__):
+            return await workflow.execute_activity_method(step, given, **options)
+
+    async def _do_here(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+        """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
+        with self._under_way.step(step.__name__):
+            return await workflow.execute_local_activity_method(step, given, **options)
 
     def _is_another_turn_due(self, plan: Plan, progress: Progress) -> bool:
         return (

@@ -5,7 +5,6 @@ Python's ``TimeoutError``; and a defect of the workflow's own code is any except
 assessment in the same way: with a type and a sentence.
 """
 
-import builtins
 from typing import NamedTuple
 
 from temporalio import exceptions
@@ -30,7 +29,9 @@ def what_failed(problem: BaseException) -> WhatFailed:
     if isinstance(problem, exceptions.ActivityError):
         step, cause = problem.activity_type, problem.cause
     if isinstance(cause, exceptions.ApplicationError):
-        return WhatFailed(cause.type or failures.UNKNOWN, _sentence(step, cause))
+        words = failures.in_words(cause.type, cause.message)
+        is_bare = words != cause.message
+        return WhatFailed(cause.type or failures.UNKNOWN, f"{step or 'A step'} failed: {words}" if is_bare else words)
     if isinstance(cause or problem, exceptions.FailureError):
         return WhatFailed(failures.UNKNOWN, f"{step or 'A step'} did not finish: {cause or problem}")
     return WhatFailed(
@@ -38,10 +39,3 @@ def what_failed(problem: BaseException) -> WhatFailed:
         f"The evaluator has a defect ({type(problem).__name__}: {problem}): its worker's log says where.",
         is_defect=True,
     )
-
-
-def _sentence(step: str | None, cause: exceptions.ApplicationError) -> str:
-    """What the activity said; where it raised one of Python's own exceptions, that is no sentence yet."""
-    if hasattr(builtins, cause.type or ""):
-        return f"{step or 'A step'} failed: {cause.type}: {cause.message}"
-    return cause.message

@@ -13,6 +13,7 @@ from uuid import uuid4
 from activities import failures
 from activities.deployment import Deployment
 from activities.simulations.hosts import Simulation, SimulationGoneError
+from activities.troubles import Wait
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESConnectionError
 
@@ -94,10 +95,12 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     """
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + _PATIENCE
+    wait = Wait()
     while True:
         try:
             return await work()
-        except UESConnectionError:
+        except UESConnectionError as problem:
             if clock() > give_up_at:
                 raise
+            await wait.goes_on(problem)
             await asyncio.sleep(_PAUSE)

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from a2a.client import Client as Caller
 from temporalio.client import Client
 
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
+from tests.a2a_gateway.callers import sdk_client
 from tests.a2a_gateway.conftest import Gateway, running_gateway, start_temporal, stop_temporal
 from tests.workflows.scripted import ScriptedActivities
 
@@ -41,6 +43,12 @@ async def client(config: GreenAgentConfig) -> Client:
 async def gateway(config: GreenAgentConfig) -> AsyncIterator[Gateway]:
     async with running_gateway(config) as running:
         yield running
+
+
+@pytest_asyncio.fixture
+async def caller(gateway: Gateway) -> AsyncIterator[Caller]:
+    async with sdk_client(gateway.url, streaming=False) as connected:
+        yield connected
 
 
 @pytest_asyncio.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 
 from activities import failures
 from activities.characters.messages import CharacterReply
@@ -31,6 +31,7 @@ from activities.plan import (
     TurnInput,
 )
 from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
+from activities.troubles import Troubles
 from proctor.worker import WORKFLOWS, workflow_runner
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import CriterionResult
@@ -108,14 +109,14 @@ class ScriptedActivities:
             self.take_down,
         ]
 
-    def worker(self, client: Client, task_queue: str) -> Worker:
-        """A worker with these activities and the real workflows."""
+    def worker(self, client: Client, task_queue: str, *interceptors: Interceptor) -> Worker:
+        """A worker with these activities and the real workflows; ``interceptors`` stand behind a worker's own."""
         return Worker(
             client,
             task_queue=task_queue,
             workflows=WORKFLOWS,
             activities=self.all(),
-            interceptors=[Heartbeats()],
+            interceptors=[Heartbeats(), Troubles(), *interceptors],
             workflow_runner=workflow_runner(),
         )
 
@@ -199,10 +200,13 @@ class ScriptedActivities:
         await self._does(simulation_id)
 
 
-def fails(kind: str, sentence: str) -> Deed:
-    """An activity that fails for good."""
+def fails(kind: str, sentence: str, *, times: int | None = None) -> Deed:
+    """An activity that fails for good; with ``times``, one whose first so many attempts fail."""
 
     async def fail(_given: Any) -> None:
-        raise failures.final(kind, sentence)
+        if times is None:
+            raise failures.final(kind, sentence)
+        if activity.info().attempt <= times:
+            raise failures.passing(kind, sentence)
 
     return fail

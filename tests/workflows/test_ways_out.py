@@ -1,22 +1,18 @@
 """Whatever fails for good, in whichever step: the assessment ends with a sentence, and leaves nothing behind."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from a2a.client import Client as Caller
-from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, Task, TaskState
-from google.protobuf.json_format import MessageToDict
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from activities import failures
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.results import AssessmentResults
-from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, sdk_client, send, state_name
-from tests.a2a_gateway.conftest import REQUEST, Gateway, eventually
+from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
+from tests.a2a_gateway.conftest import REQUEST, eventually
+from tests.workflows.asking import played
 from tests.workflows.scripted import ScriptedActivities, fails
 from workflows.assessment import Assessment
 from workflows.context_queue import queue_id
@@ -25,35 +21,6 @@ from workflows.names import PROCTOR_STATUS
 LOCAL = ("join_queue", "apply", "advance", "conclude")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
 SENTENCE = "The store is full: make room."
-
-
-@pytest_asyncio.fixture
-async def caller(gateway: Gateway) -> AsyncIterator[Caller]:
-    async with sdk_client(gateway.url, streaming=False) as connected:
-        yield connected
-
-
-@dataclass
-class Over:
-    """An assessment that has ended: its task, its results, the kinds of its updates."""
-
-    task: Task
-    results: AssessmentResults | None
-    updates: list[dict[str, Any]]
-
-    @property
-    def sentence(self) -> str:
-        return " ".join(part.text for part in self.task.status.message.parts)
-
-
-async def played(caller: Caller, context: str = "") -> Over:
-    """Ask for an assessment and wait for its end."""
-    task = await send(caller, message(data_part(REQUEST), context=context))
-    task = await caller.get_task(GetTaskRequest(id=task.id, history_length=1000))
-    raw = [part.raw for artifact in task.artifacts for part in artifact.parts if part.HasField("raw")]
-    results = AssessmentResults.model_validate_json(raw[0]) if raw else None
-    updates = [MessageToDict(part.data) for said in task.history[1:] for part in said.parts if part.HasField("data")]
-    return Over(task, results, updates)
 
 
 async def status_of(client: Client, task_id: str) -> str | None:
@@ -67,12 +34,13 @@ async def test_a_step_that_fails_for_good(
 ) -> None:
     activities.deeds[step] = fails(failures.SCENARIO_BROKEN, SENTENCE)
     over = await played(caller, context=step)
-    assert (state_name(over.task.status.state), over.sentence) == ("failed", SENTENCE)
+    assert (over.state, over.sentence) == ("failed", SENTENCE)
     assert over.results is not None
     assert (over.results.status, over.results.failure) == ("failed", SENTENCE)
     assert {criterion.unscored_reason for criterion in over.results.criteria_results} == {SENTENCE}
-    told = [update for update in over.updates if update["message_type"] == "update_error_occurred"]
-    assert [(update["error_type"], update["error_message"]) for update in told] == [("ScenarioBroken", SENTENCE)]
+    assert [(update["error_type"], update["error_message"]) for update in over.problems] == [
+        ("ScenarioBroken", SENTENCE)
+    ]
     assert await status_of(client, over.task.id) == "failed"
     # An assessment that never began has nobody to part from.
     partings = [] if step == "join_queue" else ["farewell", "take_down"]
@@ -85,7 +53,7 @@ async def test_a_rejected_request_is_recorded_as_rejected(
 ) -> None:
     activities.deeds["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
     over = await played(caller, context="rejecting")
-    assert (state_name(over.task.status.state), over.sentence) == ("rejected", "Bad request: name a scenario.")
+    assert (over.state, over.sentence) == ("rejected", "Bad request: name a scenario.")
     assert over.results is None
     assert await status_of(client, over.task.id) == "rejected"
     assert set(activities.calls) <= {"admit", "join_queue"}
@@ -96,7 +64,7 @@ async def assert_next_may_begin(caller: Caller, client: Client, activities: Scri
     """The context's queue has let the failed one go: another one plays, and then there is no queue any more."""
     activities.deeds.clear()
     after = await played(caller, context=context)
-    assert state_name(after.task.status.state) == "completed"
+    assert after.state == "completed"
 
     async def queue_is_over() -> bool:
         described = await client.get_workflow_handle(queue_id(context)).describe()
@@ -114,7 +82,7 @@ async def test_a_defect_of_the_workflow_is_a_sentence(
     monkeypatch.setattr(Assessment, "_note_turn", note_turn)
     over = await played(caller)
     sentence = "The evaluator has a defect (KeyError: 'modality'): its worker's log says where."
-    assert (state_name(over.task.status.state), over.sentence) == ("failed", sentence)
+    assert (over.state, over.sentence) == ("failed", sentence)
     assert over.results is not None
     assert over.results.failure == sentence
     assert {"farewell", "take_down"} <= set(activities.calls)

@@ -1,0 +1,154 @@
+"""A step that is tried again and again is told to the caller, with its answer and the number of the try."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from a2a.client import Client as Caller
+from temporalio import activity
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client
+
+from activities import failures, troubles
+from activities.deployment import Deployment
+from activities.scrubbing import REMOVED, Scrubbing
+from proctor.replay import choose, reset, reset_points
+from proctor_protocol.config import GreenAgentConfig
+from purple_sdk.ues import UESConnectionError
+from tests.workflows.asking import looked_at, played
+from tests.workflows.scripted import Deed, ScriptedActivities, fails, plan
+
+SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
+AWAY = "The simulator at http://ues doesn't answer."
+
+
+def fails_until_told(problem: Exception) -> Deed:
+    """The first attempt fails, and the next one goes on only when the workflow has heard of it.
+
+    A workflow hears nothing while it carries out a local activity, but for a moment every 2.4 s.
+    """
+    has_failed = False
+
+    async def deed(_given: Any) -> None:
+        nonlocal has_failed
+        if not has_failed:
+            has_failed = True
+            raise problem
+        workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "")
+        while not [e async for e in workflow.fetch_history_events() if e.event_type == SIGNALED and is_of_trouble(e)]:
+            await asyncio.sleep(0.05)
+
+    return deed
+
+
+def is_of_trouble(event: HistoryEvent) -> bool:
+    return event.workflow_execution_signaled_event_attributes.signal_name == troubles.TROUBLE_SIGNAL
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are not tried in silence at all; with the real five seconds, tests would take a minute."""
+    monkeypatch.setattr(troubles, "TELL_AFTER", 0.0)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("step", "sentence", "turn", "attempts"),
+    [
+        ("admit", "Checking the request", None, 12),
+        ("set_up", "Preparing the simulation", None, 12),
+        ("greet", "Greeting the participant", None, 6),
+        ("purple_turn", "The participant's turn", 1, 6),
+        ("apply", "Reading what the participant did", 1, 12),
+        ("advance", "Moving the simulation's clock", 1, 12),
+        ("conclude", "Closing the simulation", None, 12),
+        ("judge_criterion", "Judging (c1)", None, 10),
+    ],
+)
+async def test_every_step_tells_of_its_tries(
+    step: str, sentence: str, turn: int | None, attempts: int, caller: Caller, activities: ScriptedActivities
+) -> None:
+    activities.deeds[step] = fails_until_told(UESConnectionError(AWAY))
+    over = await played(caller)
+    assert over.state == "completed", over.sentence
+    [told] = over.problems
+    assert told["error_message"] == f"{sentence} failed at try 1 of {attempts} and is tried again: {AWAY}"
+    assert (told["error_type"], told["recoverable"]) == ("UESConnectionError", True)
+    assert (told["step"], told["attempt"], told["attempts"]) == (step, 1, attempts)
+    assert told.get("turn_number") == turn
+
+
+async def test_a_step_that_soon_succeeds_is_not_worth_a_word(caller: Caller, activities: ScriptedActivities) -> None:
+    activities.deeds["apply"] = fails("UESConnectionError", AWAY, times=2)
+    over = await played(caller)
+    assert (over.state, over.problems) == ("completed", [])
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_the_last_try_is_told_once_as_the_end(caller: Caller, activities: ScriptedActivities) -> None:
+    activities.deeds["purple_turn"] = fails("TypeError", "no brain")
+    over = await played(caller)
+    assert [(told["error_message"], told["recoverable"]) for told in over.problems] == [
+        ("purple_turn failed: TypeError: no brain", False)
+    ]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_criteria_that_fail_of_the_same_thing_are_told_once(
+    caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    [criterion] = plan("", "").criteria
+    many = [criterion.model_copy(update={"criterion_id": f"c{number}"}) for number in range(5)]
+    scripted = ScriptedActivities(criteria=many)
+    scripted.deeds["judge_criterion"] = fails("RateLimit", "The model is out of quota.", times=1)
+    async with scripted.worker(client, config.task_queue):
+        over = await played(caller)
+    assert scripted.calls.count("judge_criterion") == 2 * len(many)
+    assert [told["attempt"] for told in over.problems] == [1]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_wait_within_an_attempt_is_told_once(caller: Caller, activities: ScriptedActivities) -> None:
+    async def wait(_given: Any) -> None:
+        waiting = troubles.Wait()
+        for _ in range(5):
+            await waiting.goes_on(UESConnectionError(AWAY))
+            await asyncio.sleep(0.01)
+
+    activities.deeds["greet"] = wait
+    over = await played(caller)
+    assert [told["error_message"] for told in over.problems] == [f"Greeting the participant has to wait: {AWAY}"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_is_told_has_no_secret(
+    caller: Caller, client: Client, config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-of-this-test")
+    deployment = Deployment(config)
+    scripted = ScriptedActivities()
+    scripted.deeds["apply"] = fails_until_told(ValueError("401 for sk-of-this-test"))
+    async with scripted.worker(client, config.task_queue, Scrubbing(deployment)):
+        over = await played(caller)
+    await deployment.aclose()
+    assert over.state == "completed"
+    [told] = over.problems
+    assert told["error_message"].endswith(f"is tried again: ValueError: 401 for {REMOVED}")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_reset_tells_nothing_of_what_was_before(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    """Temporal repeats the signals that came after the reset's point."""
+    activities.deeds["purple_turn"] = fails(failures.PARTICIPANT_UNREACHABLE, "Nobody answers.", times=2)
+    activities.deeds["advance"] = fails(failures.SCENARIO_BROKEN, "Bad day.")
+    failed = await played(caller)
+    assert [told["recoverable"] for told in failed.problems] == [True, True, False]
+    activities.deeds.clear()
+    task_id = failed.task.id
+    await reset(client, task_id, choose(await reset_points(client, task_id), 1, from_judging=False))
+    await client.get_workflow_handle(task_id).result()
+    over = await looked_at(caller, task_id)
+    assert (over.state, over.problems) == ("completed", [])
