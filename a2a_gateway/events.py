@@ -12,12 +12,18 @@ from proctor_protocol.updates import parse_update
 
 def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:
     """One update: state working, and its message. ``metadata.sequence`` is the message's."""
-    message = update_message(task, update)
+    status = update_status(task, update)
     return TaskStatusUpdateEvent(
-        task_id=task.id,
-        context_id=task.context_id,
-        status=TaskStatus(state=TaskState.TASK_STATE_WORKING, message=message, timestamp=datetime.now(UTC)),
-        metadata=message.metadata,
+        task_id=task.id, context_id=task.context_id, status=status, metadata=status.message.metadata
+    )
+
+
+def update_status(task: Task, update: Update) -> TaskStatus:
+    """What the task's status is by an update, with the time at which that was recorded."""
+    return TaskStatus(
+        state=TaskState.TASK_STATE_WORKING,
+        message=update_message(task, update),
+        timestamp=update.recorded_at or datetime.now(UTC),
     )
 
 
@@ -25,7 +31,7 @@ def update_message(task: Task, update: Update) -> Message:
     """One update as a message: one sentence as text, the structured update as a data part.
 
     ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
-    id for every listener.
+    id for every listener. ``metadata.recorded_at`` is when the workflow published it.
     """
     message = agent_message(
         f"{task.id}-{update.sequence}",
@@ -34,6 +40,8 @@ def update_message(task: Task, update: Update) -> Message:
         [text_part(_sentence(update)), *data_parts(update.data)],
     )
     message.metadata["sequence"] = update.sequence
+    if update.recorded_at:
+        message.metadata["recorded_at"] = update.recorded_at.isoformat()
     return message
 
 

@@ -34,7 +34,7 @@ from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.checks import check_message
-from a2a_gateway.events import closing_events, update_event, update_message
+from a2a_gateway.events import closing_events, update_event, update_message, update_status
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
 from a2a_gateway.starting import Started, start_assessment
@@ -86,18 +86,25 @@ class AssessmentHandler(RequestHandler):
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
-        """The task as it is now, with the artifact once there is one.
+        """The task as it is now, with the artifact once there is one; a running one's status says its last update.
 
-        Where the caller says how much history it wants, an ended task's history has all its updates, for
-        a subscriber that had lost its connection when the task ended. They come from a worker.
+        Where the caller says how much history it wants, the history has the updates too, so that one who polls sees
+        as much as one who streams. They come from a worker: without one a running task has its state alone.
         """
         validate_history_length(params)
         with temporal_errors(params.id):
             client = await self._connection.client()
             execution = await find_assessment(client, params.id)
             task = await read_task(client, execution, self._config)
-            if params.history_length and is_closed(execution):
-                updates = await self._subscriptions.all_of(task.id)
+            if is_closed(execution):
+                updates = await self._subscriptions.all_of(task.id) if params.history_length else []
+            else:
+                updates = await self._subscriptions.latest_of(task.id, max(params.history_length, 1))
+                if updates:
+                    state = task.status.state
+                    task.status.CopyFrom(update_status(task, updates[-1]))
+                    task.status.state = state
+            if params.history_length:
                 task.history.extend(update_message(task, update) for update in updates)
         return apply_history_length(task, params)
 

@@ -8,9 +8,10 @@ Temporal answers a poll that it has seen before from its record, so other replic
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -30,10 +31,16 @@ from temporalio.service import RPCError
 
 from a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from workflows.names import UPDATES_TOPIC
+from workflows.names import RECORDED_AT, UPDATES_TOPIC
 
 POLL = "__temporal_workflow_stream_poll"
 """The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""
+
+OFFSET = "__temporal_workflow_stream_offset"
+"""The query for how many items a workflow stream has."""
+
+GLANCE = timedelta(seconds=3)
+"""How long ``GetTask`` waits for a worker to say what has happened so far; without one the task still has its state."""
 
 POLL_COOLDOWN = 0.25
 """Seconds between polls, so that updates come in batches and not each as five events of history."""
@@ -54,10 +61,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Update:
-    """One item of the stream: its offset and the JSON of a task update."""
+    """One item of the stream: its offset, the JSON of a task update, and when the workflow recorded it."""
 
     sequence: int
     data: dict[str, Any]
+    recorded_at: datetime | None = None
 
 
 class Subscriptions:
@@ -94,6 +102,21 @@ class Subscriptions:
                     "get the task without historyLength."
                 )
             return updates
+
+    async def latest_of(self, task_id: str, most: int) -> list[Update]:
+        """The last updates so far of a task, at most ``most``; none where no worker answers soon."""
+        client = await self._connection.client()
+        workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
+        with suppress(RPCError, WorkflowQueryFailedError):
+            end = await workflow.query(OFFSET, result_type=int, rpc_timeout=GLANCE)
+            updates: list[Update] = []
+            offset, more = max(end - most, 0), most > 0
+            while more:
+                batch = await _ask(workflow, offset, GLANCE)
+                updates += _updates_in(batch, client)
+                offset, more = batch.next_offset, batch.more_ready
+            return updates
+        return []
 
     @asynccontextmanager
     async def _reading(self, task_id: str) -> AsyncIterator["_Reader"]:
@@ -253,14 +276,7 @@ class _Reader:
             latest = await find_assessment(self._client, self._task_id)
             if latest.run_id != self._run_id:
                 self._run_id, self._offset = latest.run_id, 0
-            while self._take(
-                await self._handle.query(
-                    POLL,
-                    PollInput(topics=[UPDATES_TOPIC], from_offset=self._offset),
-                    result_type=PollResult,
-                    rpc_timeout=RPC_TIMEOUT,
-                )
-            ):
+            while self._take(await _ask(self._handle, self._offset, RPC_TIMEOUT)):
                 pass
             return True
         return False
@@ -282,12 +298,28 @@ class _Reader:
         Returns:
             Whether there are more updates than fitted into the batch.
         """
-        convert = self._client.data_converter.payload_converter.from_payload
-        for item in batch.items:
-            data = convert(Payload.FromString(base64.b64decode(item.data)))
-            if self._latest.get(item.offset) != data:
-                self._latest[item.offset] = data
-                self._log.append(Update(item.offset, data))
+        for update in _updates_in(batch, self._client):
+            if self._latest.get(update.sequence) != update.data:
+                self._latest[update.sequence] = update.data
+                self._log.append(update)
         self._offset = batch.next_offset
         self._tell()
         return batch.more_ready
+
+
+async def _ask(workflow: WorkflowHandle[Any, Any], offset: int, timeout: timedelta) -> PollResult:
+    """What the stream has from an offset on, by query, which costs no history."""
+    poll = PollInput(topics=[UPDATES_TOPIC], from_offset=offset)
+    batch: PollResult = await workflow.query(POLL, poll, result_type=PollResult, rpc_timeout=timeout)
+    return batch
+
+
+def _updates_in(batch: PollResult, client: Client) -> Iterator[Update]:
+    for item in batch.items:
+        payload = Payload.FromString(base64.b64decode(item.data))
+        recorded_at = payload.metadata.get(RECORDED_AT)
+        yield Update(
+            item.offset,
+            client.data_converter.payload_converter.from_payload(payload),
+            datetime.fromisoformat(recorded_at.decode()) if recorded_at else None,
+        )

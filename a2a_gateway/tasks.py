@@ -3,8 +3,9 @@
 Everything comes from a workflow's description, memo, search attributes and result, so nothing here needs a worker.
 """
 
+import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -27,10 +28,11 @@ from a2a_gateway.parts import agent_message, data_parts, json_file_part, message
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from workflows.names import (
     ASSESSMENT_FAILURE,
     ASSESSMENT_WORKFLOW,
+    MEMO_RESULTS,
     PROCTOR_CONTEXT,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
@@ -42,6 +44,8 @@ from workflows.names import (
 ARTIFACT_NAME = "assessment_results"
 MEMO_MESSAGE = "message"
 _LONGEST_TASK_ID = 255
+log = logging.getLogger(__name__)
+
 _NO_DETAILS: dict[str, Any] = {}
 
 
@@ -101,7 +105,7 @@ async def read_task(
 
     The status of a running task carries the time at which it was read, that of a closed one the time of its end.
     """
-    memo = await execution.memo()
+    asked = await execution.memo_value(MEMO_MESSAGE, None)
     attributes = execution.typed_search_attributes
     task = Task(
         id=execution.id,
@@ -112,14 +116,14 @@ async def read_task(
             scenario_id=attributes.get(PROCTOR_SCENARIO),
             participant=attributes.get(PROCTOR_PARTICIPANT),
         ),
-        history=[message_from_json(memo[MEMO_MESSAGE])] if MEMO_MESSAGE in memo else [],
+        history=[message_from_json(asked)] if asked else [],
     )
     if not is_closed(execution):
         waiting = attributes.get(PROCTOR_STATUS) == Status.SUBMITTED
         state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
         task.status.CopyFrom(TaskStatus(state=state, timestamp=datetime.now(UTC)))
         return task
-    outcome = await read_outcome(client, execution)
+    outcome = await read_outcome(client, execution, config)
     task.status.CopyFrom(
         TaskStatus(
             state=outcome.state,
@@ -182,7 +186,7 @@ def results_sentence(results: AssessmentResults) -> str:
     )
 
 
-async def read_outcome(client: Client, execution: WorkflowExecution) -> Outcome:
+async def read_outcome(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
     """How a closed workflow ended.
 
     Raises:
@@ -193,12 +197,27 @@ async def read_outcome(client: Client, execution: WorkflowExecution) -> Outcome:
     try:
         results = await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
     except WorkflowFailureError as failure:
-        return _outcome_of_failure(execution, failure)
+        outcome = _outcome_of_failure(execution, failure)
+        if execution.status == WorkflowExecutionStatus.CANCELED:
+            return replace(outcome, results=await _results_so_far(execution, config))
+        return outcome
     except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
         return Outcome(
             TaskState.TASK_STATE_COMPLETED, f"The assessment was completed, but its result can't be read: {problem}"
         )
     return Outcome(TaskState.TASK_STATE_COMPLETED, results_sentence(results), results)
+
+
+async def _results_so_far(execution: WorkflowExecution, config: GreenAgentConfig) -> AssessmentResults | None:
+    """What a cancelled assessment had done; None where it was cancelled before it was admitted, or it is lost."""
+    ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
+    if ref is None:
+        return None
+    try:
+        return AssessmentResults.model_validate_json(await BlobStore(config.storage_url).get(ref))
+    except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
+        log.warning("the results so far of %s can't be read: %s", execution.id, problem)
+        return None
 
 
 def _outcome_of_failure(execution: WorkflowExecution, failure: WorkflowFailureError) -> Outcome:

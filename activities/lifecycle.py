@@ -13,6 +13,8 @@ from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations import checkpoints
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 TAKE_DOWN_SECONDS = 2.0
@@ -72,6 +74,11 @@ class LifecycleActivities:
             checkpoint=await checkpoints.take_checkpoint(self._deployment, simulation),
             record=await self._deployment.store.put(record.model_dump_json().encode()),
         )
+
+    @activity.defn
+    async def keep_results(self, results: AssessmentResults) -> BlobRef:
+        """Put the results of an assessment that has none in Temporal into the store, as JSON."""
+        return await self._deployment.store.put(results.model_dump_json().encode())
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:

@@ -103,6 +103,7 @@ def _workers(
             participants.farewell,
             lifecycle.set_up,
             lifecycle.conclude,
+            lifecycle.keep_results,
             lifecycle.take_down,
             turns.apply,
             turns.advance,

@@ -13,6 +13,7 @@ from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.messages import ActionLogEntry
 
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
+ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 
@@ -166,7 +167,7 @@ class AssessmentResults(WireModel):
     assessment_id: str
     scenario_id: str
     participant: str
-    status: Literal["completed", "failed", "timeout"]
+    status: ResultStatus
     duration_seconds: float = Field(ge=0)
     turns_taken: int = Field(ge=0)
     actions_taken: int = Field(ge=0)

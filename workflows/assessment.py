@@ -46,6 +46,7 @@ with workflow.unsafe.imports_passed_through():
         AssessmentResults,
         CriterionResult,
         ReportedAction,
+        ResultStatus,
         assessment_results,
         unscored,
     )
@@ -53,6 +54,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.context_queue import GRANT_SIGNAL, LEAVE_SIGNAL, queue_id
     from workflows.inputs import AssessmentInput
     from workflows.progress import Carried, Progress
+    from workflows.recording import record
     from workflows.trimming import trimmed
     from workflows.under_way import UnderWay
     from workflows.what_failed import WhatFailed, what_failed
@@ -62,6 +64,9 @@ Done = TypeVar("Done")
 
 LOCAL_FAILURES_TOO = "local-failures-too"
 """The change since which an assessment that a local activity fails for good takes the way out that all others take."""
+
+CANCELED_WITH_RESULTS = "canceled-with-results"
+"""The change since which an assessment that is cancelled keeps what was done so far."""
 
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
@@ -97,13 +102,13 @@ class Assessment:
             progress = self._progress or await self._open(plan)
             results = await self._assess_in_time(plan, progress)
         except asyncio.CancelledError:
-            await self._close("error", names.Status.CANCELED)
+            await self._call_off()
             raise
         except Exception as problem:
             if isinstance(problem, ApplicationError) and not workflow.patched(LOCAL_FAILURES_TOO):
                 raise
             if is_cancelled_exception(problem):
-                await self._close("error", names.Status.CANCELED)
+                await self._call_off()
                 raise
             raise await self._fail(problem) from None
         await self._close(_reason(results), names.Status.COMPLETED)
@@ -417,22 +422,36 @@ class Assessment:
         self._publish(_ending(results, reason))
         return results.model_dump(mode="json")
 
-    async def _close(self, reason: CompletionReason, status: names.Status) -> None:
+    async def _call_off(self) -> None:
+        """End a cancelled assessment. A canceled workflow has no result: the memo names what was done so far."""
+        so_far = None
+        if self._plan is not None and workflow.patched(CANCELED_WITH_RESULTS):
+            try:
+                so_far = self._results(
+                    self._plan, self._progress, "canceled", "canceled", "the assessment was cancelled"
+                )
+            except Exception:
+                workflow.logger.exception("the results of an assessment that is cancelled can't be made")
+        await self._close("error", names.Status.CANCELED, so_far)
+
+    async def _close(
+        self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
+    ) -> None:
         """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin.
 
         A cancellation that comes only now comes too late: what is being ended ends as it would have.
         """
-        closing = asyncio.create_task(self._part(reason, status))
+        closing = asyncio.create_task(self._part(reason, status, results))
         while not closing.done():
             try:
                 await asyncio.shield(closing)
             except asyncio.CancelledError:
                 continue
 
-    async def _part(self, reason: CompletionReason, status: names.Status) -> None:
-        partings = []
+    async def _part(self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None) -> None:
+        partings: list[Awaitable[Any]] = [self._keep(results)]
         if self._plan is not None and self._may_begin:
-            partings = [
+            partings += [
                 workflow.execute_activity_method(
                     ParticipantActivities.farewell,
                     FarewellInput(plan=self._plan, reason=reason),
@@ -442,16 +461,25 @@ class Assessment:
                     LifecycleActivities.take_down, self._plan.simulation_id, **limits.parting("end the simulation")
                 ),
             ]
-        await asyncio.gather(*partings, return_exceptions=True)
+        kept, *_ = await asyncio.gather(*partings, return_exceptions=True)
         queue = workflow.get_external_workflow_handle(queue_id(self._given.context_id))
         try:
             await queue.signal(LEAVE_SIGNAL, self._given.task_id)
         except ApplicationError:
             pass  # the queue is gone, and nobody waits in it
         workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
-        workflow.upsert_memo({"status": status})
+        workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})
         self._stream.detach_pollers()
         await workflow.wait_condition(workflow.all_handlers_finished)
+
+    async def _keep(self, results: AssessmentResults | None) -> dict[str, Any]:
+        """Put results away, and name them for the memo; they are too large for it."""
+        if results is None:
+            return {}
+        ref = await workflow.execute_local_activity_method(
+            LifecycleActivities.keep_results, results, **limits.kept("keep the results so far")
+        )
+        return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
 
     # Small steps
 
@@ -504,12 +532,23 @@ class Assessment:
         self,
         plan: Plan,
         progress: Progress | None,
-        status: str,
+        status: ResultStatus,
         reason: CompletionReason,
         failure: str | None = None,
     ) -> AssessmentResults:
+        """The results, with the score where workflows are listed."""
+        results = self._results(plan, progress, status, reason, failure)
+        overall = results.scores.overall
+        workflow.upsert_memo({"score": f"{overall.score}/{overall.max_score}", "coverage": results.coverage})
+        if overall.max_score:
+            workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
+        return results
+
+    def _results(
+        self, plan: Plan, progress: Progress | None, status: ResultStatus, reason: str, failure: str | None
+    ) -> AssessmentResults:
         action_log = progress.action_log if progress else []
-        results = assessment_results(
+        return assessment_results(
             assessment_id=plan.assessment_id,
             scenario_id=plan.scenario_id,
             participant=plan.participant,
@@ -527,11 +566,6 @@ class Assessment:
             failure=failure,
             turn_tries=progress.turn_tries if progress else {},
         )
-        overall = results.scores.overall
-        workflow.upsert_memo({"score": f"{overall.score}/{overall.max_score}", "coverage": results.coverage})
-        if overall.max_score:
-            workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
-        return results
 
     def _thinking(self, plan: Plan, summary: str, needs_model: bool = True) -> dict[str, Any]:
         """Options of an activity that may think with a model; without one it is quick work."""
@@ -546,7 +580,7 @@ class Assessment:
     def _publish(self, update: updates.TaskUpdate) -> None:
         is_wanted = self._plan is None or self._plan.verbose_updates
         if is_wanted or update.message_type in updates.MILESTONES:
-            self._updates.publish(update.model_dump(mode="json"))
+            self._updates.publish(record(update))
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:

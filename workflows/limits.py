@@ -95,3 +95,8 @@ def parting(summary: str) -> dict[str, Any]:
         "retry_policy": _AGAIN,
         "summary": summary,
     }
+
+
+def kept(summary: str) -> dict[str, Any]:
+    """Options of a *local* activity that puts something away on the way out."""
+    return {"start_to_close_timeout": timedelta(seconds=10), "retry_policy": _AGAIN, "summary": summary}

@@ -42,6 +42,7 @@ from workflows.names import (
     UPDATES_TOPIC,
     Status,
 )
+from workflows.recording import record
 
 STREAM_STATE: TypeAdapter[WorkflowStreamState | None] = TypeAdapter(WorkflowStreamState | None)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -187,4 +188,4 @@ class StandIn:
         return results_of(task_id, turns, bulk=script.get("bulk", 0))
 
     def _publish(self, update: TaskUpdate) -> None:
-        self._stream.topic(UPDATES_TOPIC).publish(update)
+        self._stream.topic(UPDATES_TOPIC).publish(record(update))

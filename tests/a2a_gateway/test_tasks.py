@@ -1,5 +1,6 @@
 """Getting and cancelling tasks; every end of a workflow as a state of its task."""
 
+import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -81,6 +82,42 @@ async def test_an_ended_task_has_its_updates_in_its_history(
     replica = await more_gateways()
     assert list((await get(replica.url, asked.task_id, history=100)).history) == [asked, *told]
     assert list((await get(replica.url, asked.task_id, history=2)).history) == told[-2:]
+
+
+@pytest.mark.usefixtures("worker")
+async def test_who_polls_a_running_task_sees_as_much_as_who_streams(gateway: Gateway, client: Client) -> None:
+    async with sdk_client(gateway.url) as caller:
+        stream = caller.send_message(message(data_part(request(pauses=[1]))))
+        task = (await anext(stream)).task
+        told = [(await anext(stream)).status_update.status for _ in range(3)]
+        running = await get(gateway.url, task.id)
+        assert state_name(running.status.state) == "working"
+        assert running.status.message == told[-1].message
+        assert len(running.history) == 1
+        everything = await get(gateway.url, task.id, history=100)
+        assert list(everything.history) == [task.history[0], *(status.message for status in told)]
+        assert list((await get(gateway.url, task.id, history=2)).history) == [status.message for status in told[-2:]]
+        await asyncio.sleep(0.1)
+        recorded_at = [status.timestamp.ToDatetime() for status in told]
+        assert (await get(gateway.url, task.id)).status.timestamp.ToDatetime() == recorded_at[-1]
+        assert recorded_at == sorted(recorded_at)
+        described = await client.get_workflow_handle(task.id).describe()
+        assert recorded_at[0] >= described.start_time.replace(tzinfo=None)
+        await client.get_workflow_handle(task.id).signal("go_on")
+        await collect(stream)
+
+
+@pytest.mark.usefixtures("worker")
+async def test_03_caller_polls_a_running_task(gateway: Gateway) -> None:
+    running = await start(gateway.url, pauses=[1])
+
+    async def last_update() -> Any:
+        got = (await call03(gateway.http, "tasks/get", {"id": running.id}))["result"]
+        return (got["status"].get("message") or {}).get("metadata", {}).get("sequence") == 2
+
+    await eventually(last_update)
+    got = (await call03(gateway.http, "tasks/get", {"id": running.id, "historyLength": 10}))["result"]
+    assert [said["role"] for said in got["history"]] == ["user", "agent", "agent", "agent"]
 
 
 @pytest.mark.usefixtures("worker")

@@ -13,6 +13,7 @@ from a2a.types import CancelTaskRequest, GetTaskRequest, Part
 from temporalio.client import WorkflowExecutionStatus
 
 from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from purple_sdk import BasePurpleAgent, create_app
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
@@ -60,6 +61,7 @@ CASES = {
     "mid-turn": ("turn", "tiny", "turn_started", ["start", "turn", "turn canceled", "told error"]),
     "judging": ("nothing", "evaluator_waits", "evaluation_started", ["start", "turn", "told error"]),
 }
+CASE_OF = {at: name for name, (at, *_) in CASES.items()}
 
 
 @pytest.mark.parametrize(("at", "scenario", "update", "expected"), CASES.values(), ids=CASES)
@@ -75,7 +77,13 @@ async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expec
         task = await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
         assert state_name(task.status.state) == "canceled"
-        assert (ended.state, ended.sentence, ended.results) == ("canceled", "The assessment was cancelled.", None)
+        assert (ended.state, ended.sentence) == ("canceled", "The assessment was cancelled.")
+        results = ended.results
+        assert results is not None
+        assert results == AssessmentResults.model_validate_json(task.artifacts[0].parts[2].raw)
+        turns = {"set-up": 0, "mid-turn": 0, "judging": 1}[CASE_OF[at]]
+        assert (results.status, results.completion_reason, results.turns_taken) == ("canceled", "canceled", turns)
+        assert "the assessment was cancelled" in {criterion.unscored_reason for criterion in results.criteria_results}
         again = await caller.get_task(GetTaskRequest(id=assessment.task_id))
         assert state_name(again.status.state) == "canceled"
         assert await simulations_left(stack) == []

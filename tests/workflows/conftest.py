@@ -9,6 +9,7 @@ from a2a.client import Client as Caller
 from temporalio.client import Client
 
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.a2a_gateway.conftest import Gateway, running_gateway, start_temporal, stop_temporal
@@ -54,6 +55,6 @@ async def caller(gateway: Gateway) -> AsyncIterator[Caller]:
 @pytest_asyncio.fixture
 async def activities(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedActivities]:
     """A running worker's activities."""
-    scripted = ScriptedActivities()
+    scripted = ScriptedActivities(BlobStore(config.storage_url))
     async with scripted.worker(client, config.task_queue):
         yield scripted

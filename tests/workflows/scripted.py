@@ -34,8 +34,8 @@ from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
 from activities.troubles import Troubles
 from proctor.worker import WORKFLOWS, workflow_runner
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from proctor_protocol.results import CriterionResult
-from proctor_storage.blobs import BlobRef
+from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor_storage.blobs import BlobRef, BlobStore
 
 MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)
 NOWHERE = BlobRef(sha256="0" * 64, size=0)
@@ -84,10 +84,11 @@ class ScriptedActivities:
 
     Attributes:
         deeds: what a step does instead, by the activity's name. calls: the steps that ran, every attempt, in order.
-        changes: of the plan.
+        changes: of the plan. store: where results so far are kept, if anywhere.
     """
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self, store: BlobStore | None = None, **changes: Any) -> None:
+        self.store = store
         self.deeds: dict[str, Deed] = {}
         self.calls: list[str] = []
         self.changes = changes
@@ -106,6 +107,7 @@ class ScriptedActivities:
             self.conclude,
             self.judge_criterion,
             self.farewell,
+            self.keep_results,
             self.take_down,
         ]
 
@@ -194,6 +196,11 @@ class ScriptedActivities:
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:
         await self._does(given)
+
+    @activity.defn
+    async def keep_results(self, results: AssessmentResults) -> BlobRef:
+        usual = await self.store.put(results.model_dump_json().encode()) if self.store else NOWHERE
+        return await self._does(results, usual)  # type: ignore[no-any-return]
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:

@@ -1,0 +1,14 @@
+"""A task update as an item of the update stream: its JSON, and beside it when it was recorded."""
+
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+
+from proctor_protocol.updates import TaskUpdate
+from workflows.names import RECORDED_AT
+
+
+def record(update: TaskUpdate) -> Payload:
+    """The item for an update that happens now; for use in workflows."""
+    payload = workflow.payload_converter().to_payloads([update.model_dump(mode="json")])[0]
+    payload.metadata[RECORDED_AT] = workflow.now().isoformat().encode()
+    return payload
