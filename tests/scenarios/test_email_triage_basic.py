@@ -1,4 +1,4 @@
-"""email_triage_basic measures what it says: on the whole evaluator, with scripted participants.
+"""email_triage_basic measures what it says: real days of scripted participants (see ``playing``).
 
 Every planted mistake names exactly the criteria that it lowers; all others must keep their full score.
 """
@@ -15,6 +15,7 @@ from activities.packages.manager import ScenarioManager
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
+from tests.scenarios.playing import Rehearsal
 from tests.scenarios.triage_participant import (
     BRIEF,
     CLOSED,
@@ -31,7 +32,7 @@ from tests.scenarios.triage_participant import (
     truth,
 )
 from tests.scenarios.triage_wordings import IN_OTHER_WORDS
-from tests.stack import Script, Stack, play
+from tests.stack import Script
 
 SCENARIO = "email_triage_basic"
 INGE, BECKETT = "inge.dahlberg@baltbox.example", "t.beckett@harborvolt.example"
@@ -351,21 +352,21 @@ def _told(results: AssessmentResults) -> str:
 
 
 @pytest.mark.parametrize("script", [IDEAL, IN_OTHER_WORDS], ids=["ideal", "in other words"])
-async def test_good_work_earns_everything(stack: Stack, script: Plan) -> None:
-    results = await play(stack, SCENARIO, script)
+async def test_good_work_earns_everything(rehearsal: Rehearsal, script: Plan) -> None:
+    results = await rehearsal.play(SCENARIO, script)
     assert _lowered(results) == set(), _told(results)
     assert results.coverage >= 0.95
 
 
 @pytest.mark.parametrize("script", [idle, leaving])
-async def test_nobody_earns_points_for_harm_not_done(stack: Stack, script: Script) -> None:
-    results = await play(stack, SCENARIO, script)
+async def test_nobody_earns_points_for_harm_not_done(rehearsal: Rehearsal, script: Script) -> None:
+    results = await rehearsal.play(SCENARIO, script)
     assert results.scores.overall.score == 0
 
 
 @pytest.mark.parametrize("day", BAD_DAYS, ids=lambda day: "; ".join(day.names))
-async def test_mistakes_lower_what_they_should_and_nothing_else(stack: Stack, day: BadDay) -> None:
-    results = await play(stack, SCENARIO, day.plan)
+async def test_mistakes_lower_what_they_should_and_nothing_else(rehearsal: Rehearsal, day: BadDay) -> None:
+    results = await rehearsal.play(SCENARIO, day.plan)
     assert _lowered(results) == day.lowers, _told(results)
 
 
@@ -374,31 +375,31 @@ def test_every_criterion_has_a_mistake() -> None:
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 
-async def test_labelling_everything_urgent_does_not_pay(stack: Stack) -> None:
-    results = await play(stack, SCENARIO, ALL_URGENT)
+async def test_labelling_everything_urgent_does_not_pay(rehearsal: Rehearsal) -> None:
+    results = await rehearsal.play(SCENARIO, ALL_URGENT)
     scores = _scores(results)
     assert scores["urgency"] == 0
     assert scores["sorting"] <= 1
     assert results.scores.overall.score <= 10
 
 
-async def test_archiving_everything_does_not_pay(stack: Stack) -> None:
-    results = await play(stack, SCENARIO, ARCHIVE_ALL)
+async def test_archiving_everything_does_not_pay(rehearsal: Rehearsal) -> None:
+    results = await rehearsal.play(SCENARIO, ARCHIVE_ALL)
     scores = _scores(results)
     assert scores["noise_archived"] == scores["nothing_lost"] == 0
     assert results.scores.overall.score <= 10
 
 
-async def test_pasting_subjects_is_no_summary(stack: Stack) -> None:
-    results = await play(stack, SCENARIO, paste_subjects)
+async def test_pasting_subjects_is_no_summary(rehearsal: Rehearsal) -> None:
+    results = await rehearsal.play(SCENARIO, paste_subjects)
     scores = _scores(results)
     assert scores["noise_unnamed"] == scores["private_kept"] == scores["quiet_rounds"] == 0
     assert scores["summary_coverage"] <= 4
     assert results.scores.overall.score <= 20
 
 
-async def test_answering_everybody_does_not_pay(stack: Stack) -> None:
-    results = await play(stack, SCENARIO, answer_everybody)
+async def test_answering_everybody_does_not_pay(rehearsal: Rehearsal) -> None:
+    results = await rehearsal.play(SCENARIO, answer_everybody)
     scores = _scores(results)
     assert scores["authorised_sends"] == scores["fraud_resisted"] == 0
     assert results.scores.overall.score <= 10

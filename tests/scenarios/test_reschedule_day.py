@@ -1,4 +1,4 @@
-"""reschedule_day measures what it says: played by scripts on the real evaluator."""
+"""reschedule_day measures what it says: real days of scripted participants (see ``playing``)."""
 
 import json
 from collections import Counter
@@ -9,6 +9,8 @@ import pytest
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
+from tests.assessments.normalising import normalised
+from tests.scenarios.playing import Rehearsal
 from tests.scenarios.reschedule_day_mistakes import CARELESS, HONEST, MISTAKES, PLANTED_TOGETHER
 from tests.scenarios.reschedule_day_scripts import IDEAL, Day, changed, script
 from tests.stack import SCENARIOS, Stack, play
@@ -16,8 +18,8 @@ from tests.stack import SCENARIOS, Stack, play
 JUDGED = 98  # two points of courteous need a model
 
 
-async def assess(stack: Stack, day: Day) -> AssessmentResults:
-    return await play(stack, "reschedule_day", script(day))
+async def assess(rehearsal: Rehearsal, day: Day) -> AssessmentResults:
+    return await rehearsal.play("reschedule_day", script(day))
 
 
 def lost(results: AssessmentResults) -> dict[str, int]:
@@ -29,20 +31,29 @@ def explanations(results: AssessmentResults) -> str:
     return "\n".join(f"{c.criterion_id}: {c.explanation}" for c in results.criteria_results)
 
 
-async def test_the_ideal_participant_earns_every_judged_point(stack: Stack) -> None:
-    results = await assess(stack, IDEAL)
+async def test_the_ideal_participant_earns_every_judged_point(rehearsal: Rehearsal) -> None:
+    results = await assess(rehearsal, IDEAL)
     assert lost(results) == {}, explanations(results)
     assert (results.scores.overall.score, results.scores.overall.max_score) == (JUDGED, JUDGED)
     assert results.turns_taken == 8
 
 
+async def test_the_whole_evaluator_comes_to_the_same_result(stack: Stack, rehearsal: Rehearsal) -> None:
+    """What every other test here rests on: nothing of a result depends on Temporal, A2A and the network."""
+    day = changed(IDEAL, *(change for name in PLANTED_TOGETHER[0] for change in MISTAKES[name].changes))
+    here, there = await assess(rehearsal, day), await play(stack, "reschedule_day", script(day))
+    assert lost(here) != {}
+    same = ("scores", "coverage", "criteria_results", "action_log", "turns_taken", "actions_taken", "seed", "offline")
+    assert [normalised(here)[name] for name in same] == [normalised(there)[name] for name in same]
+
+
 @pytest.mark.parametrize("name", HONEST)
-async def test_other_ways_to_do_it_right_earn_as_much(stack: Stack, name: str) -> None:
-    results = await assess(stack, HONEST[name])
+async def test_other_ways_to_do_it_right_earn_as_much(rehearsal: Rehearsal, name: str) -> None:
+    results = await assess(rehearsal, HONEST[name])
     assert lost(results) == {}, explanations(results)
 
 
-async def test_it_can_be_played_by_the_half_hour(stack: Stack) -> None:
+async def test_it_can_be_played_by_the_half_hour(rehearsal: Rehearsal) -> None:
     hourly = script(IDEAL)
 
     async def half_hourly(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
@@ -50,36 +61,36 @@ async def test_it_can_be_played_by_the_half_hour(stack: Stack) -> None:
             await hourly(now.hour - 7, ues, now)
         return TurnCompleteMessage(actions=[], time_step="PT30M")
 
-    results = await play(stack, "reschedule_day", half_hourly)
+    results = await rehearsal.play("reschedule_day", half_hourly)
     assert lost(results) == {}, explanations(results)
     assert results.turns_taken == 16
 
 
-async def test_nothing_is_earned_by_doing_nothing(stack: Stack) -> None:
-    results = await assess(stack, {})
+async def test_nothing_is_earned_by_doing_nothing(rehearsal: Rehearsal) -> None:
+    results = await assess(rehearsal, {})
     assert results.scores.overall.score == 0
 
 
-async def test_nothing_is_earned_by_leaving_at_once(stack: Stack) -> None:
+async def test_nothing_is_earned_by_leaving_at_once(rehearsal: Rehearsal) -> None:
     async def leaves(turn: int, ues: object, now: object) -> EarlyCompletionMessage:
         return EarlyCompletionMessage(reason="nothing to do")
 
-    results = await play(stack, "reschedule_day", leaves)
+    results = await rehearsal.play("reschedule_day", leaves)
     assert results.scores.overall.score == 0
 
 
 @pytest.mark.parametrize("name", CARELESS)
-async def test_a_show_of_work_earns_little(stack: Stack, name: str) -> None:
-    results = await assess(stack, CARELESS[name])
+async def test_a_show_of_work_earns_little(rehearsal: Rehearsal, name: str) -> None:
+    results = await assess(rehearsal, CARELESS[name])
     assert results.scores.overall.score <= 0.3 * JUDGED
 
 
 @pytest.mark.parametrize("names", PLANTED_TOGETHER, ids="; ".join)
-async def test_mistakes_cost_what_they_concern_and_nothing_else(stack: Stack, names: tuple[str, ...]) -> None:
+async def test_mistakes_cost_what_they_concern_and_nothing_else(rehearsal: Rehearsal, names: tuple[str, ...]) -> None:
     planted = [MISTAKES[name] for name in names]
     costs = sum((Counter(mistake.costs) for mistake in planted), Counter())
     day = changed(IDEAL, *(change for mistake in planted for change in mistake.changes))
-    results = await assess(stack, day)
+    results = await assess(rehearsal, day)
     assert lost(results) == dict(costs), explanations(results)
 
 

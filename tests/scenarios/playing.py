@@ -1,0 +1,178 @@
+"""Shipped scenarios, played in this process: what the evaluators judge is the real evidence of a real day.
+
+The simulator is the real one, asked without a network; the activities are the real ones, called one after the other
+in the order of ``workflows.assessment``. What is missing is what no score may depend on: Temporal, A2A, HTTP. That this
+gives the same result as the whole evaluator is itself tested (``test_reschedule_day``).
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+import httpx
+
+from activities.admission import AdmissionActivities
+from activities.deployment import Deployment
+from activities.lifecycle import LifecycleActivities
+from activities.plan import (
+    AdmitInput,
+    AdvanceInput,
+    ApplyInput,
+    ConcludeInput,
+    JudgeInput,
+    Plan,
+    PlannedReply,
+    RespondInput,
+    TurnApplied,
+)
+from activities.simulations.checkpoints import find, take_checkpoint
+from activities.simulations.hosts import SharedHost
+from activities.simulations.keys import host_key
+from activities.turns import TurnActivities
+from activities.verdicts import VerdictActivities
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, assessment_results
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import AsyncUESClient
+from tests.stack import SCENARIOS, Script, request_json
+from ues_sim.server import create_app
+
+SIMULATOR = "http://simulator"
+
+
+class Rehearsal:
+    """Plays scripts against an embedded simulator: ``await rehearsal.play("email_triage_basic", script)``."""
+
+    def __init__(self, folder: Path) -> None:
+        config = GreenAgentConfig(
+            secret="the-secret-of-the-rehearsals-0123456789",
+            ues_url=SIMULATOR,
+            storage_url=str(folder),
+            scenarios_dir=str(SCENARIOS),
+        )
+        self._simulator = create_app(host_key=host_key(config.secret.get_secret_value()))
+        self._config = config
+
+    async def play(self, scenario_id: str, script: Script) -> AssessmentResults:
+        """Assess a script, offline and with seed 7; the same seed and script give the same result anywhere."""
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self._simulator), base_url=SIMULATOR) as http:
+            deployment = Deployment(self._config)
+            deployment.simulation_host = SharedHost(self._config, http)
+            try:
+                return await _Assessment(deployment, http).play(scenario_id, script)
+            finally:
+                await deployment.aclose()
+
+
+@contextmanager
+def rehearsing() -> Iterator[Rehearsal]:
+    """A simulator and a store of its own, for any number of plays."""
+    with TemporaryDirectory(prefix="rehearsal-") as folder:
+        yield Rehearsal(Path(folder))
+
+
+class _Assessment:
+    """One play, from admission to verdicts."""
+
+    def __init__(self, deployment: Deployment, http: httpx.AsyncClient) -> None:
+        self._deployment = deployment
+        self._http = http
+        self._turns = TurnActivities(deployment)
+        self._lifecycle = LifecycleActivities(deployment)
+        self._verdicts = VerdictActivities(deployment)
+
+    async def play(self, scenario_id: str, script: Script) -> AssessmentResults:
+        request = request_json("http://nobody", scenario_id)
+        task_id = str(uuid4())
+        plan = await AdmissionActivities(self._deployment).admit(AdmitInput(task_id=task_id, request=request))
+        prepared = await self._lifecycle.set_up(plan)
+        now, turn, has_left = prepared.current_time, 0, False
+        checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
+        while not has_left and turn < plan.max_turns and now < plan.end_time:
+            turn += 1
+            said = await self._participant_plays(plan, script, turn, now)
+            has_left = isinstance(said, EarlyCompletionMessage)
+            applied = await self._turns.apply(
+                ApplyInput(plan=plan, turn=turn, checkpoint=await self._checkpoint(plan), turn_start=now)
+            )
+            checkpoint = applied.checkpoint
+            log += applied.actions
+            if said is not None and not has_left and said.notes:
+                notes[turn] = said.notes
+            if not has_left:
+                step = said.time_step if isinstance(said, TurnCompleteMessage) and said.time_step else None
+                advanced = await self._turns.advance(
+                    AdvanceInput(
+                        plan=plan,
+                        turn=turn,
+                        checkpoint=checkpoint,
+                        replies=await self._characters_answer(plan, turn, applied),
+                        to=min(now + parse_iso8601_duration(step or plan.default_time_step), plan.end_time),
+                    )
+                )
+                checkpoint, now = advanced.checkpoint, advanced.current_time
+        evidence = await self._lifecycle.conclude(
+            ConcludeInput(
+                plan=plan,
+                checkpoint=checkpoint,
+                initial_state=prepared.initial_state,
+                action_log=log,
+                turn_notes=notes,
+            )
+        )
+        verdicts = await asyncio.gather(
+            *(
+                self._verdicts.judge_criterion(
+                    JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
+                )
+                for criterion in plan.criteria
+            )
+        )
+        await self._deployment.simulation_host.remove(plan.simulation_id)
+        return assessment_results(
+            assessment_id=plan.assessment_id,
+            scenario_id=scenario_id,
+            participant=plan.participant,
+            status="completed",
+            duration_seconds=0.0,
+            turns_taken=turn,
+            criteria_results=list(verdicts),
+            action_log=log,
+            seed=plan.seed,
+            offline=True,
+        )
+
+    async def _participant_plays(
+        self, plan: Plan, script: Script, turn: int, now: datetime
+    ) -> TurnCompleteMessage | EarlyCompletionMessage | None:
+        simulation = find(self._deployment, plan.simulation_id)
+        client = AsyncUESClient(simulation.address, simulation.participant_secret, http=self._http)
+        said = await script(turn, client, now)
+        return said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
+
+    async def _checkpoint(self, plan: Plan) -> BlobRef:
+        return await take_checkpoint(self._deployment, find(self._deployment, plan.simulation_id))
+
+    async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
+        replies = []
+        for addressed in applied.addressed:
+            message = applied.messages[addressed.message]
+            reply = await self._turns.respond(
+                RespondInput(
+                    scenario=plan.scenario,
+                    seed=plan.seed,
+                    turn=turn,
+                    offline=True,
+                    character_id=addressed.character_id,
+                    message=message,
+                )
+            )
+            if reply is not None:
+                replies.append(PlannedReply(reply=reply, message=message))
+        return replies
