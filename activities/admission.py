@@ -3,12 +3,12 @@
 import hashlib
 import logging
 
-from pydantic_core import to_json
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.judging.judge import points_left_out
 from activities.models.factory import missing_setting
 from activities.packages.manager import (
     EvaluatorLoadError,
@@ -43,7 +43,7 @@ class AdmissionActivities:
     async def _admitted(self, given: AdmitInput) -> Plan:
         try:
             request = parse_request(given.request)
-            package = self._deployment.scenarios.load(request.config.scenario_id)
+            package = await self._deployment.package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         settings = self._deployment.config
@@ -54,8 +54,8 @@ class AdmissionActivities:
         return Plan(
             assessment_id=given.task_id,
             simulation_id=given.task_id,
-            scenario=await self._deployment.store.put(_without_state(scenario).model_dump_json().encode()),
-            initial_state=await self._deployment.store.put(to_json(package.initial_state)),
+            scenario=await self._deployment.store.put(scenario.model_dump_json().encode()),
+            initial_state=await self._deployment.store.put(package.initial_state),
             scenario_id=scenario.scenario_id,
             scenario_name=scenario.name,
             participant=role,
@@ -86,14 +86,21 @@ class AdmissionActivities:
             ],
             warnings=[
                 *package.warnings,
+                *_left_out(scenario, has_model=not config.offline),
                 *(f"config.{name} is not a setting of this evaluator" for name in unknown_settings(given.request)),
             ],
         )
 
 
-def _without_state(scenario: ScenarioConfig) -> ScenarioConfig:
-    """The scenario without what may be a whole mailbox, which has a blob of its own."""
-    return scenario.model_copy(update={"initial_state": {}})
+def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
+    """What nobody will judge, told before the start; the same for whoever is assessed with these settings."""
+    left_out = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model))}
+    if not left_out:
+        return []
+    total = sum(criterion.max_score for criterion in scenario.criteria)
+    named = ", ".join(f"{criterion_id} ({points})" for criterion_id, points in left_out.items())
+    share = f"{sum(left_out.values())} of {total} points"
+    return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
 
 
 def _seed(request: AssessmentRequest, task_id: str) -> int:
@@ -106,7 +113,7 @@ def _require_models(package: ScenarioPackage, settings: GreenAgentConfig) -> Non
     """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice."""
     scenario = package.config
     needs = []
-    if any(criterion.needs_model for criterion in scenario.criteria):
+    if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.criteria):
         needs.append(("judge", settings.evaluation_model, settings.evaluation_base_url))
     if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
         needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))

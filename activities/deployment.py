@@ -1,10 +1,16 @@
 """What every activity of one worker shares: settings, storage, connections."""
 
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.models.factory import LLMFactory
-from activities.packages.manager import ScenarioManager
+from activities.packages.confinement import Limits
+from activities.packages.manager import Fingerprint, ScenarioManager, ScenarioPackage, fingerprint
+from activities.packages.processes import ScenarioCode
 from activities.simulations.hosts import SharedHost, SimulationHost
 from activities.simulations.own_servers import OwnServers
 from proctor_protocol.config import GreenAgentConfig
@@ -21,6 +27,8 @@ class Deployment:
         self.config = config
         self.store = BlobStore(config.storage_url)
         self.scenarios = ScenarioManager(config.scenarios_dir)
+        self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
+        self._packages: dict[str, tuple[Fingerprint, ScenarioPackage]] = {}
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
@@ -31,9 +39,33 @@ class Deployment:
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
-        """Let go of all simulations that are this worker's own, and close all connections."""
+        """Let go of all simulations that are this worker's own, end scenarios' code, and close all connections."""
+        await self.code.aclose()
         await self.simulation_host.aclose()
         await self._http.aclose()
+
+    async def package(self, scenario_id: str) -> ScenarioPackage:
+        """A scenario as its files are now; they are read once, and again whenever one of them has changed.
+
+        Raises:
+            activities.packages.manager.ScenarioError: there is none of that id, or it can't be played.
+        """
+        directory = self.scenarios.find(scenario_id)
+        state = await asyncio.to_thread(fingerprint, directory)
+        cached = self._packages.get(scenario_id)
+        if cached is None or cached[0] != state:
+            while len(self._packages) >= _SCENARIOS_KEPT:
+                self._packages.pop(next(iter(self._packages)))
+            cached = self._packages[scenario_id] = (state, await self.code.load(directory))
+        return cached[1]
+
+    async def code_of(self, scenario_id: str) -> tuple[Path, str]:
+        """The folder with a scenario's code, and what tells its present state from others; raises as ``package``
+        does.
+        """
+        directory = self.scenarios.find(scenario_id)
+        state = await asyncio.to_thread(fingerprint, directory)
+        return directory, sha256(repr(state).encode()).hexdigest()
 
     async def scenario(self, ref: BlobRef) -> ScenarioConfig:
         """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""

@@ -31,6 +31,12 @@ SERVER_FAILED = "ServerFailed"
 SCENARIO_BROKEN = "ScenarioBroken"
 """The scenario can't be played as it is."""
 
+EVALUATOR_FAILED = "EvaluatorFailed"
+"""An evaluator of the scenario gave no verdict, by its own fault: it has to be mended before it can judge."""
+
+EVALUATOR_INTERRUPTED = "EvaluatorInterrupted"
+"""An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
+
 MODEL_SETTING = "ModelSetting"
 """A model can't be used as it is configured (no key, no such model)."""
 

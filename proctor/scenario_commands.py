@@ -1,17 +1,15 @@
 """``proctor scenarios``: list, show and check scenario packages."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from activities.packages.manager import (
-    ScenarioError,
-    ScenarioManager,
-    ScenarioNotFoundError,
-    ScenarioPackage,
-    load_package,
-)
+from activities.packages.confinement import Limits
+from activities.packages.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
+from activities.packages.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
@@ -28,13 +26,14 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
     for name in ("id", "name", "turns", "criteria", "points"):
         table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
     code = ExitCode.DONE
-    for scenario_id in _ids(manager):
-        try:
-            config = manager.load(scenario_id).config
-        except ScenarioError as problem:
+    scenario_ids = _ids(manager)
+    packages = load_packages([manager.find(scenario_id) for scenario_id in scenario_ids])
+    for scenario_id, package in zip(scenario_ids, packages, strict=True):
+        if isinstance(package, ScenarioError):
             code = ExitCode.FAILED
-            table.add_row(scenario_id, Text(clean(str(problem)), style="red"))
+            table.add_row(scenario_id, Text(clean(str(package)), style="red"))
             continue
+        config = package.config
         points = sum(criterion.max_score for criterion in config.criteria)
         numbers = (config.expected_turns, len(config.criteria), points)
         table.add_row(scenario_id, Text(clean(config.name)), *map(str, numbers))
@@ -88,10 +87,10 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
     is_path = folder.is_dir() or "/" in path_or_id
     if is_path and not folder.is_dir():
         raise UsageError(f"{path_or_id} is no folder: name a scenario's folder or its id")
-    try:
-        package = load_package(folder.resolve()) if is_path else load_scenario(_manager(scenarios_dir), path_or_id)
-    except ScenarioError as problem:
-        raise CommandError(clean(str(problem))) from None
+    if is_path:
+        package = _playable(load_packages([folder.resolve()])[0])
+    else:
+        package = load_scenario(_manager(scenarios_dir), path_or_id)
     console = make_console()
     for warning in package.warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
@@ -142,11 +141,38 @@ def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage
         CommandError: it is broken.
     """
     try:
-        return manager.load(scenario_id)
+        directory = manager.find(scenario_id)
     except ScenarioNotFoundError as problem:
         raise UsageError(str(problem)) from None
-    except ScenarioError as problem:
-        raise CommandError(clean(str(problem))) from None
+    return _playable(load_packages([directory])[0])
+
+
+def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
+    """Load the packages in some folders, their code in processes of its own; each is a package, or what is wrong with
+    it.
+    """
+
+    async def load() -> list[ScenarioPackage | ScenarioError]:
+        config = read_settings(GreenAgentConfig)
+        code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
+        found: list[ScenarioPackage | ScenarioError] = []
+        try:
+            for directory in directories:
+                try:
+                    found.append(await code.load(directory))
+                except ScenarioError as problem:
+                    found.append(problem)
+        finally:
+            await code.aclose()
+        return found
+
+    return asyncio.run(load())
+
+
+def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
+    if isinstance(package, ScenarioError):
+        raise CommandError(clean(str(package)))
+    return package
 
 
 def _ids(manager: ScenarioManager) -> list[str]:

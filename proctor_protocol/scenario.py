@@ -139,7 +139,11 @@ class RubricItem(ScenarioModel):
 
 
 class EvaluationCriterion(ScenarioModel):
-    """What is scored: by the function ``evaluator_id`` or by a model reading ``evaluation_prompt`` and ``rubric``."""
+    """What is scored: by the function ``evaluator_id`` or by a model reading ``evaluation_prompt`` and ``rubric``.
+
+    ``needs_model_for`` is how many of its points an evaluator function can judge only with a model (``ctx.llm``);
+    without one they stay unscored, and where they are all of its points, it isn't called at all.
+    """
 
     criterion_id: str = Field(min_length=1)
     name: str = Field(min_length=1)
@@ -148,6 +152,7 @@ class EvaluationCriterion(ScenarioModel):
     max_score: int = Field(ge=1)
     evaluator_id: str | None = None
     params: dict[str, JsonValue] | None = None
+    needs_model_for: int = Field(default=0, ge=0)
     evaluation_prompt: str | None = None
     rubric: list[RubricItem] | None = None
 
@@ -157,6 +162,14 @@ class EvaluationCriterion(ScenarioModel):
             raise ValueError(
                 f"criterion {self.criterion_id!r} has neither evaluator_id nor evaluation_prompt: give it one of them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _needs_no_more_than_there_is(self) -> Self:
+        if self.needs_model_for > self.max_score:
+            raise ValueError(f"needs_model_for is {self.needs_model_for}, above max_score {self.max_score}")
+        if self.needs_model_for and not self.evaluator_id:
+            raise ValueError("needs_model_for is for criteria with an evaluator_id: a model judges all of the others")
         return self
 
     @model_validator(mode="after")

@@ -69,6 +69,10 @@ CANCELED_WITH_RESULTS = "canceled-with-results"
 """The change since which an assessment that is cancelled keeps what was done so far."""
 
 
+_SENTENCES_TOLD = 5
+"""How many failed judgements are told one by one."""
+
+
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
 class Assessment:
     """One assessment; its id is the A2A task's id, its result the A2A artifact."""
@@ -363,7 +367,7 @@ class Assessment:
             verdict = await self._do(
                 VerdictActivities.judge_criterion,
                 JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
-                **self._thinking(plan, criterion.criterion_id, needs_model=criterion.by_model),
+                **self._judging(plan, criterion),
             )
             self._verdicts[criterion.criterion_id] = verdict
             self._publish(
@@ -379,9 +383,9 @@ class Assessment:
             )
 
         outcomes = await asyncio.gather(*map(judge, plan.criteria), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if problems:
+            raise _failed_in_judging(plan, problems)
 
     async def _fail(self, problem: Exception) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
@@ -556,7 +560,9 @@ class Assessment:
             duration_seconds=_seconds_since(progress.started_at) if progress else 0.0,
             turns_taken=progress.turn if progress else 0,
             criteria_results=[
-                self._verdicts.get(c.criterion_id) or unscored(c, failure or "not judged") for c in plan.criteria
+                # Verdicts that stand without the others would be a score on other points than everybody's.
+                unscored(c, failure) if failure else self._verdicts[c.criterion_id]
+                for c in plan.criteria
             ],
             action_log=action_log,
             action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
@@ -567,12 +573,18 @@ class Assessment:
             turn_tries=progress.turn_tries if progress else {},
         )
 
-    def _thinking(self, plan: Plan, summary: str, needs_model: bool = True) -> dict[str, Any]:
-        """Options of an activity that may think with a model; without one it is quick work."""
+    def _thinking(self, plan: Plan, summary: str) -> dict[str, Any]:
+        """Options of an activity that may think with a model; offline it is quick work."""
         options = limits.model(summary, plan.judge_timeout)
-        if needs_model and not plan.offline:
+        if not plan.offline:
             options["task_queue"] = plan.models_task_queue
         return options
+
+    def _judging(self, plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
+        """Options of a judgement: a model's, or that of an evaluator, whose time is measured where it runs."""
+        if criterion.by_model:
+            return self._thinking(plan, criterion.criterion_id)
+        return limits.model(criterion.criterion_id, max(plan.judge_timeout, limits.EVALUATORS_SECONDS))
 
     def _carry_on(self, carried: Carried) -> AssessmentInput:
         return self._given.model_copy(update={"carried": carried.model_dump(mode="json")})
@@ -588,6 +600,26 @@ def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | N
     if progress is None or not progress.early_completion:
         return action_log
     return [entry for entry in action_log if entry.turn != progress.turn]
+
+
+def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseException:
+    """What to raise for criteria that could not be judged: all sentences of those that evaluators of the scenario
+    failed.
+
+    A cancellation, and any other failure, goes before them as it is.
+    """
+    failed = [what_failed(problem) for problem in problems]
+    for problem, failure in zip(problems, failed, strict=True):
+        if failure.kind != failures.EVALUATOR_FAILED:
+            return problem
+    sentences = [failure.sentence for failure in failed]
+    if len(sentences) > _SENTENCES_TOLD:
+        sentences[_SENTENCES_TOLD:] = [f"And {len(sentences) - _SENTENCES_TOLD} more criteria."]
+    sentences.append(
+        "The turns are kept: mend the scenario, then judge again with "
+        f"`proctor replay {plan.assessment_id} --from-judging`."
+    )
+    return ApplicationError(" ".join(sentences), type=failures.EVALUATOR_FAILED, non_retryable=True)
 
 
 def _reason(results: AssessmentResults) -> CompletionReason:

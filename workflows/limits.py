@@ -15,6 +15,11 @@ HISTORY_EVENTS = 2_000
 it: a worker that takes over replays the run, at about a thousand events per second.
 """
 
+EVALUATORS_SECONDS = 3600.0
+"""How long a judgement by an evaluator may take with all waiting for others' judgements; its own time is limited by
+``evaluator_timeout``.
+"""
+
 _PATIENT = RetryPolicy(
     initial_interval=timedelta(milliseconds=200),
     backoff_coefficient=2,

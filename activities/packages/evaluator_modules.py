@@ -59,7 +59,7 @@ def import_evaluators(directory: Path) -> ModuleType:
 
 def _code_digest(directory: Path) -> str:
     digest = hashlib.sha256(str(directory.resolve()).encode())
-    for path in sorted(directory.rglob("*.py")):
+    for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
         digest.update(b"\0" + str(path.relative_to(directory)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:32]
 

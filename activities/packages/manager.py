@@ -1,29 +1,37 @@
-"""Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2)."""
+"""Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2).
+
+``load_package`` and ``load_evaluators`` run what is in the folder, so the worker has them run by ``processes``.
+"""
 
 import importlib.util
 import inspect
 import json
+import os
 import re
+import stat
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from activities.packages.evaluator_modules import import_evaluators
 from activities.packages.initial_states import InitialStateError, read_initial_state
 from proctor_protocol.evaluation import EvaluatorRegistry
 from proctor_protocol.problems import describe, show_value
-from proctor_protocol.scenario import ScenarioConfig
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
 _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
 _MANY_TURNS = 1000
+_LARGEST_FILE = 64 * 1024 * 1024
+_MOST_FILES = 2000
 
 
 class ScenarioError(Exception):
@@ -50,14 +58,14 @@ class EvaluatorLoadError(ScenarioError):
 class ScenarioPackage:
     """A scenario, ready to be played.
 
-    ``initial_state`` is the UES scenario without its outer wrapper: ``{metadata, environment, events}``; treat it as
-    read-only, it is shared. ``warnings`` are sentences about what is allowed and probably not meant.
+    ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``; that
+    of ``config`` is empty, since it may be a whole mailbox. ``warnings`` are sentences about what is allowed and
+    probably not meant.
     """
 
     directory: Path
     config: ScenarioConfig
-    initial_state: dict[str, Any]
-    evaluators: EvaluatorRegistry
+    initial_state: bytes
     warnings: list[str]
 
 
@@ -65,12 +73,11 @@ Fingerprint = tuple[tuple[str, int, int], ...]
 
 
 class ScenarioManager:
-    """The scenarios of a folder; each is read once and again whenever one of its files has changed."""
+    """The scenarios of a folder."""
 
     def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
         """Look for scenarios in ``directory``; where the default isn't there, among those installed with proctor."""
         self.directory = _resolve(directory)
-        self._cache: dict[str, tuple[Fingerprint, ScenarioPackage]] = {}
 
     def list_ids(self) -> list[str]:
         """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``.
@@ -86,27 +93,12 @@ class ScenarioManager:
             )
         return sorted(path.parent.name for path in self.directory.glob(f"*/{_SCENARIO_FILE}"))
 
-    def load(self, scenario_id: str) -> ScenarioPackage:
-        """Read and check a scenario with its initial state and evaluators.
+    def find(self, scenario_id: str) -> Path:
+        """The folder of a scenario.
 
         Raises:
             ScenarioNotFoundError: no such scenario.
-            ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
-            EvaluatorLoadError: ``evaluators.py`` is broken or incomplete.
         """
-        directory = self._find(scenario_id)
-        fingerprint = _fingerprint(directory)
-        cached = self._cache.get(scenario_id)
-        if cached is None or cached[0] != fingerprint:
-            cached = (fingerprint, load_package(directory))
-            self._cache[scenario_id] = cached
-        return cached[1]
-
-    def get_evaluators(self, scenario_id: str) -> EvaluatorRegistry:
-        """The evaluator functions of a scenario by name; raises as ``load`` does."""
-        return self.load(scenario_id).evaluators
-
-    def _find(self, scenario_id: str) -> Path:
         known = self.list_ids()
         # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
@@ -125,17 +117,30 @@ def _resolve(directory: str | Path) -> Path:
     return path.absolute()
 
 
-def _fingerprint(directory: Path) -> Fingerprint:
-    files = []
-    for path in sorted(directory.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+def fingerprint(directory: Path) -> Fingerprint:
+    """What tells one state of a scenario's files from another, without reading them.
+
+    Raises:
+        ScenarioValidationError: there are too many.
+    """
+    files: list[tuple[str, int, int]] = []
+    for path in directory.rglob("*"):
+        if "__pycache__" not in path.parts and path.is_file():
             status = path.stat()
             files.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(files)
+            if len(files) > _MOST_FILES:
+                raise ScenarioValidationError(
+                    f"{directory.name} has more than {_MOST_FILES} files: keep what isn't the scenario's elsewhere"
+                )
+    return tuple(sorted(files))
 
 
 def load_package(directory: Path) -> ScenarioPackage:
-    """Read the scenario in one folder; raises as ``ScenarioManager.load`` does, apart from *not found*."""
+    """Read and check the scenario in one folder, but not its evaluators.
+
+    Raises:
+        ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
+    """
     data = _read_json(directory / _SCENARIO_FILE, "every scenario needs one")
     if not isinstance(data, dict):
         raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
@@ -144,9 +149,8 @@ def load_package(directory: Path) -> ScenarioPackage:
     except ValidationError as problem:
         raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
     initial_state, state_warnings = _load_initial_state(directory, config)
-    evaluators = _load_evaluators(directory, config)
     warnings = [*_config_warnings(directory, config), *state_warnings]
-    return ScenarioPackage(directory, config, initial_state, evaluators, warnings)
+    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), to_json(initial_state), warnings)
 
 
 def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:
@@ -178,7 +182,7 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
 def _read_json(path: Path, why: str) -> Any:
     where = _where(path.parent, path.name)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = _read_regular(path, where).decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
     except OSError as problem:
@@ -207,8 +211,32 @@ def _read_json(path: Path, why: str) -> Any:
         raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
 
 
-def _load_evaluators(directory: Path, config: ScenarioConfig) -> EvaluatorRegistry:
-    named = {c.evaluator_id: c.criterion_id for c in config.criteria if c.evaluator_id}
+def _read_regular(path: Path, where: str) -> bytes:
+    """A file's content; of what is no plain file (a pipe would be waited for, a device never ends), and of what is too
+    large, not a byte is read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
+        if status.st_size > _LARGEST_FILE:
+            raise ScenarioValidationError(
+                f"{where} has {status.st_size // 1024 // 1024} MB: at most {_LARGEST_FILE // 1024 // 1024} MB are read"
+            )
+        return file.read(_LARGEST_FILE)
+
+
+def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
+    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name.
+
+    Returns:
+        Its evaluator functions by name.
+
+    Raises:
+        EvaluatorLoadError: it is broken or incomplete.
+    """
+    named = {c.evaluator_id: c.criterion_id for c in criteria if c.evaluator_id}
     where = _where(directory, _EVALUATORS_FILE)
     if not (directory / _EVALUATORS_FILE).is_file():
         if named:
@@ -237,7 +265,7 @@ def _import(directory: Path, where: str) -> ModuleType:
         raise EvaluatorLoadError(
             f"{_where(directory, file)} line {problem.lineno} is not Python: {problem.msg}"
         ) from problem
-    except (Exception, SystemExit) as problem:
+    except BaseException as problem:
         # The last frame inside the scenario's own folder is the place that its author can mend.
         frames = [
             frame

@@ -36,6 +36,7 @@ class Simulation(ABC):
     Attributes:
         admin: a client that may do everything in it.
         reader: a client that may look at everything in it and change nothing.
+        reader_secret: the key of ``reader``.
         address: where the participant finds it.
         participant_secret: the key that the participant acts with.
         participant_key_ids: the ids of that key, as events carry them; more than one where it had to be made again.
@@ -43,6 +44,7 @@ class Simulation(ABC):
 
     admin: AsyncUESClient
     reader: AsyncUESClient
+    reader_secret: str
     address: str
     participant_secret: str
     participant_key_ids: frozenset[str]
@@ -138,9 +140,9 @@ class HostedSimulation(Simulation):
     def __init__(self, config: GreenAgentConfig, simulation_id: str, http: httpx.AsyncClient) -> None:
         secret = config.secret.get_secret_value()
         inside = f"{config.ues_url.rstrip('/')}/simulations/{simulation_id}"
-        self._reader_secret = reader_key(secret, simulation_id)
+        self.reader_secret = reader_key(secret, simulation_id)
         self.admin = AsyncUESClient(inside, admin_key(secret, simulation_id), http=http)
-        self.reader = AsyncUESClient(inside, self._reader_secret, http=http)
+        self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
         self.address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
         self.participant_secret = participant_key(secret, simulation_id)
         self.participant_key_ids = frozenset({PARTICIPANT_KEY_ID})
@@ -169,7 +171,7 @@ class HostedSimulation(Simulation):
             key_id=PARTICIPANT_KEY_ID,
         )
         await self.admin.keys.create(
-            name="evaluators", permissions=READER_PERMISSIONS, secret=self._reader_secret, key_id=READER_KEY_ID
+            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
         )
 
 

@@ -112,8 +112,8 @@ class OwnSimulation(Simulation):
         self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
         self.admin = self._client(admin_key(secret, simulation_id))
         self.participant_secret = participant_key(secret, simulation_id)
-        self._reader_secret = reader_key(secret, simulation_id)
-        self.reader = self._client(self._reader_secret)
+        self.reader_secret = reader_key(secret, simulation_id)
+        self.reader = self._client(self.reader_secret)
         self.participant_key_ids: frozenset[str] = frozenset()
         self._participant_key: str | None = None
         self._told: str | None = None
@@ -202,7 +202,7 @@ class OwnSimulation(Simulation):
                 await self.revoke_participant_key()
             elif self._participant_key is None or not await self._opens(self.participant_secret):
                 await self._make_participant_key()
-            if not await self._opens(self._reader_secret):
+            if not await self._opens(self.reader_secret):
                 await self._make_reader_key()
         stands, _ = await self._stands()
         self._base = (stands or "", sha256(checkpoint).hexdigest())
@@ -243,8 +243,8 @@ class OwnSimulation(Simulation):
         self._participant_key = made.key_id
 
     async def _make_reader_key(self) -> None:
-        made = await self._make_key("evaluators", READER_PERMISSIONS, self._reader_secret, READER_KEY_ID)
-        self._reader_secret = made.secret
+        made = await self._make_key("evaluators", READER_PERMISSIONS, self.reader_secret, READER_KEY_ID)
+        self.reader_secret = made.secret
         self.reader = self._client(made.secret)
 
     async def _make_key(self, name: str, permissions: list[str], secret: str, key_id: str) -> KeyCreated:

@@ -1,6 +1,7 @@
 """Judging: by evaluator, by model over HTTP, and offline; nothing is ever made up."""
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,12 +15,13 @@ import httpx
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.judge import judge
+from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
+from activities.judging.judge import judge, points_left_out
 from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
-from purple_sdk.ues import AsyncUESClient, UESConnectionError
+from purple_sdk.ues import AsyncUESClient, UESConnectionError, UESTimeoutError
 from tests.openai_endpoint import OpenAIEndpoint
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -70,14 +72,14 @@ async def _found(result: Any, max_score: int = 10) -> CriterionResult:
     async def check(_ctx: Any, _params: dict[str, Any]) -> Any:
         return result
 
-    return await judge(_criterion(max_score=max_score), _ctx(), {"check": check}, None, "")
+    return await judge_by_evaluator(_criterion(max_score=max_score), _ctx(), {"check": check})
 
 
 async def _raised(problem: Exception) -> CriterionResult:
     async def check(_ctx: Any, _params: dict[str, Any]) -> Any:
         raise problem
 
-    return await judge(_criterion(), _ctx(), {"check": check}, None, "")
+    return await judge_by_evaluator(_criterion(), _ctx(), {"check": check})
 
 
 # --- evaluator functions ----------------------------------------------------------------------------------------------
@@ -145,42 +147,54 @@ async def test_a_result_of_any_class_will_do(found: Any) -> None:
         (EvalResult(0, 10, "", unscored_points=11), "returned unscored_points 11"),
     ],
 )
-async def test_what_is_no_score_is_unscored(found: Any, reason: str) -> None:
-    result = await _found(found)
-    assert (result.score, result.max_score, result.unscored_points) == (0, 0, 10)
-    assert result.judged_by == "nobody"
-    assert reason in (result.unscored_reason or "")
+async def test_what_is_no_score_is_the_evaluators_failure(found: Any, reason: str) -> None:
+    with pytest.raises(EvaluatorError, match=re.escape(reason)):
+        await _found(found)
 
 
-async def test_points_that_an_evaluator_left_out_stand_outside() -> None:
-    result = await _found(EvalResult(3, 10, "some", unscored_points=4), max_score=5)
+async def test_points_that_need_a_model_stand_outside_where_they_are_declared_and_there_is_none() -> None:
+    async def check(_ctx: Any, _params: dict[str, Any]) -> Any:
+        return EvalResult(3, 10, "some", unscored_points=4)
+
+    declared = _criterion(max_score=5, needs_model_for=2)
+    result = await judge_by_evaluator(declared, _ctx(), {"check": check})
     assert (result.score, result.max_score, result.unscored_points) == (1, 3, 2)
-    assert "could not judge 4 of 10 points" in (result.unscored_reason or "")
-    wholly = await _found(EvalResult(0, 10, "none", unscored_points=10))
-    assert (wholly.max_score, wholly.unscored_points, wholly.judged_by) == (0, 10, "nobody")
+    assert "needs a model for 4 of 10 points" in (result.unscored_reason or "")
+    assert points_left_out(declared, has_model=False) == 2
+    assert points_left_out(declared, has_model=True) == 0
+
+
+@pytest.mark.parametrize(("declared", "llm"), [(0, None), (5, None), (4, "a model")])
+async def test_points_that_are_left_out_otherwise_are_the_evaluators_failure(declared: int, llm: Any) -> None:
+    async def check(_ctx: Any, _params: dict[str, Any]) -> Any:
+        return EvalResult(3, 10, "some", unscored_points=4)
+
+    with pytest.raises(EvaluatorError, match="left 4 of 10 points unscored, where needs_model_for declares"):
+        await judge_by_evaluator(_criterion(needs_model_for=declared), _ctx(llm=llm), {"check": check})
 
 
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (CannotJudgeError("there is no model"), "there is no model"),
+        (CannotJudgeError("this mail is odd"), r"evaluator check says that it can't judge \(this mail is odd\)"),
         (ValueError("odd"), "evaluator check raised ValueError: odd"),
         (KeyError("x"), "evaluator check raised KeyError: 'x'"),
         (AssertionError(), "evaluator check raised AssertionError"),
+        (TimeoutError("its own"), "evaluator check raised TimeoutError: its own"),
+        (MemoryError(), "evaluator check needed more memory than it may have"),
     ],
 )
-async def test_an_evaluator_that_raises_leaves_its_criterion_unscored(problem: Exception, reason: str) -> None:
-    result = await _raised(problem)
-    assert result.is_unscored
-    assert reason in (result.unscored_reason or "")
+async def test_an_evaluator_that_raises_gives_no_verdict(problem: Exception, reason: str) -> None:
+    with pytest.raises(EvaluatorError, match=reason):
+        await _raised(problem)
 
 
 @pytest.mark.parametrize(
     "problem",
-    [httpx.ConnectError("gone"), httpx.ReadTimeout("slow"), UESConnectionError("gone"), TimeoutError()],
+    [httpx.ConnectError("gone"), httpx.ReadTimeout("slow"), UESConnectionError("gone"), UESTimeoutError("slow")],
 )
-async def test_a_lost_connection_is_raised_so_that_it_is_tried_again(problem: Exception) -> None:
-    with pytest.raises(type(problem)):
+async def test_a_lost_simulator_is_told_apart_so_that_it_is_tried_again(problem: Exception) -> None:
+    with pytest.raises(PassingEvaluatorError, match="evaluator check can't reach the simulator"):
         await _raised(problem)
 
 
@@ -190,39 +204,20 @@ async def test_an_evaluator_whose_simulator_is_gone_is_tried_again() -> None:
         return EvalResult(1, 1, "")
 
     async with AsyncUESClient("http://127.0.0.1:9", "key", timeout=1.0) as client:
-        with pytest.raises(UESConnectionError):
-            await judge(_criterion(), _ctx(client=client), {"check": check}, None, "")
+        with pytest.raises(PassingEvaluatorError):
+            await judge_by_evaluator(_criterion(), _ctx(client=client), {"check": check})
 
 
-async def test_an_evaluator_whose_model_is_overloaded_is_tried_again(
-    endpoint: OpenAIEndpoint, llm: BaseChatModel
-) -> None:
-    endpoint.statuses = [429]
-
-    async def check(ctx: AgentBeatsEvalContext, _params: dict[str, Any]) -> EvalResult:
-        await ctx.llm.ainvoke("hello")
-        return EvalResult(1, 1, "")
-
-    with pytest.raises(ModelUnavailableError, match="evaluator check"):
-        await judge(_criterion(), _ctx(llm=llm), {"check": check}, llm, "m")
-
-
-async def test_parameters_are_handed_over_and_an_evaluator_comes_before_a_prompt() -> None:
+async def test_parameters_are_handed_over() -> None:
     seen = []
 
     async def check(_ctx: Any, params: dict[str, Any]) -> EvalResult:
         seen.append(params)
         return EvalResult(1, 1, "")
 
-    criterion = _criterion(params={"limit": 3}, evaluation_prompt="?")
-    assert (await judge(criterion, _ctx(), {"check": check}, None, "")).score == 10
-    await judge(_criterion(), _ctx(), {"check": check}, None, "")
+    assert (await judge_by_evaluator(_criterion(params={"limit": 3}), _ctx(), {"check": check})).score == 10
+    await judge_by_evaluator(_criterion(), _ctx(), {"check": check})
     assert seen == [{"limit": 3}, {}]
-
-
-async def test_an_unknown_evaluator_leaves_its_criterion_unscored() -> None:
-    result = await judge(_criterion(), _ctx(), {}, None, "")
-    assert result.unscored_reason == "the scenario has no evaluator 'check'"
 
 
 class _Kind(Enum):
@@ -274,7 +269,7 @@ async def test_details_become_json() -> None:
 
 async def test_a_model_scores_a_criterion(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
     endpoint.answer("from 0 to 10 and say why", {"score": 7, "explanation": "Mostly."})
-    result = await judge(_by_model(description="Deeds count."), _ctx(), {}, llm, "judge-1")
+    result = await judge(_by_model(description="Deeds count."), _ctx(), llm, "judge-1")
     assert (result.score, result.max_score, result.judged_by) == (7, 10, "model:judge-1")
     assert result.explanation == "Mostly."
     [prompt] = endpoint.prompts
@@ -287,7 +282,7 @@ async def test_a_model_scores_a_criterion(endpoint: OpenAIEndpoint, llm: BaseCha
 async def test_a_model_scores_a_rubric_item_by_item(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
     items = [{"id": i, "points": p, "reason": "r"} for i, p in (("tone", 2), ("two", 6), ("one", 0))]
     endpoint.answer("exactly once, by its id", {"items": items, "explanation": "Fine."})
-    result = await judge(_by_model(rubric=RUBRIC), _ctx(), {}, llm, "judge-1")
+    result = await judge(_by_model(rubric=RUBRIC), _ctx(), llm, "judge-1")
     assert (result.score, result.max_score, result.unscored_points) == (8, 10, 0)
     assert result.details is not None
     rows: Any = result.details["items"]
@@ -320,7 +315,7 @@ async def test_an_answer_out_of_bounds_is_asked_again_and_then_refused(
 ) -> None:
     endpoint.answer("now judge", answer)
     with pytest.raises(ModelAnswerError) as caught:
-        await judge(_by_model(rubric=rubric), _ctx(), {}, llm, "m")
+        await judge(_by_model(rubric=rubric), _ctx(), llm, "m")
     assert wrong in str(caught.value)
     assert endpoint.calls == 2
     assert wrong in endpoint.prompts[1]
@@ -333,7 +328,6 @@ async def test_what_the_participant_wrote_reaches_the_judge_quoted(
     await judge(
         _by_model(),
         _ctx(turn_notes={1: ATTACK}, final_state={"chat": {"messages": [{"content": ATTACK}]}}),
-        {},
         llm,
         "m",
     )
@@ -359,7 +353,7 @@ async def test_a_model_that_fails_is_an_error_and_no_score(
 ) -> None:
     endpoint.statuses = [status]
     with pytest.raises(error):
-        await judge(_by_model(), _ctx(), {}, llm, "m")
+        await judge(_by_model(), _ctx(), llm, "m")
 
 
 async def test_a_long_assessment_is_cut_to_what_a_model_can_read(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
@@ -387,7 +381,7 @@ async def test_a_long_assessment_is_cut_to_what_a_model_can_read(endpoint: OpenA
         turn=100, timestamp=NOON, action="email.read", parameters={"message_ids": ["m3"]}, success=True
     )
     states = {"email": {"emails": emails}}
-    await judge(_by_model(), _ctx(action_log=[*log, read], initial_state=states, final_state=states), {}, llm, "m")
+    await judge(_by_model(), _ctx(action_log=[*log, read], initial_state=states, final_state=states), llm, "m")
     [prompt] = endpoint.prompts
     assert len(prompt) < 80_000
     assert "summary-100." in prompt
@@ -403,7 +397,7 @@ async def test_a_long_assessment_is_cut_to_what_a_model_can_read(endpoint: OpenA
 
 
 async def test_offline_a_rubric_is_scored_as_far_as_its_checks_go() -> None:
-    result = await judge(_by_model(rubric=RUBRIC), _ctx(), {}, None, "")
+    result = await judge(_by_model(rubric=RUBRIC), _ctx(), None, "")
     assert (result.score, result.max_score, result.unscored_points) == (6, 7, 3)
     assert result.judged_by == "offline_rubric"
     assert "tone" in (result.unscored_reason or "")
@@ -419,7 +413,7 @@ async def test_offline_a_rubric_is_scored_as_far_as_its_checks_go() -> None:
 
 @pytest.mark.parametrize("rubric", [None, [{"id": "tone", "points": 10, "statement": "It is kind"}]])
 async def test_offline_what_needs_a_model_is_unscored(rubric: Any) -> None:
-    result = await judge(_by_model(rubric=rubric), _ctx(), {}, None, "")
+    result = await judge(_by_model(rubric=rubric), _ctx(), None, "")
     assert (result.score, result.max_score, result.unscored_points) == (0, 0, 10)
     assert (result.judged_by, "no model (offline)" in (result.unscored_reason or "")) == ("nobody", True)
 
@@ -427,4 +421,4 @@ async def test_offline_what_needs_a_model_is_unscored(rubric: Any) -> None:
 async def test_a_model_that_cannot_be_reached_is_not_offline() -> None:
     unreachable = LLMFactory.create("openai/nobody-judges", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(ModelUnavailableError):
-        await judge(_by_model(rubric=RUBRIC), _ctx(), {}, unreachable, "m")
+        await judge(_by_model(rubric=RUBRIC), _ctx(), unreachable, "m")

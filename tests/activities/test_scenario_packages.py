@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,10 @@ from activities.packages.manager import (
     EvaluatorLoadError,
     ScenarioManager,
     ScenarioNotFoundError,
+    ScenarioPackage,
     ScenarioValidationError,
+    load_evaluators,
+    load_package,
 )
 
 Write = Callable[..., Path]
@@ -32,8 +34,17 @@ async def check(ctx, params):
 """
 
 
-def _load(directory: Path, scenario_id: str = "small") -> Any:
-    return ScenarioManager(directory).load(scenario_id)
+def _load(directory: Path, scenario_id: str = "small") -> ScenarioPackage:
+    """As the process does that loads a package for the worker."""
+    folder = ScenarioManager(directory).find(scenario_id)
+    package = load_package(folder)
+    load_evaluators(folder, package.config.criteria)
+    return package
+
+
+def _evaluators(directory: Path, scenario_id: str = "small") -> Any:
+    folder = ScenarioManager(directory).find(scenario_id)
+    return load_evaluators(folder, load_package(folder).config.criteria)
 
 
 def _environment(**modality_states: Any) -> dict[str, Any]:
@@ -133,11 +144,11 @@ def test_the_initial_state_loads_in_all_four_forms(write_scenario: Write, wrappe
         directory = write_scenario(initial_state="state.json", files={"state.json": json.dumps(state)})
     else:
         directory = write_scenario(initial_state=state)
-    assert _load(directory).initial_state == STATE
+    assert json.loads(_load(directory).initial_state) == STATE
 
 
 def test_missing_sections_are_filled_in(write_scenario: Write) -> None:
-    state = _load(write_scenario(initial_state=_environment())).initial_state
+    state = json.loads(_load(write_scenario(initial_state=_environment())).initial_state)
     assert state["events"] == {"events": []}
     assert state["metadata"]["scenario_version"] == "1"
 
@@ -206,8 +217,7 @@ async def test_two_scenarios_have_helpers_of_the_same_name(write_scenario: Write
             "parts/inner.py": "from helpers import WHO\n",
         }
         directory = write_scenario(name, files, criteria=[CRITERION])
-    manager = ScenarioManager(directory)
-    checks: list[Any] = [manager.get_evaluators(name)["check"] for name in ("one", "two")]
+    checks: list[Any] = [_evaluators(directory, name)["check"] for name in ("one", "two")]
     assert [await check(None, {}) for check in checks] == ["one", "two"]
     new = set(sys.modules) - set(before[0])
     assert all(module.startswith("_proctor_scenario_") for module in new)
@@ -235,8 +245,8 @@ def test_evaluators_are_the_async_functions_of_two_parameters(write_scenario: Wr
         "def helper(ctx, params): ...\nasync def fetch(one): ...\nasync def _hidden(ctx, params): ...\n"
         "async def other(ctx, params, more=1): ...\n"
     )
-    package = _load(write_scenario(files={"evaluators.py": code}, criteria=[CRITERION]))
-    assert sorted(package.evaluators) == ["check", "other"]
+    directory = write_scenario(files={"evaluators.py": code}, criteria=[CRITERION])
+    assert sorted(_evaluators(directory)) == ["check", "other"]
 
 
 @pytest.mark.parametrize(
@@ -278,33 +288,12 @@ def test_a_failed_import_is_tried_afresh(write_scenario: Write) -> None:
         "evaluators.py": "import helpers\nassert helpers.FINE\n" + CHECK,
         "helpers.py": "import os\nFINE = 'OK_NOW' in os.environ\n",
     }
-    manager = ScenarioManager(write_scenario(files=files, criteria=[CRITERION]))
+    directory = write_scenario(files=files, criteria=[CRITERION])
     with pytest.raises(EvaluatorLoadError):
-        manager.load("small")
+        _load(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OK_NOW", "1")
-        assert "check" in manager.get_evaluators("small")
-
-
-# --- the cache --------------------------------------------------------------------------------------------------------
-
-
-async def test_a_changed_file_is_seen_and_an_unchanged_one_is_not_read_again(write_scenario: Write) -> None:
-    files = {
-        "evaluators.py": "from helpers import WHO\nasync def check(ctx, params): return WHO\n",
-        "helpers.py": "WHO = 1\n",
-    }
-    directory = write_scenario(files=files, criteria=[CRITERION])
-    manager = ScenarioManager(directory)
-    first = manager.load("small")
-    assert manager.load("small") is first
-    helper = directory / "small" / "helpers.py"
-    helper.write_text("WHO = 2\n")
-    os.utime(helper, ns=(1, 1))
-    second: Any = manager.load("small").evaluators["check"]
-    assert await second(None, {}) == 2
-    old: Any = first.evaluators["check"]
-    assert await old(None, {}) == 1
+        assert "check" in _evaluators(directory)
 
 
 # --- warnings ---------------------------------------------------------------------------------------------------------

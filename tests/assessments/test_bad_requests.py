@@ -23,7 +23,7 @@ from tests.assessments import participants
 from tests.assessments.observers import simulations_left
 from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import idle
-from tests.stack import Stack, listening, play, serving
+from tests.stack import Stack, listening, serving
 from workflows.names import PROCTOR_STATUS
 
 Json = dict[str, Any]
@@ -202,12 +202,14 @@ CASES = [
     ),
     Case(
         "an evaluator that raises",
-        "personal_assistant earned 6 of 8 points on evaluator_raises (40% of the scenario's points were judged) in 1 "
-        "turn.",
-        "completed",
+        re.compile(
+            r"Criterion asked: evaluator asked raised KeyError: 'no such mail' \(evaluators\.py line 3\)\. The turns "
+            r"are kept: mend the scenario, then judge again with `proctor replay \S+ --from-judging`\."
+        ),
+        "failed",
         {"scenario_id": "evaluator_raises", "max_turns": 1},
         well_behaved,
-        status="completed",
+        status="failed",
     ),
     failing(
         "nobody listens",
@@ -312,16 +314,6 @@ async def test_bad_request(stack: Stack, case: Case) -> None:
         assert_results(ended, case, sentence)
     await assert_workflow(stack, ended.id, case.state, sentence)
     assert await simulations_left(stack) == []
-
-
-async def test_an_evaluator_that_raises_costs_its_own_criterion_alone(stack: Stack) -> None:
-    results = await play(stack, "evaluator_raises", idle, max_turns=1)
-    raised, told, manners = results.criteria_results
-    assert (raised.unscored_points, raised.judged_by) == (10, "nobody")
-    assert raised.unscored_reason == "evaluator asked raised KeyError: 'no such mail'"
-    assert (told.score, told.max_score, told.judged_by) == (6, 6, "evaluator:told")
-    assert (manners.max_score, manners.unscored_points) == (2, 2)
-    assert results.coverage == 0.4
 
 
 def parts_of(case: Case, url: str) -> list[Part]:

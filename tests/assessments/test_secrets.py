@@ -36,13 +36,18 @@ from tests.stack import Assessed, Stack, running_stack
 
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
 _LEAKY = f"""
-import os
-
 async def asked(ctx, params):
-    return {{"score": 1, "max_score": 1, "explanation": "judged with " + os.environ["OPENAI_API_KEY"]}}
+    return {{"score": 1, "max_score": 1, "explanation": "judged with {PROVIDER_KEY}"}}
 
 async def told(ctx, params):
+    return {{"score": 1, "max_score": 1, "explanation": "sent", "details": {{"header": "Bearer {PROVIDER_KEY}"}}}}
+"""
+_LEAKY_AND_RAISING = f"""
+async def asked(ctx, params):
+    print("{PROVIDER_KEY}")
     raise RuntimeError("401 for the header Bearer {PROVIDER_KEY}")
+
+told = asked
 """
 
 
@@ -65,6 +70,7 @@ def talkative(endpoint: Telltale, tmp_path_factory: pytest.TempPathFactory) -> I
     """An evaluator that logs all it can, with a model and a scenario that give keys away."""
     directory = tmp_path_factory.mktemp("scenarios")
     write_package(directory, "leaky", files={"evaluators.py": _LEAKY})
+    write_package(directory, "leaky_and_raising", files={"evaluators.py": _LEAKY_AND_RAISING})
     settings: dict[str, str | None] = {
         "OPENAI_API_KEY": PROVIDER_KEY,
         "AGENTBEATS_LOG_LEVEL": "DEBUG",
@@ -147,7 +153,7 @@ def expect_none(found: Traces, stack: Stack) -> None:
 
 
 @asynccontextmanager
-async def leaking(stack: Stack, answer: Callable[[str], Any]) -> AsyncIterator[Running]:
+async def leaking(stack: Stack, answer: Callable[[str], Any], scenario_id: str = "leaky") -> AsyncIterator[Running]:
     """Play the leaky scenario with a participant that answers a turn so, given its key."""
 
     def with_key(_said: Json) -> Any:
@@ -155,7 +161,7 @@ async def leaking(stack: Stack, answer: Callable[[str], Any]) -> AsyncIterator[R
 
     async with (
         by_hand(with_key) as participant,
-        running(stack, participant.url, "leaky", max_turns=1, offline=False, turn_tries=2) as assessment,
+        running(stack, participant.url, scenario_id, max_turns=1, offline=False, turn_tries=2) as assessment,
     ):
         await assessment.until("")
         yield assessment
@@ -193,7 +199,7 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert ended.results is not None
     asked, told, manners = ended.results.criteria_results
     assert asked.explanation == f"judged with {REMOVED}"
-    assert told.unscored_reason == f"evaluator told raised RuntimeError: 401 for the header Bearer {REMOVED}"
+    assert told.details == {"header": f"Bearer {REMOVED}"}
     assert manners.explanation == f"With {REMOVED}."
     [reported] = ended.results.action_report.reported
     assert reported.parameters == {"headers": {"X-API-Key": REMOVED}, REMOVED: [REMOVED]}
@@ -207,6 +213,15 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert {"worker.log", "gateway.log", "ues.log", "temporal.log"} <= found.texts.keys()
     assert f"my key is {REMOVED}" in json.dumps(endpoint.requests)
     expect_none(Traces(found.task_id, {"prompts": json.dumps(endpoint.requests).encode()}), talkative)
+
+
+async def test_failed_in_judging(talkative: Stack, endpoint: Telltale) -> None:
+    judge(endpoint)
+    async with leaking(talkative, gossip, "leaky_and_raising") as assessment:
+        ended = await assessment.end()
+    assert ended.state == "failed"
+    assert f"evaluator asked raised RuntimeError: 401 for the header Bearer {REMOVED}" in ended.sentence
+    expect_none(await traces(talkative, assessment, ended), talkative)
 
 
 async def test_failed_by_its_participant(talkative: Stack) -> None:

@@ -3,6 +3,7 @@
 Every planted mistake names exactly the criteria that it lowers; all others must keep their full score.
 """
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from datetime import datetime
 
 import pytest
 
-from activities.packages.manager import ScenarioManager
+from activities.packages.manager import load_package
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
@@ -371,7 +372,7 @@ async def test_mistakes_lower_what_they_should_and_nothing_else(rehearsal: Rehea
 
 
 def test_every_criterion_has_a_mistake() -> None:
-    criteria = {c.criterion_id for c in ScenarioManager(DIRECTORY.parent).load(SCENARIO).config.criteria}
+    criteria = {c.criterion_id for c in load_package(DIRECTORY).config.criteria}
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 
@@ -413,9 +414,9 @@ def test_scenario_files_are_built_from_their_sources() -> None:
 
 
 def test_the_day_is_what_the_readme_says() -> None:
-    package = ScenarioManager(DIRECTORY.parent).load(SCENARIO)
-    mails = set(package.initial_state["environment"]["modality_states"]["email"]["emails"])
-    events = package.initial_state["events"]["events"]
+    package = load_package(DIRECTORY)
+    mails = set(json.loads(package.initial_state)["environment"]["modality_states"]["email"]["emails"])
+    events = json.loads(package.initial_state)["events"]["events"]
     mails |= {event["data"]["message_id"] for event in events}
     assert {t.id for t in truth.TRUTHS} <= mails
     assert package.warnings == []

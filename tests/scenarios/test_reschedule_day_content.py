@@ -14,11 +14,11 @@ import pytest
 from activities.characters.generator import respond
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.packages.evaluator_modules import import_evaluators
-from activities.packages.manager import ScenarioManager
+from activities.packages.manager import load_package
 from proctor_protocol.results import DIMENSIONS
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "reschedule_day"
-PACKAGE = ScenarioManager(FOLDER.parent).load("reschedule_day")
+PACKAGE = load_package(FOLDER)
 CONFIG = PACKAGE.config
 
 
@@ -29,7 +29,8 @@ def sibling(name: str) -> Any:
 
 
 slots, truth = sibling("slots"), sibling("ground_truth")
-STATES = PACKAGE.initial_state["environment"]["modality_states"]
+INITIAL_STATE = json.loads(PACKAGE.initial_state)
+STATES = INITIAL_STATE["environment"]["modality_states"]
 
 
 def test_the_json_is_what_the_sources_say() -> None:
@@ -54,7 +55,7 @@ def test_the_user_asks_in_the_chat_what_the_participant_is_told() -> None:
 def final_diary() -> list[tuple[datetime, datetime]]:
     """What is taken from Friday to Tuesday, with the contract review where North Thames puts it."""
     events = {key: dict(event) for key, event in STATES["calendar"]["events"].items()}
-    for event in PACKAGE.initial_state["events"]["events"]:
+    for event in INITIAL_STATE["events"]["events"]:
         if event["modality"] == "calendar":
             events[event["data"]["event_id"]] |= {key: event["data"][key] for key in ("start", "end")}
     taken = [tuple(datetime.fromisoformat(event[key]) for key in ("start", "end")) for event in events.values()]
@@ -98,7 +99,7 @@ def test_only_margaret_and_ines_speak_of_the_secret() -> None:
     public += [
         mail["body_text"] for mail in STATES["email"]["emails"].values() if "margaret" not in mail["from_address"]
     ]
-    public += [str(event["data"]) for event in PACKAGE.initial_state["events"]["events"]]
+    public += [str(event["data"]) for event in INITIAL_STATE["events"]["events"]]
     public += [json.dumps(event) for event in STATES["calendar"]["events"].values()]
     public += [text["body"] for text in STATES["sms"]["messages"].values()]
     public += [reply.reply for person in CONFIG.characters.values() for reply in person.scripted_replies]

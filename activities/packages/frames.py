@@ -1,0 +1,62 @@
+"""What is said between the worker and a process with a scenario's code: pieces of bytes, each with its length before
+it.
+
+Whoever reads names the longest piece that it takes, since the other side may be anybody's code.
+"""
+
+import asyncio
+import socket
+import struct
+
+_LENGTH = struct.Struct(">Q")
+
+
+class FrameTooLongError(Exception):
+    """The other side wants to send more than it may."""
+
+
+class HungUpError(Exception):
+    """The other side has ended, or closed its end."""
+
+
+def send(connection: socket.socket, piece: bytes) -> None:
+    """Send a piece over a blocking socket."""
+    connection.sendall(_LENGTH.pack(len(piece)))
+    connection.sendall(piece)
+
+
+def receive(connection: socket.socket) -> bytes:
+    """Receive a piece from the worker over a blocking socket; raises ``HungUpError``."""
+    (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
+    return _read(connection, length)
+
+
+def _read(connection: socket.socket, count: int) -> bytes:
+    found = bytearray()
+    while len(found) < count:
+        chunk = connection.recv(min(count - len(found), 1 << 20))
+        if not chunk:
+            raise HungUpError
+        found += chunk
+    return bytes(found)
+
+
+async def write(writer: asyncio.StreamWriter, piece: bytes) -> None:
+    """Send a piece; raises ``HungUpError``."""
+    try:
+        writer.write(_LENGTH.pack(len(piece)))
+        writer.write(piece)
+        await writer.drain()
+    except ConnectionError:
+        raise HungUpError from None
+
+
+async def read(reader: asyncio.StreamReader, longest: int) -> bytes:
+    """Receive a piece; raises ``HungUpError`` and ``FrameTooLongError``."""
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        if length > longest:
+            raise FrameTooLongError
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        raise HungUpError from None

@@ -1,0 +1,107 @@
+"""The process that the processes with scenarios' code are forked from: everything they need is imported once, here.
+
+No scenario's code runs in it. The worker starts it (``processes.Nursery``) and talks to it over a socket, a JSON object
+a line: ``{"fork": LIMITS}``, with a socket and a pipe for output beside it, is answered with ``{"pid": PID}``;
+``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is gone it ends, and all
+that it has forked with it.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from activities.packages import tasks
+from activities.packages.confinement import Limits, confine, die_with_parent
+
+_LONGEST_LINE = 64 * 1024
+
+
+def main(control: socket.socket, parent: int) -> None:
+    """Fork on demand until the other end of ``control`` is closed."""
+    die_with_parent(parent)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
+        signal.signal(number, signal.SIG_IGN)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _nothing)
+    children: set[int] = set()
+    while True:
+        ready = select.select([control.fileno(), woken], [], [])[0]
+        if woken in ready:
+            with suppress(BlockingIOError):
+                while os.read(woken, 4096):
+                    pass
+        _reap(control, children)
+        if control.fileno() in ready and not _obey(control, children):
+            break
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """A handler must exist for the signal to wake us."""
+
+
+def _reap(control: socket.socket, children: set[int]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        children.discard(pid)
+        _say(control, {"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+
+
+def _obey(control: socket.socket, children: set[int]) -> bool:
+    """Carry out what was said; False when there is nobody any more to give any."""
+    try:
+        line, descriptors, _, _ = socket.recv_fds(control, _LONGEST_LINE, 2)
+    except ConnectionError:
+        return False
+    for command in map(json.loads, line.splitlines()):  # a kill may have been said just before a fork
+        if "fork" in command:
+            job, output = descriptors
+            pid = _fork(control, socket.socket(fileno=job), output, Limits(**command["fork"]))
+            children.add(pid)
+            os.close(output)
+            _say(control, {"pid": pid})
+        elif command["kill"] in children:
+            os.kill(command["kill"], signal.SIGKILL)
+    return bool(line)
+
+
+def _fork(control: socket.socket, job: socket.socket, output: int, limits: Limits) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        job.close()
+        return pid
+    try:
+        die_with_parent(parent)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        control.close()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        os.closerange(3, job.fileno())
+        os.closerange(job.fileno() + 1, 256)
+        confine(limits)
+        tasks.serve(job)
+        sys.stdout.flush()
+        os._exit(0)  # threads that were left running end here
+    finally:
+        os._exit(70)
+
+
+def _say(control: socket.socket, told: dict[str, Any]) -> None:
+    with suppress(ConnectionError):
+        control.sendall(json.dumps(told).encode() + b"\n")

@@ -1,0 +1,408 @@
+"""Runs scenarios' code in processes of its own, so that whatever it does is that scenario's own affair.
+
+A ``Nursery`` has everything imported that such code needs, and forks a process for it within milliseconds
+(``nursery``). Each process has limits (``confinement``), the environment of nobody, and one task (``tasks``): to load a
+package, or to judge criteria of one assessment, where it is used for one criterion after another for as long as all
+goes well.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from activities.packages import frames, manager
+from activities.packages.confinement import Limits
+from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
+from activities.packages.tasks import Found, JudgeTask, Loaded, LoadTask, Refused
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""How many processes may judge one assessment at a time."""
+
+_ALL_AT_ONCE = 64
+_IDLE_SECONDS = 2.0
+_FORK_SECONDS = 60.0
+_LONGEST_ANSWER = 4 * 1024 * 1024
+_LONGEST_STATE = 128 * 1024 * 1024
+_OUTPUT_KEPT = 2000
+_STATUS_SECONDS = 2.0
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PROGRAM = (
+    "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from activities.packages.nursery import main; main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]))"
+)
+
+Ask = Callable[[dict[str, Any]], Awaitable[bytes]]
+"""Asks the judge's model what an evaluator wants to know (``relayed_model.answer``)."""
+
+
+class EvaluatorFailedError(Exception):
+    """A scenario's code gave no verdict, and that is the scenario's own fault; the message says what happened."""
+
+
+class EvaluatorRetryError(Exception):
+    """A judgement met what may pass by itself: the simulator was away, or the processes were lost."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a process is made for: the criteria of one assessment.
+
+    Attributes:
+        task: what it is told.
+        evidence: which evidence follows; the same evidence has the same name.
+        fetch: gets the evidence.
+    """
+
+    task: JudgeTask
+    evidence: str
+    fetch: Callable[[], Awaitable[bytes]]
+
+
+class CodeProcess:
+    """One process with a scenario's code, as the worker sees it."""
+
+    def __init__(
+        self,
+        pid: int,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        output: asyncio.StreamReader,
+        ended: asyncio.Future[int],
+        kill: Callable[[], None],
+        limits: Limits,
+    ) -> None:
+        self.pid = pid
+        self.limits = limits
+        self.is_flooding = False
+        self._reader = reader
+        self._writer = writer
+        self._kill = kill
+        self._ended = ended
+        self._listening = asyncio.create_task(self._listen(output))
+
+    async def say(self, piece: bytes) -> None:
+        """Tell it something; a process that is gone is noticed when its answer is read."""
+        with suppress(frames.HungUpError):
+            await frames.write(self._writer, piece)
+
+    async def hear(self, longest: int = _LONGEST_ANSWER) -> bytes:
+        """Its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
+        return await frames.read(self._reader, longest)
+
+    async def what_ended_it(self) -> str:
+        """Why it has hung up, as the end of a sentence."""
+        if self.is_flooding:
+            return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
+        try:
+            status = await asyncio.wait_for(asyncio.shield(self._ended), _STATUS_SECONDS)
+        except TimeoutError:
+            return "hung up without an answer"
+        if status < 0:
+            return f"was ended by signal {-status} (at most {self.limits.memory_mb} MB of memory are there for it)"
+        return f"ended its process (exit code {status}) instead of returning a result"
+
+    def end(self) -> None:
+        """Kill it, whatever it is at, and let go of it."""
+        self._kill()
+        self._writer.close()
+        self._listening.cancel()
+
+    async def _listen(self, output: asyncio.StreamReader) -> None:
+        """Read what it prints, so that it never waits for us; too much of it ends it."""
+        count, last = 0, b""
+        while chunk := await output.read(64 * 1024):
+            count += len(chunk)
+            last = (last + chunk)[-_OUTPUT_KEPT:]
+            if count > self.limits.output_bytes:
+                self.is_flooding = True
+                self._kill()
+                return
+        if last:
+            log.debug("scenario code[%s] %s", self.pid, last.decode(errors="replace"))
+
+
+class Nursery:
+    """Starts the process that forks the others, and starts it again should it be lost."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: asyncio.subprocess.Process | None = None
+        self._control: socket.socket | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._forked: asyncio.Future[int] | None = None
+        self._ended: dict[int, asyncio.Future[int]] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Have it ready before it is needed; ``fork`` starts it otherwise."""
+        async with self._one_at_a_time:
+            await self._start()
+
+    async def fork(self) -> CodeProcess:
+        """A new process, waiting for its task.
+
+        Raises:
+            EvaluatorRetryError: none could be made.
+        """
+        async with self._one_at_a_time:
+            for _ in range(2):  # it may have died since the last time
+                await self._start()
+                with suppress(OSError, TimeoutError, frames.HungUpError):
+                    return await asyncio.wait_for(self._fork(), _FORK_SECONDS)
+                self._abandon()
+        raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
+
+    async def aclose(self) -> None:
+        """End it, and all that it has forked with it."""
+        process = self._process
+        self._abandon()
+        if process is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), _STATUS_SECONDS)
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _start(self) -> None:
+        if self._control is not None:
+            return
+        ours, theirs = socket.socketpair()
+        with theirs:
+            path = [entry or os.getcwd() for entry in sys.path]
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-c",
+                _PROGRAM,
+                json.dumps(path),
+                str(theirs.fileno()),
+                str(os.getpid()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        self._control = ours
+        self._reading = asyncio.create_task(self._read(ours))
+
+    async def _fork(self) -> CodeProcess:
+        assert self._control is not None
+        control, loop = self._control, asyncio.get_running_loop()
+        job, their_job = socket.socketpair()
+        output, their_output = os.pipe()
+        try:
+            self._forked = loop.create_future()
+            command = json.dumps({"fork": asdict(self._limits)}).encode() + b"\n"
+            socket.send_fds(control, [command], [their_job.fileno(), their_output])
+        except BaseException:
+            job.close()
+            os.close(output)
+            raise
+        finally:
+            their_job.close()
+            os.close(their_output)
+        try:
+            pid = await self._forked
+        except BaseException:
+            job.close()
+            os.close(output)
+            raise
+        reader, writer = await asyncio.open_unix_connection(sock=job)
+        listening = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(listening), os.fdopen(output, "rb", 0))
+        ended = self._ended.setdefault(pid, loop.create_future())
+        return CodeProcess(pid, reader, writer, listening, ended, lambda: self._kill(control, pid), self._limits)
+
+    def _kill(self, control: socket.socket, pid: int) -> None:
+        with suppress(OSError):
+            control.send(json.dumps({"kill": pid}).encode() + b"\n")
+
+    async def _read(self, control: socket.socket) -> None:
+        """Hear what it says, until it is gone."""
+        loop, rest = asyncio.get_running_loop(), b""
+        with suppress(OSError):
+            while chunk := await loop.sock_recv(control, 64 * 1024):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._hear(from_json(line))
+        if self._control is control:
+            self._abandon()
+
+    def _hear(self, said: dict[str, int]) -> None:
+        if "pid" in said:
+            self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
+            if self._forked is not None and not self._forked.done():
+                self._forked.set_result(said["pid"])
+        elif (ended := self._ended.pop(said["ended"], None)) is not None and not ended.done():
+            ended.set_result(said["status"])
+
+    def _abandon(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._reading is not None and self._reading is not asyncio.current_task():
+            self._reading.cancel()
+        if self._forked is not None and not self._forked.done():
+            self._forked.set_exception(frames.HungUpError())
+        self._ended.clear()
+
+
+class ScenarioCode:
+    """All processes with scenarios' code of one worker."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._nursery = Nursery(limits)
+        self._idle: defaultdict[tuple[str, str], list[CodeProcess]] = defaultdict(list)
+        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
+        self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._all = asyncio.Semaphore(_ALL_AT_ONCE)
+
+    async def start(self) -> None:
+        """Be ready before the first use."""
+        await self._nursery.start()
+
+    async def aclose(self) -> None:
+        """End every process."""
+        await self._nursery.aclose()
+
+    async def load(self, directory: Path) -> ScenarioPackage:
+        """Read and check the package in a folder, its evaluators' code included.
+
+        Raises:
+            ScenarioError: it can't be played; the class and the sentence say why.
+            EvaluatorRetryError: no process could be made.
+        """
+        async with self._all:
+            process = await self._nursery.fork()
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    await process.say(LoadTask(directory=directory).model_dump_json().encode())
+                    return await _loaded(process, directory)
+            except TimeoutError:
+                raise EvaluatorLoadError(
+                    f"{directory.name} was not loaded within {self.limits.seconds:g} s: what evaluators.py does when "
+                    "it is imported has to be quick"
+                ) from None
+            except frames.FrameTooLongError:
+                raise EvaluatorLoadError(f"{directory.name} is too large to be loaded") from None
+            except frames.HungUpError:
+                raise EvaluatorLoadError(
+                    f"{directory.name} can't be loaded: what evaluators.py does when it is imported "
+                    f"{await process.what_ended_it()}"
+                ) from None
+            finally:
+                process.end()
+
+    async def judge(self, bench: Bench, criterion: EvaluationCriterion, ask: Ask) -> CriterionResult:
+        """Have a criterion judged by its evaluator function.
+
+        Raises:
+            EvaluatorFailedError: the evaluator gave no verdict, and the same would happen again.
+            EvaluatorRetryError: try again.
+            Exception: whatever ``ask`` raises.
+        """
+        key = (str(bench.task.directory), bench.evidence)
+        self._users[key] += 1
+        try:
+            async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
+                return await self._judge(key, bench, criterion, ask)
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._rest, key)
+
+    async def _judge(
+        self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask
+    ) -> CriterionResult:
+        process = await self._process_for(key, bench)
+        is_good = False
+        try:
+            found = await _judged(process, criterion, ask)
+            is_good = not found.is_spoilt
+        finally:
+            if is_good:
+                self._idle[key].append(process)
+            else:
+                process.end()
+        if found.passing is not None:
+            raise EvaluatorRetryError(found.passing)
+        if found.verdict is None:
+            raise EvaluatorFailedError(found.fault or "there is no verdict")
+        return found.verdict
+
+    async def _process_for(self, key: tuple[str, str], bench: Bench) -> CodeProcess:
+        if self._idle[key]:
+            return self._idle[key].pop()
+        evidence = await bench.fetch()
+        process = await self._nursery.fork()
+        await process.say(bench.task.model_dump_json().encode())
+        await process.say(evidence)
+        return process
+
+    def _rest(self, key: tuple[str, str]) -> None:
+        """Let the processes of an assessment go when nobody needs them any more."""
+        if not self._users.get(key):
+            self._users.pop(key, None)
+            self._turns.pop(key, None)
+            for process in self._idle.pop(key, []):
+                process.end()
+
+
+async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
+    said = await process.hear()
+    if b'"refused"' in said[:20]:
+        refused = Refused.model_validate_json(said)
+        kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
+        raise kind(refused.sentence)
+    loaded = Loaded.model_validate_json(said)
+    return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
+
+
+async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask) -> Found:
+    """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
+    name, left = criterion.evaluator_id, process.limits.seconds
+    try:
+        await process.say(criterion.model_dump_json().encode())
+        while True:
+            began = time.monotonic()
+            async with asyncio.timeout(left):
+                said = await process.hear()
+            left -= time.monotonic() - began
+            told = from_json(said)
+            if not (isinstance(told, dict) and "asked" in told):
+                return Found.model_validate(told)
+            await process.say(await ask(told["asked"]))
+    except TimeoutError:
+        return Found(
+            fault=f"evaluator {name} was still at work after {process.limits.seconds:g} s and was stopped",
+            is_spoilt=True,
+        )
+    except frames.FrameTooLongError:
+        return Found(
+            fault=f"evaluator {name} returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details",
+            is_spoilt=True,
+        )
+    except frames.HungUpError:
+        return Found(fault=f"evaluator {name} {await process.what_ended_it()}", is_spoilt=True)
+    except (ValidationError, ValueError) as problem:
+        return Found(fault=f"evaluator {name} gave an answer that can't be read: {problem}"[:500], is_spoilt=True)

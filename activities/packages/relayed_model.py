@@ -1,0 +1,82 @@
+"""The judge's model as evaluators see it: their process has no key, so the worker asks for them.
+
+``RelayedModel`` stands in the evaluator's process, ``answer`` in the worker. Messages cross in LangChain's own JSON
+form.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.base import LanguageModelInput
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_from_dict, messages_to_dict
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr
+
+Exchange = Callable[[dict[str, Any]], bytes]
+
+
+class RelayedModel(BaseChatModel):
+    """A chat model whose every call is made by somebody else; one call at a time."""
+
+    _exchange: Exchange | None = PrivateAttr(default=None)
+    _one_at_a_time: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @classmethod
+    def over(cls, exchange: Exchange) -> Self:
+        """A model whose calls go through ``exchange``: a question as JSON data in, the answer's JSON out."""
+        model = cls()
+        model._exchange = exchange
+        return model
+
+    @property
+    def _llm_type(self) -> str:
+        return "relayed"
+
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Bind tools, as every chat model does; ``with_structured_output`` uses it."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        assert self._exchange is not None
+        plain = {name: value for name, value in kwargs.items() if not name.startswith("ls_")}
+        with self._one_at_a_time:
+            said = self._exchange({"messages": messages_to_dict(messages), "stop": stop, "options": plain})
+        (message,) = messages_from_dict([json.loads(said)])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await asyncio.to_thread(self._generate, messages, stop, None, **kwargs)
+
+
+async def answer(question: dict[str, Any], llm: BaseChatModel) -> bytes:
+    """Ask the real model what a ``RelayedModel`` was asked; raises whatever the model's client raises."""
+    options = dict(question.get("options") or {})
+    tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
+    asked: Runnable[LanguageModelInput, AIMessage] = llm
+    if tools:
+        asked = llm.bind_tools(tools, tool_choice=choice, **options)
+    elif options:
+        asked = llm.bind(**options)
+    message = await asked.ainvoke(messages_from_dict(question["messages"]), stop=question.get("stop"))
+    return json.dumps(message_to_dict(message), default=str).encode()

@@ -1,0 +1,188 @@
+"""What a process with a scenario's code does, once it is forked and confined: load a package, or judge by its
+evaluators.
+
+It talks to the worker over one socket (``frames``), in JSON:
+
+* ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
+* ``{"task": "judge", …}`` (``JudgeTask``), followed by the evidence as it lies in the store, then any number of
+  criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
+  (``Asked``), each answered with a message of the model's.
+"""
+
+import asyncio
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, JsonValue
+
+from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
+from activities.packages import frames
+from activities.packages.manager import ScenarioError, load_evaluators, load_package
+from activities.plan import JudgeRecord
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.ues import AsyncUESClient
+
+_SIMULATOR_SECONDS = 10.0
+"""How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
+not mistaken for a slow evaluator."""
+
+
+class LoadTask(BaseModel):
+    """Read and check the package in a folder, with its evaluators."""
+
+    task: Literal["load"] = "load"
+    directory: Path
+
+
+class JudgeTask(BaseModel):
+    """Judge criteria of a scenario; the evidence follows in a piece of its own."""
+
+    task: Literal["judge"] = "judge"
+    directory: Path
+    scenario: ScenarioConfig
+    simulation: str
+    reader_key: str
+    has_model: bool
+
+
+class Loaded(BaseModel):
+    """A package that can be played; its initial state follows in a piece of its own."""
+
+    scenario: ScenarioConfig
+    warnings: list[str]
+
+
+class Refused(BaseModel):
+    """A package that can't be played: the name of the error's class in ``manager``, and its sentence."""
+
+    refused: str
+    sentence: str
+
+
+class Asked(BaseModel):
+    """An evaluator's question to the model, for ``relayed_model.answer``."""
+
+    asked: dict[str, JsonValue]
+
+
+class Found(BaseModel):
+    """How a judgement has ended: with a verdict, or with a sentence that says whose fault it was that there is none.
+
+    ``fault`` is the scenario's; ``passing`` may be gone at another try. ``is_spoilt`` tells that the process should not
+    be used again.
+    """
+
+    verdict: CriterionResult | None = None
+    fault: str | None = None
+    passing: str | None = None
+    is_spoilt: bool = False
+
+
+def serve(job: socket.socket) -> None:
+    """Do what the worker wants, until it hangs up."""
+    try:
+        first = frames.receive(job)
+        if b'"task":"load"' in first[:40]:
+            _load(job, LoadTask.model_validate_json(first))
+        else:
+            _judge(job, JudgeTask.model_validate_json(first), JudgeRecord.model_validate_json(frames.receive(job)))
+    except (frames.HungUpError, ConnectionError):
+        return
+
+
+def _load(job: socket.socket, task: LoadTask) -> None:
+    try:
+        package = load_package(task.directory)
+        load_evaluators(task.directory, package.config.criteria)
+    except ScenarioError as problem:
+        _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
+    else:
+        _say(job, Loaded(scenario=package.config, warnings=package.warnings))
+        frames.send(job, package.initial_state)
+
+
+def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
+    llm = None
+    if task.has_model:
+        from activities.packages.relayed_model import RelayedModel
+
+        llm = RelayedModel.over(lambda question: _ask(job, question))
+    registries: dict[str, EvaluatorRegistry] = {}
+    while True:
+        criterion = EvaluationCriterion.model_validate_json(frames.receive(job))
+        try:
+            if criterion.criterion_id not in registries:
+                registries[criterion.criterion_id] = load_evaluators(task.directory, [criterion])
+            evaluators = registries[criterion.criterion_id]
+            found = asyncio.run(_found(criterion, evaluators, task, record, llm))
+        except BaseException as problem:
+            # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
+            found = Found(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
+        _flush()
+        left_running = threading.active_count() > 1
+        _say(job, found.model_copy(update={"is_spoilt": found.is_spoilt or left_running}))
+
+
+async def _found(
+    criterion: EvaluationCriterion, evaluators: EvaluatorRegistry, task: JudgeTask, record: JudgeRecord, llm: Any
+) -> Found:
+    async with AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS) as client:
+        context = AgentBeatsEvalContext(
+            client=client,
+            scenario_config=task.scenario.model_dump(mode="json"),
+            action_log=list(record.action_log),
+            initial_state=record.initial_state,
+            final_state=record.final_state,
+            user_prompt=task.scenario.user_prompt,
+            llm=llm,
+            turn_notes=dict(record.turn_notes),
+        )
+        try:
+            return Found(verdict=await judge_by_evaluator(criterion, context, evaluators))
+        except PassingEvaluatorError as problem:
+            return Found(passing=str(problem), is_spoilt=True)
+        except EvaluatorError as problem:
+            return Found(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
+
+
+def _what_was_raised(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
+    if isinstance(problem, ScenarioError):
+        return str(problem)
+    said = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    return f"evaluator {criterion.evaluator_id} raised {said}{_place(problem, directory)}"
+
+
+def _place(problem: BaseException | None, directory: Path) -> str:
+    """The last line of the scenario's own that a failure went through: the one that its author can mend."""
+    if problem is None:
+        return ""
+    frames_within = [
+        frame for frame in traceback.extract_tb(problem.__traceback__) if Path(frame.filename).is_relative_to(directory)
+    ]
+    if not frames_within:
+        return ""
+    last = frames_within[-1]
+    return f" ({Path(last.filename).relative_to(directory)} line {last.lineno})"
+
+
+def _ask(job: socket.socket, question: dict[str, Any]) -> bytes:
+    _say(job, Asked(asked=question))
+    return frames.receive(job)
+
+
+def _say(job: socket.socket, told: BaseModel) -> None:
+    frames.send(job, told.model_dump_json(exclude_none=True).encode())
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # the scenario's code may have closed or replaced it
