@@ -171,9 +171,14 @@ async def _judged(code: ScenarioCode, directory: Path, function: str, ask: Ask =
     return await code.judge(_bench(directory, has_model=ask is not _nobody), _criterion(function), ask)
 
 
-def _children() -> set[int]:
-    """The processes with scenarios' code: children of our child."""
-    return {child.pid for child in psutil.Process().children(recursive=True)}
+def _nurseries() -> list[psutil.Process]:
+    return [p for p in psutil.Process().children() if "activities.packages.nursery" in " ".join(p.cmdline())]
+
+
+def _processes() -> set[int]:
+    """The processes with scenarios' code, and those that they are forked from."""
+    found = _nurseries()
+    return {p.pid for nursery in found for p in [nursery, *nursery.children(recursive=True)]}
 
 
 # --- what it may do ---------------------------------------------------------------------------------------------------
@@ -336,7 +341,7 @@ async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenari
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     assert (await _judged(code, scenarios / "bad", "leaves_a_thread")).score == 1
     async with asyncio.timeout(60):
-        while len(_children()) > 1:  # the nursery alone
+        while len(_processes()) > 1:  # the nursery alone
             await asyncio.sleep(0.05)
 
 
@@ -411,8 +416,8 @@ async def test_scenario_json_and_evaluators_may_be_no_pipes_either(write_scenari
 async def test_a_lost_nursery_is_made_again(write_scenario: Write, code: ScenarioCode) -> None:
     directory = write_scenario(files={"evaluators.py": GOOD}) / "small"
     assert (await _judged(code, directory, "check")).score == 3
-    for child in psutil.Process().children():
-        child.kill()
+    for nursery in _nurseries():
+        nursery.kill()
     await asyncio.sleep(0)
     async with asyncio.timeout(60):
         while True:
@@ -426,9 +431,9 @@ async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judging = asyncio.create_task(_judged(code, scenarios / "bad", "spins"))
     async with asyncio.timeout(60):
-        while len(_children()) < 2:
+        while len(_processes()) < 2:
             await asyncio.sleep(0.02)
-    before = _children()
+    before = _processes()
     await code.aclose()
     async with asyncio.timeout(60):
         while any(psutil.pid_exists(pid) for pid in before):
