@@ -7,6 +7,7 @@ from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskSta
 
 from a2a_gateway.parts import agent_message, data_parts, text_part
 from a2a_gateway.subscriptions import Update
+from a2a_gateway.tasks import standing_message
 from proctor_protocol.updates import parse_update
 
 
@@ -43,6 +44,12 @@ def update_message(task: Task, update: Update) -> Message:
     if update.recorded_at:
         message.metadata["recorded_at"] = update.recorded_at.isoformat()
     return message
+
+
+def standing_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
+    """The task stands still: no update of the assessment, so without a sequence number; the state is what it was."""
+    status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
+    return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status)
 
 
 def closing_events(task: Task) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:

@@ -28,15 +28,17 @@ from a2a.types import (
 from a2a.utils.errors import (
     PushNotificationNotSupportedError,
     TaskNotCancelableError,
+    TaskNotFoundError,
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.checks import check_message
-from a2a_gateway.events import closing_events, update_event, update_message, update_status
+from a2a_gateway.events import closing_events, standing_event, update_event, update_message, update_status
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
+from a2a_gateway.standstill import LOOK_SECONDS, or_silence, why_it_stands
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
@@ -86,7 +88,8 @@ class AssessmentHandler(RequestHandler):
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
-        """The task as it is now, with the artifact once there is one; a running one's status says its last update.
+        """The task as it is now, with the artifact once there is one; a running one's status says its last update, or
+        why it stands still.
 
         Where the caller says how much history it wants, the history has the updates too, so that one who polls sees
         as much as one who streams. They come from a worker: without one a running task has its state alone.
@@ -99,8 +102,10 @@ class AssessmentHandler(RequestHandler):
             if is_closed(execution):
                 updates = await self._subscriptions.all_of(task.id) if params.history_length else []
             else:
-                updates = await self._subscriptions.latest_of(task.id, max(params.history_length, 1))
-                if updates:
+                stands = task.status.HasField("message")
+                wanted = params.history_length or (0 if stands else 1)
+                updates = await self._subscriptions.latest_of(task.id, wanted) if wanted else []
+                if updates and not stands:
                     state = task.status.state
                     task.status.CopyFrom(update_status(task, updates[-1]))
                     task.status.state = state
@@ -214,11 +219,22 @@ class AssessmentHandler(RequestHandler):
             client = await self._connection.client()
             return await read_task(client, await find_assessment(client, task_id), self._config)
 
+    async def _why_it_stands(self, task_id: str) -> str | None:
+        with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
+            return why_it_stands(await find_assessment(await self._connection.client(), task_id))
+        return None
+
     async def _follow(self, task: Task) -> AsyncGenerator[Event]:
         with temporal_errors(task.id):
             async with self._subscriptions.listen(task.id) as updates:
-                async for update in updates:
-                    yield update_event(task, update)
+                told, state = "", task.status.state
+                async for update in or_silence(updates, LOOK_SECONDS):
+                    if update is not None:
+                        told, state = "", TaskState.TASK_STATE_WORKING
+                        yield update_event(task, update)
+                    elif (why := await self._why_it_stands(task.id)) and why != told:
+                        told = why
+                        yield standing_event(task, state, why)
         for event in closing_events(await self._task(task.id)):
             yield event
 

@@ -41,8 +41,9 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
     handler = AssessmentHandler(config, connection)
 
     async def health(request: Request) -> JSONResponse:
-        problem = await connection.problem()
-        return JSONResponse({"status": "degraded" if problem else "ok", "temporal": problem or "ok"})
+        found = await connection.health(config.task_queue)
+        is_well = set(found.values()) == {"ok"}
+        return JSONResponse({"status": "ok" if is_well else "degraded", **found}, 200 if is_well else 503)
 
     card = agent_card(config)
     routes = [

@@ -25,6 +25,7 @@ from temporalio.exceptions import ApplicationError
 
 from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
+from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
@@ -103,7 +104,8 @@ async def read_task(
 ) -> Task:
     """A workflow as the A2A task that it is.
 
-    The status of a running task carries the time at which it was read, that of a closed one the time of its end.
+    The status of a running task carries the time at which it was read, and says so where it stands still; that of a
+    closed one carries the time of its end.
     """
     asked = await execution.memo_value(MEMO_MESSAGE, None)
     attributes = execution.typed_search_attributes
@@ -122,6 +124,8 @@ async def read_task(
         waiting = attributes.get(PROCTOR_STATUS) == Status.SUBMITTED
         state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
         task.status.CopyFrom(TaskStatus(state=state, timestamp=datetime.now(UTC)))
+        if why := why_it_stands(execution):
+            task.status.message.CopyFrom(standing_message(task, why))
         return task
     outcome = await read_outcome(client, execution, config)
     task.status.CopyFrom(
@@ -155,6 +159,11 @@ def task_metadata(task_id: str, config: GreenAgentConfig, **known: str | None) -
         base = f"{config.temporal_ui_url.rstrip('/')}/namespaces/{quote(config.temporal_namespace, safe='')}"
         metadata["temporal_workflow"] = f"{base}/workflows/{quote(task_id, safe='')}"
     return metadata
+
+
+def standing_message(task: Task, why: str) -> Message:
+    """The message of a status that is what it was, since nothing goes on."""
+    return agent_message(f"{task.id}-stands", task.id, task.context_id, [text_part(why)])
 
 
 def closing_message(task: Task, outcome: Outcome) -> Message:

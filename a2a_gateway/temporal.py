@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from a2a.utils.errors import InternalError, TaskNotFoundError
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -16,6 +19,9 @@ ClientFactory = Callable[[], Awaitable[Client]]
 
 RPC_TIMEOUT = timedelta(seconds=10)
 """For one quick call; the SDK repeats a call within it while Temporal doesn't answer."""
+
+_POLLED_WITHIN = timedelta(seconds=90)
+"""A worker's request for work stays open for a minute."""
 
 
 class TemporalConnection:
@@ -40,6 +46,17 @@ class TemporalConnection:
             attempt = self._attempt = asyncio.ensure_future(self._factory())
         return await asyncio.shield(attempt)
 
+    async def health(self, task_queue: str) -> dict[str, str]:
+        """What keeps assessments from being played, by service, as a sentence each; ``ok`` where nothing does."""
+        temporal = await self.problem()
+        worker: str | None = "It is not known whether a worker runs, as Temporal is away."
+        if temporal is None:
+            try:
+                worker = await self.worker_problem(task_queue)
+            except RPCError as problem:
+                temporal = str(problem)
+        return {"temporal": temporal or "ok", "worker": worker or "ok"}
+
     async def problem(self) -> str | None:
         """Why Temporal can't be used right now, as a sentence; None while it can."""
         try:
@@ -47,6 +64,23 @@ class TemporalConnection:
         except (TemporalUnreachableError, RPCError) as problem:
             return str(problem)
         return None if healthy else "Temporal answers, but says that it is not serving."
+
+    async def worker_problem(self, task_queue: str) -> str | None:
+        """Why nobody works at what is asked for, as a sentence; None while some worker polls the task queue.
+
+        Temporal says when each worker asked for work last; one that lives asks about once a minute.
+        """
+        client = await self.client()
+        asked = DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=task_queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+        answer = await client.workflow_service.describe_task_queue(asked, timeout=timedelta(seconds=2))
+        lately = datetime.now(UTC) - _POLLED_WITHIN
+        if any(poller.last_access_time.ToDatetime(tzinfo=UTC) > lately for poller in answer.pollers):
+            return None
+        return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."
 
 
 @contextmanager

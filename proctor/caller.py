@@ -68,6 +68,13 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Said:
+    """The gateway says something of the task that is no update of the assessment: that no worker takes it, say."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds."""
 
@@ -89,7 +96,7 @@ class Ended:
     results: bytes | None
 
 
-CallEvent = Accepted | Progress | ConnectionLost | ConnectionBack | Ended
+CallEvent = Accepted | Progress | Said | ConnectionLost | ConnectionBack | Ended
 
 
 class AssessmentCall:
@@ -230,8 +237,12 @@ class AssessmentCall:
             self._keep_results(response.artifact_update.artifact)
         elif response.HasField("status_update"):
             event = response.status_update
-            yield from self._read_message(event.status.message, _sequence(event.metadata))
-            yield from _ending(event.status)
+            sequence = _sequence(event.metadata)
+            yield from self._read_message(event.status.message, sequence)
+            ending = list(_ending(event.status))
+            if sequence is None and not ending and (sentence := _text(event.status.message)):
+                yield Said(sentence)
+            yield from ending
 
     def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
         if not self._accepted.is_set():
@@ -291,8 +302,11 @@ def _updates(message: a2a.Message) -> Iterator[TaskUpdate]:
 
 def _ending(status: a2a.TaskStatus) -> Iterator[Ended]:
     if state := _END_STATES.get(status.state):
-        sentence = " ".join(part.text for part in status.message.parts if part.HasField("text"))
-        yield Ended(state, sentence, None)
+        yield Ended(state, _text(status.message), None)
+
+
+def _text(message: a2a.Message) -> str:
+    return " ".join(part.text for part in message.parts if part.HasField("text"))
 
 
 def _is_loopback(url: str) -> bool:

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Ended
+from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Ended, Said
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
@@ -85,6 +85,8 @@ class AssessmentDisplay:
                     # On one line however narrow the terminal: it is there to be clicked or copied.
                     self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
                 self._move("waiting for its turn", None)
+            case Said(sentence=sentence):
+                self.say(clean(sentence))
             case ConnectionLost(problem=problem, retry_in=pause):
                 self.say(f"connection lost ({shorten(problem, 70)}); trying again in {pause:g} s")
             case ConnectionBack():

@@ -136,7 +136,7 @@ class LocalStack:
             Service(
                 "gateway",
                 _proctor("gateway", "--host", self.config.host, "--port", str(self.ports.gateway)),
-                _answers(f"{self.gateway_url}/health"),
+                _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
                 shared,
                 after=("temporal",),
                 stop_seconds=8,

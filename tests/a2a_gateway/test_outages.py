@@ -44,8 +44,8 @@ from tests.waiting import eventually
 
 async def health(gateway: Gateway) -> tuple[str, str]:
     answer = await gateway.http.get("/health")
-    assert answer.status_code == 200
     body = answer.json()
+    assert answer.status_code == (200 if body["status"] == "ok" else 503)
     return body["status"], body["temporal"]
 
 
@@ -69,6 +69,20 @@ async def test_a_gateway_without_temporal_says_so(config: GreenAgentConfig) -> N
         plain = await gateway.http.get("/tasks/t", headers={"A2A-Version": "1.0"})
         assert plain.status_code == 500
         assert sentence in plain.json()["error"]["message"]
+
+
+async def test_a_gateway_without_a_worker_says_so(client: Client, config: GreenAgentConfig, gateway: Gateway) -> None:
+    unhealthy = await gateway.http.get("/health")
+    assert (unhealthy.status_code, unhealthy.json()) == (
+        503,
+        {
+            "status": "degraded",
+            "temporal": "ok",
+            "worker": f"No worker polls the task queue '{config.task_queue}': start one (`proctor worker`).",
+        },
+    )
+    async with standin_worker(client, config):
+        await eventually(lambda: _healthy(gateway))
 
 
 async def test_many_requests_share_one_attempt_to_connect(
@@ -132,7 +146,7 @@ async def stream_over_an_outage(
             running_gateway(own, impatient) as gateway,
             sdk_client(gateway.url) as caller,
         ):
-            assert await health(gateway) == ("ok", "ok")
+            await eventually(lambda: _healthy(gateway))
             stream = caller.send_message(message(data_part(request(pauses=[1]))))
             first = [await anext(stream) for _ in range(4)]
             assert kinds(first) == ["task submitted", "working 0", "working 1", "working 2"]

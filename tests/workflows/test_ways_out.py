@@ -11,7 +11,8 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from activities import failures
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
-from tests.a2a_gateway.conftest import REQUEST, eventually
+from tests.a2a_gateway.conftest import REQUEST
+from tests.waiting import eventually
 from tests.workflows.asking import played
 from tests.workflows.scripted import ScriptedActivities, fails
 from workflows.assessment import Assessment
@@ -70,7 +71,7 @@ async def assert_next_may_begin(caller: Caller, client: Client, activities: Scri
         described = await client.get_workflow_handle(queue_id(context)).describe()
         return described.status == WorkflowExecutionStatus.COMPLETED
 
-    await eventually(queue_is_over, 60)
+    await eventually(queue_is_over)
 
 
 async def test_a_defect_of_the_workflow_is_a_sentence(
@@ -131,7 +132,7 @@ async def test_the_list_by_state_agrees_with_every_task_s_own_state(
     working = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
     waiting = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
     leaving = await send(caller, at_once(message(data_part(REQUEST))))
-    await eventually(lambda: activities.calls.count("purple_turn") == 2, 60)
+    await eventually(lambda: activities.calls.count("purple_turn") == 2)
     canceled = await caller.cancel_task(CancelTaskRequest(id=leaving.id))
     own[canceled.id] = canceled.status.state
     for task in (working, waiting):
@@ -155,6 +156,6 @@ async def test_the_list_by_state_agrees_with_every_task_s_own_state(
                 return False
         return True
 
-    await eventually(agrees, 60)
+    await eventually(agrees)
     for task in (waiting, working):
         assert (await caller.cancel_task(CancelTaskRequest(id=task.id))).status.state in TERMINAL

@@ -1,0 +1,97 @@
+"""Why an assessment stands still: what Temporal waits for that no worker does.
+
+Troubles of a step that is under way come from the workflow itself (``activities.troubles``). Where there is no worker,
+or none that can go on with the workflow, nobody is left to tell but the gateway: Temporal says what it is waiting for.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.enums.v1 import PendingActivityState, PendingWorkflowTaskState
+from temporalio.api.workflow.v1 import PendingActivityInfo, PendingWorkflowTaskInfo
+from temporalio.client import WorkflowExecution, WorkflowExecutionDescription
+
+T = TypeVar("T")
+
+NOT_TAKEN = timedelta(seconds=10)
+"""After so long without a worker that takes a step, the caller is told."""
+
+LOOK_SECONDS = 5.0
+"""Seconds of silence in a stream after which, and again after which, Temporal is asked whether it stands still."""
+
+_FAILING_FROM = 3
+"""Attempts at one step of the workflow; a worker that dies costs one or two."""
+
+
+def why_it_stands(execution: WorkflowExecution) -> str | None:
+    """A sentence for the caller; None where the assessment is being worked at, as far as Temporal knows.
+
+    Args:
+        execution: what ``describe`` says of the workflow; a list of workflows doesn't say what they wait for.
+    """
+    if not isinstance(execution, WorkflowExecutionDescription):
+        return None
+    now, described = datetime.now(UTC), execution.raw_description
+    if described.HasField("pending_workflow_task"):
+        return _why_workflow(described.pending_workflow_task, now)
+    for activity in described.pending_activities:
+        if _is_left(activity, now):
+            return _left(f"the step {activity.activity_type.name} of this assessment")
+    return None
+
+
+async def or_silence(news: AsyncIterator[T], seconds: float) -> AsyncIterator[T | None]:
+    """The same news, and None whenever none has come for so many seconds."""
+    coming = asyncio.ensure_future(_next(news))
+    try:
+        while True:
+            await asyncio.wait({coming}, timeout=seconds)
+            if not coming.done():
+                yield None
+                continue
+            there_is, item = coming.result()
+            if not there_is:
+                return
+            yield item
+            coming = asyncio.ensure_future(_next(news))
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+
+
+async def _next(news: AsyncIterator[T]) -> tuple[bool, T | None]:
+    async for item in news:
+        return True, item
+    return False, None
+
+
+def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None:
+    if pending.attempt >= _FAILING_FROM:
+        return (
+            f"The evaluator's workers fail at the next step of this assessment (try {pending.attempt}): their logs say "
+            "why. It goes on by itself once they don't."
+        )
+    is_waiting = pending.state == PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
+    if is_waiting and _has_passed(pending.original_scheduled_time, now):
+        return _left("this assessment")
+    return None
+
+
+def _is_left(activity: PendingActivityInfo, now: datetime) -> bool:
+    """Whether it is due, and nobody takes it."""
+    if activity.paused or activity.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED:
+        return False
+    due = activity.next_attempt_schedule_time if activity.HasField("next_attempt_schedule_time") else None
+    return _has_passed(due or activity.scheduled_time, now)
+
+
+def _has_passed(since: Timestamp, now: datetime) -> bool:
+    return since.ToDatetime(tzinfo=UTC) + NOT_TAKEN < now
+
+
+def _left(what: str) -> str:
+    seconds = f"{NOT_TAKEN.total_seconds():g}"
+    return f"No worker has taken {what} for over {seconds} s: it goes on by itself as soon as one runs."
