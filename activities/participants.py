@@ -7,8 +7,8 @@ instead of starting over; one that should find the mark and doesn't knows that t
 """
 
 import asyncio
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -41,6 +41,9 @@ FAREWELL_SECONDS = 2.0
 _CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is to stop."""
 
+_LAST_KNOCK_SECONDS = 1.0
+"""How long an attempt that comes when the time is over tries to connect, to say whether the participant is there."""
+
 _MARKED = "marked"
 """The note that the simulation was marked: from then on the participant may have been told."""
 
@@ -50,7 +53,7 @@ class ParticipantActivities:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._clients = ParticipantClients(deployment.config.connect_timeout)
+        self._clients = ParticipantClients(deployment.config)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -62,10 +65,9 @@ class ParticipantActivities:
         plan, prepared = given.plan, given.prepared
         step = f"{_run()} start"
         simulation, mark = await self._begin(plan, prepared.checkpoint, step, may_start_over=True)
-        async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-            answer = await self._heard(
-                participant, plan, "the start message", self._start(participant, given, simulation, mark)
-            )
+        answer = await self._heard(
+            plan, "the start message", lambda participant: self._start(participant, given, simulation, mark)
+        )
         simulation = find(self._deployment, plan.simulation_id)
         stands = await patiently(simulation.current)
         if not _is_marked(stands.mark, step):
@@ -84,10 +86,9 @@ class ParticipantActivities:
         step = f"{_run()} turn {given.turn} try {given.attempt}"
         simulation, mark = await self._begin(plan, given.checkpoint, step, may_start_over=False)
         try:
-            async with self._clients.talk(plan.participant_url, plan.assessment_id) as participant:
-                answer = await self._heard(
-                    participant, plan, f"turn {given.turn}", self._play(participant, given, simulation, mark)
-                )
+            answer = await self._heard(
+                plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation, mark)
+            )
             stands = await patiently(simulation.current)
             if stands.mark != mark:
                 raise _lost(step)  # whatever the participant says: it was not its fault
@@ -230,23 +231,31 @@ class ParticipantActivities:
         return answer
 
     async def _heard(
-        self, participant: ParticipantClient, plan: Plan, what: str, work: Coroutine[Any, Any, Answer]
+        self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, Answer]]
     ) -> Answer:
-        """Wait for an answer; a participant that nobody waits for any more is told to stop.
+        """Talk to the participant and wait for an answer; one that nobody waits for any more is told to stop.
 
         An attempt that is given up because another one has taken its place, or because its worker ends, tells nobody:
         the next one waits for the same task.
         """
-        try:
-            return await _in_time(plan, what, work)
-        except ApplicationError as problem:
-            if problem.type == failures.TURN_TIMEOUT:
-                await self._abandon(participant)
-            raise
-        except asyncio.CancelledError:
-            if _is_unwanted():
-                await asyncio.shield(self._abandon(participant))
-            raise
+        async with AsyncExitStack() as stack:
+            talk = self._clients.talk(plan.participant_url, plan.assessment_id)
+            try:
+                participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
+            except ApplicationError as problem:
+                if problem.type == failures.PARTICIPANT_UNREACHABLE and _seconds_left(plan) <= 0:
+                    raise failures.final(failures.PARTICIPANT_UNREACHABLE, problem.message) from None
+                raise
+            try:
+                return await _in_time(plan, what, work(participant))
+            except ApplicationError as problem:
+                if problem.type == failures.TURN_TIMEOUT:
+                    await self._abandon(participant)
+                raise
+            except asyncio.CancelledError:
+                if _is_unwanted():
+                    await asyncio.shield(self._abandon(participant))
+                raise
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
@@ -305,15 +314,18 @@ def _lost(step: str) -> ApplicationError:
     )
 
 
-async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T]) -> T:
+async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least: float = 0.0) -> T:
     """Wait for the participant, but no longer than a turn may take since this step was first scheduled."""
-    scheduled = activity.info().scheduled_time
-    left = scheduled + timedelta(seconds=plan.turn_timeout) - datetime.now(UTC)
     try:
-        async with asyncio.timeout(max(left.total_seconds(), 0.0)):
+        async with asyncio.timeout(max(_seconds_left(plan), at_least)):
             return await work
     except TimeoutError:
         raise failures.final(
             failures.TURN_TIMEOUT,
             f"The participant did not finish {what} within {plan.turn_timeout:g} s.",
         ) from None
+
+
+def _seconds_left(plan: Plan) -> float:
+    over = activity.info().scheduled_time + timedelta(seconds=plan.turn_timeout)
+    return (over - datetime.now(UTC)).total_seconds()

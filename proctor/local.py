@@ -99,6 +99,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
+            "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
         }

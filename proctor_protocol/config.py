@@ -5,9 +5,11 @@ Environment variables: ``AGENTBEATS_*`` (common), ``AGENTBEATS_GREEN_*`` (evalua
 """
 
 import argparse
+import re
 import secrets
 import shlex
 from collections.abc import Sequence
+from ipaddress import ip_network
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -71,6 +73,11 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``evaluator_timeout`` is how many seconds a scenario's evaluator may take for a judgement (waiting for a model
     doesn't count), and its code to be loaded; ``evaluator_memory_mb`` is the memory that such code may use.
 
+    The ``participant_*`` limits are what is taken from a participant: bytes of its agent card; bytes of an answer, or
+    of one event of a stream, and JSON values in it; events and bytes of the stream that answers one message; actions
+    that it reports for a turn, and their bytes as JSON; bytes of its notes. ``model_answer_bytes`` is what is taken
+    from a model. ``participants_allowed`` names hosts and networks, besides its own, to which an agent card may point.
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -106,6 +113,31 @@ class GreenAgentConfig(AgentBeatsConfig):
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)
     worker_build_id: str | None = None
+    participants_allowed: str = ""
+    participant_card_bytes: int = Field(default=1_000_000, ge=1_000)
+    participant_answer_bytes: int = Field(default=4_000_000, ge=1_000)
+    participant_answer_values: int = Field(default=200_000, ge=100)
+    participant_stream_events: int = Field(default=10_000, ge=1)
+    participant_stream_bytes: int = Field(default=16_000_000, ge=1_000)
+    participant_actions: int = Field(default=1_000, ge=0)
+    participant_report_bytes: int = Field(default=500_000, ge=1_000)
+    participant_notes_bytes: int = Field(default=64_000, ge=0)
+    model_answer_bytes: int = Field(default=1_000_000, ge=1_000)
+
+    @field_validator("participants_allowed")
+    @classmethod
+    def _names_hosts_and_networks(cls, allowed: str) -> str:
+        for word in allowed.replace(",", " ").split():
+            if "/" in word:
+                try:
+                    ip_network(word, strict=False)
+                except ValueError:
+                    raise ValueError(
+                        f"{word!r} is no network: write hosts and networks, such as agents.example 10.1.0.0/16"
+                    ) from None
+            elif not re.fullmatch(r"[\w.-]+|[0-9A-Fa-f:.]+", word):
+                raise ValueError(f"{word!r} is no host: write its name or address alone, such as agents.example")
+        return allowed
 
     @field_validator("ues_command")
     @classmethod

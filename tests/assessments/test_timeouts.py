@@ -139,7 +139,7 @@ async def test_a_participant_that_is_not_where_its_card_says_is_unreachable() ->
     async def card(_request: Request) -> JSONResponse:
         return JSONResponse(participants.card_at("http://127.0.0.1:9"))
 
-    clients = ParticipantClients(connect_timeout=60)
+    clients = ParticipantClients(GreenAgentConfig(connect_timeout=60))
     routes = [Route("/.well-known/agent.json", card)]
     async with (
         listening(lambda _url: Starlette(routes=routes)) as url,

@@ -1,0 +1,210 @@
+"""HTTP of which only so much is read: what strangers answer is bounded while it comes in, before anything parses it.
+
+A response's body is unpacked here, piece by piece, so that a small packed one can't become a large one; a stream of
+events (``text/event-stream``) is passed on event by event. What is too much is never held in memory.
+"""
+
+import asyncio
+import re
+import zlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import httpx
+
+BOUNDS = "proctor_bounds"
+"""The request extension that carries the ``Bounds`` of its response; the transport's own hold without it."""
+
+_MOST_PIECES = 100_000
+"""Pieces (of HTTP's chunked encoding) of one response; each costs time, however small it is."""
+_PIECES_AT_A_TIME = 64
+_END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")
+_LONGEST_END = 4
+_HEADERS_TOO_LONG = 431
+
+
+class Limit(NamedTuple):
+    """How much there may be of something, and the setting that says so."""
+
+    most: int
+    setting: str
+
+    def broken(self, whose: str, amount: int | None, unit: str) -> str:
+        """The sentence for somebody who sent more: ``amount``, or nobody knows how much."""
+        sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
+        return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much of one response is read.
+
+    Attributes:
+        whose: how sentences begin, for example "The participant's answer".
+        size: bytes of a body, or of one event of a stream.
+        values: values in the JSON of a response, all events of a stream together, since each takes time and memory.
+        events: events of a stream.
+        stream: bytes of a stream.
+    """
+
+    whose: str
+    size: Limit
+    values: Limit | None = None
+    events: Limit | None = None
+    stream: Limit | None = None
+
+
+class RefusedBodyError(Exception):
+    """A response that is larger than it may be, or can't be unpacked; the message is a sentence, ready to be told."""
+
+
+class BoundedTransport(httpx.AsyncBaseTransport):
+    """Passes requests on to another transport, and no more of the responses than their bounds allow."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, bounds: Bounds) -> None:
+        self._inner = inner
+        self._bounds = bounds
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request.
+
+        Raises:
+            RefusedBodyError: the response says that it is too large, or its headers are.
+        """
+        bounds: Bounds = request.extensions.get(BOUNDS, self._bounds)
+        request.headers["Accept-Encoding"] = "gzip"
+        try:
+            response = await self._inner.handle_async_request(request)
+        except httpx.RemoteProtocolError as problem:
+            if _are_headers_too_long(problem):
+                raise RefusedBodyError(f"{bounds.whose} has more than 100 kB of HTTP headers.") from None
+            raise
+        try:
+            stream = _BoundedStream(response, bounds)
+        except RefusedBodyError:
+            await response.aclose()
+            raise
+        headers = [
+            (name, value)
+            for name, value in response.headers.raw
+            if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding")
+        ]
+        return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._inner.aclose()
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    def __init__(self, response: httpx.Response, bounds: Bounds) -> None:
+        self._response = response
+        self._bounds = bounds
+        self._is_of_events = "text/event-stream" in response.headers.get("content-type", "")
+        self._unpacker = self._unpacker_for(response.headers.get("content-encoding", "identity").strip().lower())
+        self._values = 0
+        announced = response.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced[:20]) > self._most_bytes.most:
+            raise RefusedBodyError(self._most_bytes.broken(bounds.whose, int(announced[:20]), "bytes"))
+
+    @property
+    def _most_bytes(self) -> Limit:
+        return self._bounds.stream or self._bounds.size if self._is_of_events else self._bounds.size
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_of_events:
+            async for event in self._events():
+                yield event
+            return
+        body = bytearray()
+        async for piece in self._pieces():
+            body += piece
+        self._count_values(body)
+        yield bytes(body)
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        bounds, count, received = self._bounds, 0, bytearray()
+        async for piece in self._pieces():
+            looked_at = max(0, len(received) - _LONGEST_END)
+            received += piece
+            while end := _END_OF_EVENT.search(received, looked_at):
+                event = bytes(received[: end.end()])
+                del received[: end.end()]
+                looked_at = 0
+                count += 1
+                if bounds.events and count > bounds.events.most:
+                    raise RefusedBodyError(
+                        bounds.events.broken(f"The stream of {_lower(bounds.whose)}", None, "events")
+                    )
+                self._check_event(event)
+                yield event
+                await asyncio.sleep(0)  # whoever sends many has to share
+            self._check_event(received, is_whole=False)
+        if received:
+            self._check_event(received)
+            yield bytes(received)
+
+    def _check_event(self, event: bytes | bytearray, is_whole: bool = True) -> None:
+        if len(event) > self._bounds.size.most:
+            raise RefusedBodyError(self._bounds.size.broken(f"An event of {_lower(self._bounds.whose)}", None, "bytes"))
+        if is_whole:
+            self._count_values(event)
+
+    def _count_values(self, body: bytes | bytearray) -> None:
+        """Count what may be JSON values by what stands between them; in texts the same characters are rare enough."""
+        if self._bounds.values is None:
+            return
+        self._values += sum(map(body.count, (b",", b"[", b"{")))
+        if self._values > self._bounds.values.most:
+            raise RefusedBodyError(self._bounds.values.broken(self._bounds.whose, self._values, "JSON values"))
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes in, unpacked, and no more of it than may be."""
+        limit, received, unpacked, count = self._most_bytes, 0, 0, 0
+        assert isinstance(self._response.stream, httpx.AsyncByteStream)
+        async for piece in self._response.stream:
+            count += 1
+            if count % _PIECES_AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            received += len(piece)
+            if received > limit.most:
+                raise RefusedBodyError(limit.broken(self._bounds.whose, None, "bytes"))
+            if count > _MOST_PIECES:
+                raise RefusedBodyError(f"{self._bounds.whose} comes in more than {_MOST_PIECES:,} pieces.")
+            plain = piece if self._unpacker is None else self._unpack(piece, limit.most - unpacked)
+            unpacked += len(plain)
+            if unpacked > limit.most:
+                raise RefusedBodyError(limit.broken(self._bounds.whose, None, "bytes"))
+            if plain:
+                yield plain
+
+    def _unpacker_for(self, encoding: str) -> "zlib._Decompress | None":
+        if encoding in ("", "identity"):
+            return None
+        if encoding in ("gzip", "x-gzip", "deflate"):
+            return zlib.decompressobj(zlib.MAX_WBITS | 32)
+        raise RefusedBodyError(f"{self._bounds.whose} is packed in a way that wasn't asked for: send gzip or identity.")
+
+    def _unpack(self, piece: bytes, room: int) -> bytes:
+        assert self._unpacker is not None
+        try:
+            return self._unpacker.decompress(piece, room + 1)
+        except zlib.error:
+            raise RefusedBodyError(f"{self._bounds.whose} is not packed as it says and can't be unpacked.") from None
+
+
+def _lower(sentence_start: str) -> str:
+    return sentence_start[:1].lower() + sentence_start[1:]
+
+
+def _are_headers_too_long(problem: BaseException | None) -> bool:
+    """Whether h11, which reads HTTP for httpx, has given up because of the headers' size."""
+    while problem is not None:
+        if getattr(problem, "error_status_hint", None) == _HEADERS_TOO_LONG:
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False

@@ -1,0 +1,13 @@
+"""Conversations with participants over A2A.
+
+* ``client``: sends a message, waits for the answer, finds a task again
+* ``answer``: what came back, and what it means
+* ``errors``: what went wrong, and whose fault it is
+* ``addresses``: where connections may go
+* ``bounds``: how much is read
+"""
+
+from activities.participant_client.answer import Answer
+from activities.participant_client.client import ParticipantClient, ParticipantClients, message_id
+
+__all__ = ["Answer", "ParticipantClient", "ParticipantClients", "message_id"]

@@ -1,0 +1,226 @@
+"""Where connections to participants may go.
+
+A participant's agent card says where to send messages, and a name may lead anywhere: without care a stranger could have
+the evaluator speak to services that only it can reach. So what counts is the address that is connected to:
+
+* link-local ones and the evaluator's own services: never
+* the host that the card was fetched from, at the addresses that its name had then: always
+* any other host: where ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
+"""
+
+import asyncio
+import socket
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+import httpcore
+
+from proctor_protocol.config import GreenAgentConfig
+
+Address = IPv4Address | IPv6Address
+Service = tuple[str, int]
+"""Host and port."""
+
+_SETTING = "AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED"
+_NAT64 = ip_network("64:ff9b::/96")
+_METADATA = {ip_address("fd00:ec2::254"), ip_address("168.63.129.16"), ip_address("100.100.100.200")}
+"""Where clouds give their secrets to their own machines, other than the link-local 169.254.169.254."""
+
+_resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="participant-names")
+"""A name server that answers slowly holds up participants with such names, and nothing else."""
+
+
+class RefusedAddressError(Exception):
+    """A connection that isn't made; the message is a sentence, ready to be told."""
+
+
+class Destinations:
+    """What a deployment allows.
+
+    Args:
+        allowed: hosts and networks, separated by commas or spaces.
+        own: the evaluator's own services.
+    """
+
+    def __init__(self, allowed: str = "", own: Iterable[Service] = ()) -> None:
+        words = allowed.replace(",", " ").lower().split()
+        self._hosts = {word.rstrip(".") for word in words if "/" not in word}
+        self._networks = [ip_network(word, strict=False) for word in words if "/" in word]
+        self._own = sorted(set(own))
+
+    def allows_host(self, host: str) -> bool:
+        """Whether this name, or address, is one of those that are allowed."""
+        return host.lower().rstrip(".") in self._hosts
+
+    def allows_address(self, address: Address) -> bool:
+        """Whether this address is in one of the networks that are allowed."""
+        return any(address in network for network in self._networks)
+
+    async def forbids(self, address: Address, port: int) -> str | None:
+        """Why nobody may ever be connected to there; None where that depends."""
+        if address.is_link_local or address.is_multicast or address in _METADATA:
+            return "which is a link-local or another special address, to which the evaluator doesn't connect"
+        for own_host, own_port in self._own:
+            if own_port == port and any(_are_same(address, own) for own in await _known_addresses(own_host, port)):
+                return "which is one of the evaluator's own services"
+        return None
+
+
+def own_services(config: GreenAgentConfig) -> list[Service]:
+    """Where Temporal, its pages, the simulator and the gateway are."""
+    host, _, port = config.temporal_address.rpartition(":")
+    services = [(host.strip("[]"), int(port))] if port.isdecimal() else []
+    gateway = "localhost" if config.host in ("0.0.0.0", "::", "") else config.host
+    services.append((gateway, config.port))
+    for url in (config.temporal_ui_url, config.ues_url, config.ues_public_url, config.card_url):
+        if url and "{port}" not in url:
+            parts = urlsplit(url)
+            services.append((parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)))
+    return [(host, port) for host, port in services if host and port]
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Makes the connections to one participant, where they are allowed.
+
+    Args:
+        destinations: what is allowed.
+        url: the participant's address, where its card is fetched. The addresses of that host are looked up once.
+    """
+
+    def __init__(self, destinations: Destinations, url: str) -> None:
+        self._destinations = destinations
+        self._url = url
+        parts = urlsplit(url)
+        self._home = (parts.hostname or "").lower()
+        self._home_port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._home_addresses: list[Address] | None = None
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first address of a host that is allowed and answers.
+
+        Raises:
+            RefusedAddressError: no address of the host is allowed.
+            httpcore.ConnectError, httpcore.ConnectTimeout: none answers.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = await self._allowed_addresses(host, port)
+        except TimeoutError:
+            raise httpcore.ConnectTimeout(f"the name {host} was not found in time") from None
+        share = None if timeout is None else timeout / len(addresses)
+        for place, address in enumerate(addresses):
+            try:
+                return await self._inner.connect_tcp(str(address), port, share, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if place == len(addresses) - 1:
+                    raise
+        raise AssertionError("there is an address, or the host was refused")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+    async def _allowed_addresses(self, host: str, port: int) -> list[Address]:
+        addresses = await self._addresses(host)
+        allowed, reasons = [], []
+        for address in addresses:
+            reason = await self._destinations.forbids(address, port) or self._reason_against(host, address)
+            if reason:
+                reasons.append(reason)
+            else:
+                allowed.append(address)
+        if not allowed:
+            raise RefusedAddressError(self._sentence(host, port, reasons[0]))
+        return allowed
+
+    async def _addresses(self, host: str) -> list[Address]:
+        if host.lower() != self._home:
+            return await _look_up(host)
+        if self._home_addresses is None:
+            self._home_addresses = await _look_up(host)
+        return self._home_addresses
+
+    def _reason_against(self, host: str, address: Address) -> str | None:
+        if host.lower() == self._home or self._destinations.allows_host(host):
+            return None
+        if self._destinations.allows_address(address):
+            return None
+        if any(_are_same(address, home) for home in self._home_addresses or ()):
+            return None
+        return (
+            f"which is not the host of the card: have the card say where the participant was found, or allow the host "
+            f"with {_SETTING}"
+        )
+
+    def _sentence(self, host: str, port: int, reason: str) -> str:
+        if (host.lower(), port) == (self._home, self._home_port):
+            return f"The participant's address {self._url} leads to {_shown(host, port)}, {reason}."
+        return f"The participant's agent card at {self._url} points to {_shown(host, port)}, {reason}."
+
+
+async def _look_up(host: str) -> list[Address]:
+    """The addresses of a host, in the order in which they are to be tried.
+
+    Raises:
+        httpcore.ConnectError: it has none.
+    """
+    try:
+        return [_plain(ip_address(host))]
+    except ValueError:
+        pass
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.run_in_executor(_resolver, lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError) as problem:
+        raise httpcore.ConnectError(f"the name {host} can't be found: {problem}") from None
+    addresses = dict.fromkeys(_plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in found)
+    return sorted(addresses, key=lambda address: address.version)
+
+
+async def _known_addresses(host: str, port: int) -> list[Address]:
+    try:
+        return await _look_up(host)
+    except httpcore.ConnectError:
+        return []
+
+
+def _plain(address: Address) -> Address:
+    """The IPv4 address that is meant where one is written as, or reached through, an IPv6 address."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    teredo = address.teredo[1] if address.teredo else None
+    return address.ipv4_mapped or address.sixtofour or teredo or address
+
+
+def _are_same(one: Address, other: Address) -> bool:
+    """Whether two addresses are the same host's, as far as this machine can tell."""
+    return one == other or (_is_here(one) and _is_here(other))
+
+
+def _is_here(address: Address) -> bool:
+    """Whether an address is this machine's own."""
+    if address.is_loopback or address.is_unspecified:
+        return True
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
