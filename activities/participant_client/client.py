@@ -25,6 +25,7 @@ from a2a.types.a2a_pb2 import (
     SendMessageRequest,
     Task,
 )
+from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 
 from activities import failures
@@ -222,11 +223,19 @@ class ParticipantClients:
     def _client(self, url: str, line: "_Line") -> Client:
         try:
             assert line.card is not None
-            return ClientFactory(ClientConfig(httpx_client=line.http, streaming=True)).create(line.card)
+            return ClientFactory(
+                ClientConfig(
+                    httpx_client=line.http,
+                    streaming=True,
+                    supported_protocol_bindings=[TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON],
+                    use_client_preference=True,
+                )
+            ).create(line.card)
         except ValueError as problem:
             raise failures.final(
                 failures.PARTICIPANT_MISBEHAVED,
-                f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC.",
+                f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC or "
+                f"HTTP+JSON.",
             ) from None
 
     async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> AgentCard:

@@ -1,0 +1,272 @@
+"""What participants send is bounded while it is read: whatever the size, only so much of it is taken."""
+
+import json
+import resource
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import repeat
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities import failures
+from activities.participant_client import Answer, ParticipantClient, ParticipantClients
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.messages import AssessmentCompleteMessage
+from tests.hostile import (
+    MEGABYTE,
+    Answers,
+    Hostile,
+    Json,
+    Request,
+    Response,
+    announced,
+    card,
+    events,
+    hostile,
+    much,
+    packed,
+)
+
+CARD = "/.well-known/agent-card.json"
+IN_BUFFERS = 30 * MEGABYTE
+"""What a server may have sent off before it notices that nobody reads on: the kernel's buffers, on both ends."""
+
+WAYS = {
+    "JSON-RPC": ({}, "/rpc"),
+    "JSON-RPC 0.3": ({"protocol": "0.3.0"}, "/rpc"),
+    "REST": ({"binding": "HTTP+JSON"}, "/rpc/message:send"),
+    "REST 0.3": ({"binding": "HTTP+JSON", "protocol": "0.3.0"}, "/rpc/v1/message:send"),
+}
+STREAMS = {
+    "JSON-RPC": ({}, "/rpc"),
+    "JSON-RPC 0.3": ({"protocol": "0.3.0"}, "/rpc"),
+    "REST": ({"binding": "HTTP+JSON"}, "/rpc/message:stream"),
+    "REST 0.3": ({"binding": "HTTP+JSON", "protocol": "0.3.0"}, "/rpc/v1/message:stream"),
+}
+
+
+@asynccontextmanager
+async def talking(server: Hostile, **settings: Any) -> AsyncIterator[ParticipantClient]:
+    clients = ParticipantClients(GreenAgentConfig(**settings))
+    try:
+        async with clients.talk(server.url, "an assessment") as participant:
+            yield participant
+    finally:
+        await clients.aclose()
+
+
+async def refusal(server: Hostile, **settings: Any) -> str:
+    """The sentence with which a participant fails that is told something; more tries would not help."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ApplicationError) as problem:
+        async with talking(server, **settings) as participant:
+            (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).to_turn()
+    assert (problem.value.type, problem.value.non_retryable) == (failures.PARTICIPANT_MISBEHAVED, True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 * 1024
+    return problem.value.message.replace(server.url, "URL")
+
+
+TOO_LARGE: dict[str, tuple[Callable[[], Response], str]] = {
+    "that says so": (lambda: announced(500), "500,000,000"),
+    "that doesn't say so": (lambda: Response(much(500)), "more than {}"),
+    "packed": (lambda: packed(500), "more than {}"),
+}
+
+
+@pytest.mark.parametrize("body", TOO_LARGE)
+async def test_a_card_of_500_megabytes(body: str) -> None:
+    make, amount = TOO_LARGE[body]
+    with hostile({CARD: lambda _: make()}) as server:
+        sentence = await refusal(server)
+    assert sentence == (
+        f"The participant's agent card has {amount.format('1,000,000')} bytes: this evaluator takes at most 1,000,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_CARD_BYTES)."
+    )
+    assert server.sent < IN_BUFFERS
+
+
+@pytest.mark.parametrize("body", TOO_LARGE)
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_answer_of_500_megabytes(way: str, body: str) -> None:
+    make, amount = TOO_LARGE[body]
+    with speaking(WAYS[way], lambda _: make()) as server:
+        sentence = await refusal(server)
+    assert sentence == (
+        f"The participant's answer has {amount.format('4,000,000')} bytes: this evaluator takes at most 4,000,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_ANSWER_BYTES)."
+    )
+    assert server.sent < IN_BUFFERS
+
+
+@pytest.mark.parametrize("way", STREAMS)
+async def test_one_event_that_never_ends(way: str) -> None:
+    with speaking(STREAMS[way], lambda _: events(b"data: " + b"x" * MEGABYTE), streams=True) as server:
+        sentence = await refusal(server)
+    assert sentence == (
+        "An event of the participant's answer has more than 4,000,000 bytes: this evaluator takes at most 4,000,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_ANSWER_BYTES)."
+    )
+    assert server.sent < IN_BUFFERS
+
+
+@pytest.mark.parametrize("way", STREAMS)
+async def test_a_stream_of_keep_alives_without_end(way: str) -> None:
+    with speaking(STREAMS[way], lambda _: events(b": still here\r\n\r\n"), streams=True) as server:
+        sentence = await refusal(server, participant_stream_events=1000)
+    assert sentence == (
+        "The stream of the participant's answer has more than 1,000 events: this evaluator takes at most 1,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_STREAM_EVENTS)."
+    )
+
+
+async def test_a_stream_whose_events_end_in_ways_that_only_some_readers_know() -> None:
+    working = {"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}}
+    event = b"data: " + json.dumps({"jsonrpc": "2.0", "id": 1, "result": working}).encode() + b"\x0b\x0b"
+    with speaking(STREAMS["JSON-RPC"], lambda _: events(event * 100), streams=True) as server:
+        sentence = await refusal(server, participant_stream_events=1000)
+    assert "1,000 events" in sentence or "4,000,000 bytes" in sentence or "JSON values" in sentence
+
+
+async def test_a_stream_that_is_long_in_all() -> None:
+    with speaking(STREAMS["JSON-RPC"], lambda _: events(b": " + b"x" * MEGABYTE + b"\n\n"), streams=True) as server:
+        sentence = await refusal(server)
+    assert sentence.startswith("The participant's answer has more than 16,000,000 bytes")
+    assert server.sent < 16 * MEGABYTE + IN_BUFFERS
+
+
+async def test_a_small_answer_of_very_many_values() -> None:
+    answer = (
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"message": {"parts": [{"data": [' + b"[]," * MEGABYTE + b"[]]}]}}}"
+    )
+    with speaking(WAYS["JSON-RPC"], lambda _: Response([answer])) as server:
+        sentence = await refusal(server)
+    assert sentence.endswith(
+        "JSON values: this evaluator takes at most 200,000 (AGENTBEATS_GREEN_PARTICIPANT_ANSWER_VALUES)."
+    )
+
+
+async def test_a_small_answer_in_very_many_pieces() -> None:
+    with speaking(WAYS["JSON-RPC"], lambda _: Response(repeat(b" "))) as server:
+        sentence = await refusal(server)
+    assert sentence == "The participant's answer comes in more than 100,000 pieces."
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_answer_that_is_nested_too_deeply(way: str) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with speaking(WAYS[way], lambda _: Response([b'{"jsonrpc": "2.0", "id": 1, "result": ', deep, b"}"])) as server:
+        sentence = await refusal(server)
+    assert (
+        sentence
+        == "The participant at URL/ doesn't speak A2A as expected: what it answers is no A2A response.".replace(
+            "URL/", "URL"
+        )
+    )
+
+
+async def test_headers_that_never_end() -> None:
+    many = {f"x-{number}": "x" * 1000 for number in range(500)}
+    with hostile({CARD: lambda _: Response([b"{}"], headers=many)}) as server:
+        assert await refusal(server) == "The participant's agent card has more than 100 kB of HTTP headers."
+
+
+async def test_an_answer_that_is_packed_as_nobody_asked() -> None:
+    with speaking(WAYS["JSON-RPC"], lambda _: Response([b"x"], headers={"content-encoding": "br"})) as server:
+        sentence = await refusal(server)
+    assert sentence == ("The participant's answer is packed in a way that wasn't asked for: send gzip or identity.")
+
+
+async def test_what_is_packed_small_is_unpacked() -> None:
+    import gzip
+
+    answer = gzip.compress(json.dumps(turn(notes="Done.")).encode())
+    with speaking(WAYS["JSON-RPC"], lambda _: Response([answer], headers={"content-encoding": "gzip"})) as server:
+        async with talking(server) as participant:
+            said = (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).to_turn()
+    assert said.model_dump()["notes"] == "Done."
+
+
+ACTION = {"timestamp": "2026-01-05T09:00:00Z", "action": "email.send", "parameters": {}, "success": True}
+
+TOO_MUCH: dict[str, tuple[Json, str]] = {
+    "actions": (
+        {"actions": [0] * 100_000},
+        "The participant's report of a turn has 100,000 actions: this evaluator takes at most 1,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_ACTIONS).",
+    ),
+    "notes": (
+        {"notes": "é" * 40_000},
+        "The participant's notes for a turn has 80,000 bytes: this evaluator takes at most 64,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_NOTES_BYTES).",
+    ),
+    "reason": (
+        {"message_type": "early_completion", "reason": "x" * 64_001},
+        "The participant's reason for a turn has 64,001 bytes: this evaluator takes at most 64,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_NOTES_BYTES).",
+    ),
+    "report": (
+        {"actions": [{**ACTION, "parameters": {"body_text": "x" * 600_000}}]},
+        "The participant's report of its actions in a turn has 600,160 bytes: this evaluator takes at most 500,000 "
+        "(AGENTBEATS_GREEN_PARTICIPANT_REPORT_BYTES).",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MUCH)
+async def test_a_report_of_a_turn_that_is_too_much(what: str) -> None:
+    fields, expected = TOO_MUCH[what]
+    with speaking(WAYS["JSON-RPC"], lambda _: turn(**fields)) as server:
+        assert await refusal(server) == expected
+
+
+async def test_a_report_that_is_just_enough() -> None:
+    with speaking(WAYS["JSON-RPC"], lambda _: turn(actions=[ACTION] * 1000, notes="x" * 64_000)) as server:
+        async with talking(server) as participant:
+            said = (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).to_turn()
+    assert len(said.model_dump()["actions"]) == 1000
+
+
+async def test_a_task_with_an_endless_name() -> None:
+    task = {"task": {"id": "x" * 1_000_000, "status": {"state": "TASK_STATE_WORKING"}}}
+    with speaking(WAYS["JSON-RPC"], lambda _: {"jsonrpc": "2.0", "id": 1, "result": task}) as server:
+        assert await refusal(server) == (
+            "The participant's task has an id of 1,000,000 characters: this evaluator takes at most 256."
+        )
+
+
+async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
+    """It is the same task each time."""
+    looked: list[Answer] = []
+    part = {"data": {"text": "x" * 1000}}
+
+    def answer(request: Request) -> Json:
+        state = "TASK_STATE_WORKING" if len(server.paths) < 20 else "TASK_STATE_COMPLETED"
+        artifacts = [{"artifactId": "a", "parts": [part]}]
+        task = {"id": "t", "status": {"state": state}, "artifacts": artifacts}
+        is_send = request.json["method"] == "SendMessage"
+        return {"jsonrpc": "2.0", "id": 1, "result": {"task": task} if is_send else task}
+
+    with speaking(WAYS["JSON-RPC"], answer) as server:
+        async with talking(server) as participant:
+            ended = await participant.send(AssessmentCompleteMessage(reason="error"), "an id", looked.append)
+    assert len(looked) > 10
+    assert len(ended.parts) == 1
+
+
+def speaking(way: tuple[Json, str], answer: Callable[[Request], Response | Json], streams: bool = False) -> Any:
+    """A server with a good card, whose every answer is this one."""
+    of_card, path = way
+
+    def answers(url: str) -> Answers:
+        return {CARD: lambda _: card(url, streams=streams, **of_card), path: answer}
+
+    return hostile(answers)
+
+
+def turn(**fields: Any) -> Json:
+    """A JSON-RPC response with an answer to a turn."""
+    said = {"message_type": "turn_complete", "actions": [], **fields}
+    message = {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": json.dumps(said)}]}
+    return {"jsonrpc": "2.0", "id": 1, "result": {"message": message}}
