@@ -62,8 +62,9 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
         return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
     if is_lost(problem):
         return unreachable(url, problem, elsewhere)
+    has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
     return failures.final(
-        failures.PARTICIPANT_MISBEHAVED,
+        failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED,
         f"The participant at {url} doesn't speak A2A as expected: {_described(problem)}",
     )
 
