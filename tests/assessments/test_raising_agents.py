@@ -6,7 +6,6 @@ from proctor_protocol.updates import ErrorOccurredUpdate
 from tests.assessments.raising_agents import OUT_OF_MEMORY, ordinary_agent
 from tests.stack import Stack, assess
 
-
 WAYS = [("1.0", "JSONRPC", False), ("1.0", "JSONRPC", True), ("0.3", "JSONRPC", False), ("0.3", "JSONRPC", True)]
 
 
