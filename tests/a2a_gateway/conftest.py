@@ -32,6 +32,12 @@ from tests.waiting import PATIENCE, eventually
 from workflows.names import SEARCH_ATTRIBUTES
 
 KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
+QUICK = (
+    "history.transferProcessorMaxPollRPS=2000",
+    "history.timerProcessorMaxPollRPS=2000",
+    'history.timerProcessorMaxTimeShift="10ms"',
+)
+"""Settings without which a dev server hands out at most twenty remote activities and timers a second."""
 REQUEST: dict[str, Any] = {
     "participants": {"personal_assistant": "http://participant"},
     "config": {"scenario_id": "email_triage_basic", "seed": 12345},
@@ -50,6 +56,7 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
     attributes = [f"{key.name}={KIND_NAMES[key.indexed_value_type]}" for key in SEARCH_ATTRIBUTES]
     command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
     command += [part for attribute in attributes for part in ("--search-attribute", attribute)]
+    command += [part for setting in QUICK for part in ("--dynamic-config-value", setting)]
     process = subprocess.Popen(
         [*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -1,5 +1,6 @@
 """The real workflows with scripted activities: each does nothing and answers at once, unless a test wants otherwise."""
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -84,13 +85,15 @@ class ScriptedActivities:
 
     Attributes:
         deeds: what a step does instead, by the activity's name. calls: the steps that ran, every attempt, in order.
-        changes: of the plan. store: where results so far are kept, if anywhere.
+        inputs: what each step was given, by the activity's name. changes: of the plan. store: where results so far are
+        kept, if anywhere.
     """
 
     def __init__(self, store: BlobStore | None = None, **changes: Any) -> None:
         self.store = store
         self.deeds: dict[str, Deed] = {}
         self.calls: list[str] = []
+        self.inputs: defaultdict[str, list[Any]] = defaultdict(list)
         self.changes = changes
 
     def all(self) -> list[Callable[..., Any]]:
@@ -125,6 +128,7 @@ class ScriptedActivities:
     async def _does(self, given: Any, usually: Any = None) -> Any:
         name = activity.info().activity_type
         self.calls.append(name)
+        self.inputs[name].append(given)
         done = await self.deeds[name](given) if name in self.deeds else None
         return usually if done is None else done
 
