@@ -9,6 +9,9 @@ from ues_sim.schema import JsonObject
 KEPT = 10_000
 """Entries kept per simulation; the counts of ``stats`` go on beyond it."""
 
+LONGEST_PATH = 200
+"""Characters of a path that are kept."""
+
 Entry = tuple[str, str, str, str, str, int, float]
 """timestamp (wall, canonical text), key_id, key_name, method, path, status code, duration in milliseconds."""
 
@@ -25,7 +28,9 @@ class AccessLog:
         self._keys: dict[str, None] = {}
 
     def record(self, entry: Entry) -> None:
-        """Enter one request."""
+        """Enter one request; a path that is too long to be any is cut."""
+        if len(entry[4]) > LONGEST_PATH:
+            entry = (*entry[:4], entry[4][:LONGEST_PATH] + "…", *entry[5:])
         self.entries.append(entry)
         self._total += 1
         self._failed += entry[5] >= 400

@@ -8,7 +8,9 @@ makes it again, so undo and redo are the same function. Patches are JSON-ready, 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ues_sim.problems import OperationFailed
+import orjson
+
+from ues_sim.problems import OperationFailed, OutOfRoom
 
 State = dict[str, Any]
 """A modality's state: plain JSON-ready data, in the shape of the scenario file."""
@@ -21,6 +23,10 @@ Step = list[Any]
 
 Patch = list[Step]
 """Steps, in the order in which they are to be applied."""
+
+
+STEP_BYTES = 100
+"""What a step is reckoned to take besides its value: its path, and the same in the patch that takes it back."""
 
 
 def _place(node: dict[str, Any], key: str | int) -> int:
@@ -77,10 +83,17 @@ class Change:
     of an old one: if the two shared a list, a later change to the new one would alter what an undo puts back.
     """
 
-    __slots__ = ("_inverse", "draw_id", "neighbours", "now", "state")
+    __slots__ = ("_inverse", "draw_id", "index", "neighbours", "now", "room", "state")
 
     def __init__(
-        self, state: State, now: str, draw_id: Callable[[], str], neighbours: Mapping[str, State] | None = None
+        self,
+        state: State,
+        now: str,
+        draw_id: Callable[[], str],
+        neighbours: Mapping[str, State] | None = None,
+        *,
+        index: dict[Any, Any] | None = None,
+        room: int | None = None,
     ) -> None:
         self.state = state
         """The modality's state, to be read only."""
@@ -90,10 +103,23 @@ class Change:
         """Draws the next id of this simulation."""
         self.neighbours = neighbours or {}
         """The states of the modalities that this one has declared as neighbours, to be read only."""
+        self.index = {} if index is None else index
+        """What operations have derived from the state to find things quickly, and keep in step with it. It is emptied
+        whenever the state changes in another way than through them."""
+        self.room = room
+        """How many bytes may still be written; None for any number."""
         self._inverse: Patch = []
+
+    def _spend(self, path: Path, value: Any) -> None:
+        """Count what a step writes, and what it takes to take it back. Raises OutOfRoom."""
+        if self.room is not None:
+            self.room -= STEP_BYTES + len(str(path[-1])) + len(orjson.dumps(value))
+            if self.room < 0:
+                raise OutOfRoom
 
     def put(self, path: Path, value: Any) -> None:
         """Set a dictionary's entry, new or not, or replace a list's item."""
+        self._spend(path, value)
         self._inverse.append(_apply(self.state, ["put", path, _own(value)]))
 
     def update(self, path: Path, **fields: Any) -> None:
@@ -107,10 +133,12 @@ class Change:
 
     def remove(self, path: Path) -> None:
         """Delete a dictionary's entry or a list's item (by position)."""
+        self._spend(path, None)
         self._inverse.append(_apply(self.state, ["remove", path]))
 
     def append(self, path: Path, value: Any) -> None:
         """Add ``value`` at the end of the list at ``path``."""
+        self._spend(path, value)
         node: Any = self.state
         for part in path:
             node = node[part]

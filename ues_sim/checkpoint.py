@@ -66,6 +66,7 @@ def restore(simulation: Simulation, content: bytes) -> str:
     simulation.access_log.load(data["access_log"])
     simulation.scenario_metadata = data["scenario_metadata"]
     simulation.mark = None
+    simulation.allowance.renew()
     digest = sha256(content).hexdigest()
     simulation.checkpoint = (digest, content)
     return digest

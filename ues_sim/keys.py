@@ -33,12 +33,13 @@ def grants(held: str, needed: str) -> bool:
 class Key:
     """One key. ``data`` is what a checkpoint stores; the set of permissions found granted is only a cache."""
 
-    __slots__ = ("_granted", "data", "last_used_at")
+    __slots__ = ("_granted", "_set", "data", "last_used_at")
 
     def __init__(self, data: JsonObject, last_used_at: str | None = None) -> None:
         self.data = data
         self.last_used_at = last_used_at
         self._granted: dict[str, bool] = {}
+        self._set: frozenset[str] | None = None
 
     @property
     def key_id(self) -> str:
@@ -51,6 +52,12 @@ class Key:
         if known is None:
             known = self._granted[permission] = any(grants(held, permission) for held in self.data["permissions"])
         return known
+
+    def has_exactly(self, permissions: frozenset[str]) -> bool:
+        """Whether these are the key's permissions, no more and no fewer."""
+        if self._set is None:
+            self._set = frozenset(self.data["permissions"])
+        return self._set == permissions
 
     def answer(self) -> JsonObject:
         """The key as callers see it: without its hash."""

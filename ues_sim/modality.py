@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from ues_sim.changes import Change, State
 from ues_sim.problems import Impossible, OperationFailed
-from ues_sim.schema import FROM_FILE, InputModel, JsonObject, QueryRequest, Request, Response, StateModel
+from ues_sim.schema import FROM_FILE, InputModel, JsonObject, QueryRequest, Request, Response, StateModel, problem
 
 __all__ = ["Action", "Change", "Modality", "Query", "Read", "State", "StateParams", "View", "page", "sort_key"]
 
@@ -40,6 +40,9 @@ class View:
         found: T = self.memo[name]
         return found
 
+
+LONGEST_TEXT, MOST_VALUES = 1000, 1000
+"""Characters of a text, and values of a list, that a query takes: everything is compared with each of them."""
 
 Operation = Callable[[Change, Any], None]
 """Carries out one operation of an event: reads the validated input, writes through the change, or raises
@@ -72,6 +75,8 @@ class Action:
     """By default ``{modality}:{path}``."""
     participant: bool = False
     """Whether a participant's key (level "user") may do this."""
+    refuse: Callable[[Any, State], str | None] | None = None
+    """Why a participant may not do this (403), as a sentence; None where it may."""
     tell: Callable[[State], str] | None = None
     """What the answer's ``message`` says besides, read from the state right after."""
 
@@ -88,6 +93,20 @@ class Query:
     def adapter(self) -> TypeAdapter[Any]:
         """The compiled validator of the request."""
         return TypeAdapter(self.request)
+
+    def answer(self, view: View, request: Request) -> JsonObject:
+        """What the query finds. Raises Invalid (422) for what is too long to be searched for, and what ``run`` does."""
+        for name, value in request:
+            texts = value if isinstance(value, list) else [value]
+            if len(texts) > MOST_VALUES or any(isinstance(text, str) and len(text) > LONGEST_TEXT for text in texts):
+                raise problem(
+                    "too_long",
+                    f"Input should have at most {LONGEST_TEXT} characters, and at most {MOST_VALUES} values",
+                    None,
+                    "body",
+                    name,
+                )
+        return self.run(view, request)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

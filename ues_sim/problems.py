@@ -73,6 +73,13 @@ class TooLarge(Problem):
     title = "Content Too Large"
 
 
+class TooMany(Problem):
+    """429: the caller has asked for more than it may."""
+
+    status = 429
+    title = "Too Many Requests"
+
+
 class Invalid(Problem):
     """422: the request doesn't fit its schema. ``detail`` is a list of ``{type, loc, msg, input}``."""
 
@@ -85,6 +92,10 @@ class Invalid(Problem):
     def sentence(self) -> str:
         """The same in one line, for places that carry text only."""
         return "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in self.detail)
+
+
+class OutOfRoom(Exception):  # noqa: N818 - it names an outcome
+    """A change would write more than its author may."""
 
 
 class OperationFailed(Exception):  # noqa: N818 - it names an outcome, the event's status

@@ -144,15 +144,19 @@ class ValidationProblemResponse(Response):
     detail: list[ValidationProblem]
 
 
+MOST_PROBLEMS = 100
+"""How many things that are wrong with a request are told of."""
+
+
 def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
-    """The contract's ``{type, loc, msg, input}`` of each error, its location set under ``prefix``."""
+    """The contract's ``{type, loc, msg, input}`` of the first errors, their locations set under ``prefix``."""
     return [
         {"type": item["type"], "loc": [*prefix, *item["loc"]], "msg": item["msg"], "input": item["input"]}
-        for item in error.errors(include_url=False, include_context=False)
+        for item in error.errors(include_url=False, include_context=False)[:MOST_PROBLEMS]
     ]
 
 
-def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int, context: str | None = None) -> Any:
+def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int, context: Any = None) -> Any:
     """``value`` as the adapter's type. Raises Invalid (422) with locations under ``prefix``."""
     try:
         return adapter.validate_python(value, context=context)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from ues_sim.access_log import AccessLog
@@ -14,13 +15,17 @@ from ues_sim.events import CANCELLED, EXECUTED, FAILED, PENDING, Event, EventLog
 from ues_sim.holds import Holds
 from ues_sim.ids import IdSource
 from ues_sim.keys import KeyRing
+from ues_sim.limits import Allowance
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, View
-from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, UnknownModality
+from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, OutOfRoom, UnknownModality
 from ues_sim.schema import JsonObject, problem, problems_of
 from ues_sim.times import from_text, shift, to_text, wall_now
 
 logger = logging.getLogger(__name__)
+
+EVENT_BYTES = 500
+"""What an event is reckoned to take besides its data."""
 
 ACTION_PRIORITY = 100
 """The priority of an event that an action made. The highest there is."""
@@ -51,6 +56,7 @@ class Simulation:
         self.is_running = False
         self.states: dict[str, State] = {}
         self._memos: dict[str, dict[Any, Any]] = {}
+        self._indexes: dict[str, dict[Any, Any]] = {}
         self.replace_states({})
         self.events = EventLog()
         self.undo_stack: list[Step] = []
@@ -60,6 +66,8 @@ class Simulation:
         self.access_log = AccessLog()
         self.scenario_metadata: JsonObject = {}
         self.created_at = to_text(now)
+        self.allowance = Allowance()
+        """What the participant may still do in this turn. No checkpoint holds it."""
         self.mark: str | None = None
         """What the evaluator notes of the work in hand; a restore forgets it, and no checkpoint holds it."""
         self.checkpoint: tuple[str, bytes] | None = None
@@ -90,6 +98,7 @@ class Simulation:
         now = self.clock.text
         self.states = {name: states.get(name) or item.fresh_state(now) for name, item in MODALITIES.items()}
         self._memos = {name: {} for name in MODALITIES}
+        self._indexes = {name: {} for name in MODALITIES}
 
     # --- events ---------------------------------------------------------------------------------------------------
 
@@ -177,8 +186,13 @@ class Simulation:
         """Enter an event at the current time; it runs when the clock next moves. Raises what ``schedule`` raises."""
         return self.schedule(name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={})
 
-    def act(self, modality: Modality, action: Action, request: Any, author: Author) -> JsonObject:
-        """Carry out an action as an event and return its ``ModalityActionResponse``."""
+    def act(
+        self, modality: Modality, action: Action, request: Any, author: Author, allowance: Allowance | None = None
+    ) -> JsonObject:
+        """Carry out an action as an event and return its ``ModalityActionResponse``.
+
+        Raises Invalid (422), or TooLarge (413) where an author with an allowance has no room for it.
+        """
         fields = (
             request.model_dump(exclude_none=True)
             if action.build is None
@@ -187,8 +201,17 @@ class Simulation:
         if modality.discriminator is not None and action.operation is not None:
             fields = {modality.discriminator: action.operation, **fields}
         full = self.checked_data(modality, fields, self.clock.text, "body")
+        if allowance is not None:
+            allowance.grow(EVENT_BYTES + len(orjson.dumps(full)))
         event = self._enter(modality, full, self.clock.text, ACTION_PRIORITY, author, {})
-        self.execute(event)
+        if allowance is None:
+            self.execute(event)
+        else:
+            room = allowance.room
+            left = self.execute(event, room)
+            if left is None:
+                raise allowance.fill()
+            allowance.grow(room - left)
         message = event["error_message"]
         if event["status"] == EXECUTED:
             message = f"{modality.name} {action.path} executed"
@@ -202,13 +225,18 @@ class Simulation:
             "modality": modality.name,
         }
 
-    def execute(self, event: Event) -> None:
-        """Run one pending event. Its status becomes executed or failed; a failed one changes nothing else."""
+    def execute(self, event: Event, room: int | None = None) -> int | None:
+        """Run one pending event. Its status becomes executed or failed; a failed one changes nothing else.
+
+        Where it may write ``room`` bytes only, returns how many of them are left; None where they weren't enough.
+        """
         self.changed()
         modality = MODALITIES[event["modality"]]
         now = event["scheduled_time"]
         state = self.states[modality.name]
-        change = Change(state, now, self.ids.draw, self._neighbours(modality))
+        index = self._indexes[modality.name]
+        change = Change(state, now, self.ids.draw, self._neighbours(modality), index=index, room=room)
+        left = room
         self._memos[modality.name].clear()
         try:
             modality.run(change, modality.input_adapter.validate_python(event["data"]))
@@ -216,6 +244,9 @@ class Simulation:
             change.put(("last_updated",), now)
         except OperationFailed as failure:
             self._fail(event, change, str(failure))
+        except OutOfRoom:
+            left = None
+            self._fail(event, change, "it would write more than its author may in this turn")
         except ValidationError as error:
             self._fail(event, change, Invalid(problems_of(error, "data")).sentence())
         except Exception as error:
@@ -223,12 +254,15 @@ class Simulation:
             logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)
             self._fail(event, change, f"unexpected {type(error).__name__}: {error}")
         else:
+            left = change.room
             self.events.set_status(event, EXECUTED)
             self._remember(event, modality, change.undo_patch())
         event["executed_at"] = self.clock.text
+        return left
 
     def _fail(self, event: Event, change: Change, reason: str) -> None:
         change.roll_back()
+        change.index.clear()
         event["error_message"] = reason
         self.events.set_status(event, FAILED)
 
@@ -279,11 +313,12 @@ class Simulation:
                 }
             )
 
-    def _refuse_to_move(self) -> None:
-        """Raise Conflict (409) while a hold is active, and Impossible (400) while the simulation is stopped."""
+    def _begin_to_move(self) -> None:
+        """Begin a turn of the participant's. Raises Conflict (409, held) or Impossible (400, stopped)."""
         self.refuse_if_held()
         if not self.is_running:
             raise Impossible("The simulation is stopped; start it before moving its clock.")
+        self.allowance.renew()
 
     def _run_until(self, moment: datetime) -> list[Event]:
         """Run everything due by ``moment`` in order, each at its own time, and leave the clock at ``moment``."""
@@ -303,7 +338,7 @@ class Simulation:
 
         Raises Conflict (409, held) or Impossible (400: stopped, paused, past the year 9999).
         """
-        self._refuse_to_move()
+        self._begin_to_move()
         if self.clock.is_paused:
             raise Impossible("The clock is paused; resume it before moving it on.")
         return self._run_until(shift(self.clock.moment, seconds))
@@ -313,7 +348,7 @@ class Simulation:
 
         Raises Conflict (409, held) or Impossible (400: stopped, or an instant that is past).
         """
-        self._refuse_to_move()
+        self._begin_to_move()
         if target < self.clock.text:
             raise Impossible(
                 f"target_time {target} lies before the simulator's time {self.clock.text}; time runs forwards only."
@@ -325,7 +360,7 @@ class Simulation:
 
         Raises Conflict (409, held), Impossible (400, stopped) or NotFound (404, no pending event).
         """
-        self._refuse_to_move()
+        self._begin_to_move()
         upcoming = from_text(self.next_event()["scheduled_time"])
         return self._run_until(max(upcoming, self.clock.moment))
 
@@ -386,6 +421,7 @@ class Simulation:
             self.changed()
             step = source.pop()
             self._memos[step["modality"]].clear()
+            self._indexes[step["modality"]].clear()
             target.append({**step, "patch": apply_patch(self.states[step["modality"]], step["patch"])})
             moved.append(step)
         return moved

@@ -5,7 +5,7 @@ be sorted and filtered without parsing. ``Instant`` is the pydantic type that tu
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import GetPydanticSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
@@ -45,7 +45,25 @@ def shift(moment: datetime, seconds: float) -> datetime:
         ) from None
 
 
-def _canonical(value: Any, read: core_schema.ValidatorFunctionWrapHandler) -> str:
+class Years(NamedTuple):
+    """The first and the last year that an instant may lie in. As the context of a validation: in which all must lie."""
+
+    first: int
+    last: int
+
+    def refuse_others(self, text: str) -> None:
+        """Raise pydantic's error for an instant or a date, as canonical text, that lies outside."""
+        if not self.first <= int(text[:4]) <= self.last:
+            raise PydanticCustomError(
+                "datetime_range",
+                "Input should lie within the years {first} to {last}",
+                {"first": self.first, "last": self.last},
+            )
+
+
+def _canonical(
+    value: Any, read: core_schema.ValidatorFunctionWrapHandler, info: core_schema.ValidationInfo[Any]
+) -> str:
     """Canonical text of what a caller sent. Numbers, which pydantic would read as Unix time, are no ISO 8601."""
     if isinstance(value, str):
         if value.strip().lstrip("+-").replace(".", "", 1).isdigit():
@@ -53,15 +71,18 @@ def _canonical(value: Any, read: core_schema.ValidatorFunctionWrapHandler) -> st
     elif not isinstance(value, datetime):
         raise PydanticKnownError("datetime_type")
     try:
-        return to_text(read(value))
+        text = to_text(read(value))
     except OverflowError:
         raise PydanticCustomError("datetime_range", "Input should lie within the years 1 to 9999 in UTC") from None
+    if isinstance(info.context, Years):
+        info.context.refuse_others(text)
+    return text
 
 
 Instant = Annotated[
     str,
     GetPydanticSchema(
-        lambda _source, _handler: core_schema.no_info_wrap_validator_function(
+        lambda _source, _handler: core_schema.with_info_wrap_validator_function(
             _canonical, core_schema.datetime_schema(), serialization=core_schema.simple_ser_schema("str")
         )
     ),

@@ -5,7 +5,7 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from ues_sim.host import Host
@@ -15,6 +15,7 @@ from ues_sim.http.requests import Disconnected, read_body, read_json, read_param
 from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.keys import Key
+from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.problems import Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
@@ -27,6 +28,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 SIMULATIONS = "/simulations/"
+USER_PERMISSIONS = frozenset(route.permission for route in SIMULATION_ROUTES if route.permission and route.participant)
+"""What a participant's key may do; a key of exactly these is one."""
+
 TICK_SECONDS = 0.25
 """How often a simulation with auto-advance is brought up to date between requests."""
 
@@ -112,7 +116,7 @@ class Application:
         if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
             raise unauthorized(secret)
         route, values = self._host_router.find(scope["method"], path)
-        body, _ = await _input(route, scope, receive)
+        body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
         call = HostCall(self.host, self._base(scope), body, values)
         return _as_reply(route, route.handler(call))
 
@@ -141,8 +145,11 @@ class Application:
             if key is None:
                 raise unauthorized(secret)
             key.last_used_at = wall_text()
+            allowance = simulation.allowance if key.has_exactly(USER_PERMISSIONS) else None
+            if allowance is not None:
+                allowance.take_request()
             route, values = self._router.find(method, path)
-            reply = await self._permitted_reply(simulation, key, route, values, scope, receive)
+            reply = await self._permitted_reply(simulation, key, allowance, route, values, scope, receive)
         except Problem as problem:
             reply = problem_reply(problem)
         if key is not None:
@@ -156,6 +163,7 @@ class Application:
         self,
         simulation: Simulation,
         key: Key,
+        allowance: Allowance | None,
         route: Route[Call],
         values: dict[str, str],
         scope: Scope,
@@ -163,9 +171,18 @@ class Application:
     ) -> Reply:
         if route.permission is not None and not key.allows(route.permission):
             raise Forbidden(f"This key lacks the permission {route.permission!r}.")
-        body, params = await _input(route, scope, receive)
+        limits = allowance.limits if allowance is not None else None
+        raw = await _raw_body(route, scope, receive, limits)
         simulation.catch_up()
-        reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values)))
+        began = thread_time() if allowance is not None else 0.0
+        try:
+            body, params = _checked_input(route, scope, raw, limits)
+            reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values, allowance)))
+            if allowance is not None:
+                reply = reply.encoded()
+        finally:
+            if allowance is not None:
+                allowance.note_work(thread_time() - began)
         if simulation.is_running and simulation.clock.auto_advance:
             self._keep_ticking(simulation)
         return reply
@@ -194,15 +211,27 @@ def _open(pages: OpenPages, path: str, method: str, address: str | None = None) 
     return pages.answer(path, address)
 
 
-async def _input(route: Route[Any], scope: Scope, receive: Receive) -> tuple[Any, Any]:
-    """The checked body and query parameters. Raises Invalid (422) or TooLarge (413)."""
+async def _raw_body(route: Route[Any], scope: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
+    """The body's bytes, within a participant's limits. Raises TooLarge (413)."""
+    if route.body is None:
+        return b""
+    if limits is not None:
+        return await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
+    if route.body is bytes:  # a checkpoint: there is none that this server may not be given back
+        return await read_body(receive, scope["headers"], None)
+    return await read_body(receive, scope["headers"], configured().admin_request_bytes, "admin_request_bytes")
+
+
+def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits | None = None) -> tuple[Any, Any]:
+    """The checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
     params = read_params(scope["query_string"], route.params_adapter) if route.params is not None else None
     if route.body is None:
         return None, params
-    raw = await read_body(receive, scope["headers"])
     if route.body is bytes:
         return raw, params
-    return read_json(raw, route.body_adapter, required=route.body_required), params
+    nesting, years = (None, None) if limits is None else (limits.nesting, limits.years if route.writes else None)
+    required = route.body_required
+    return read_json(raw, route.body_adapter, required=required, nesting=nesting, years=years), params
 
 
 def _as_reply(route: Route[Any], content: JsonObject | Reply) -> Reply:

@@ -7,14 +7,16 @@ from urllib.parse import parse_qsl
 import orjson
 from pydantic import TypeAdapter
 
-from ues_sim.problems import Invalid, TooLarge, Unauthorized
+from ues_sim.limits import too_large
+from ues_sim.problems import Invalid, Unauthorized
 from ues_sim.schema import problem, validate
+from ues_sim.times import Years
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-BODY_LIMIT = 256 * 1024 * 1024
-"""Bytes of the largest body that is read: a checkpoint of a very large simulation."""
+LET_FINISH = 16 * 1024 * 1024
+"""Bytes of a body that is too large and is sent to its end all the same; one that is larger is cut off."""
 
 DEPTH_MARGIN = 40
 """How much deeper than a body the answers that carry its data may nest."""
@@ -24,25 +26,36 @@ class Disconnected(Exception):  # noqa: N818 - an outcome; there is nobody left 
     """The caller went away while sending."""
 
 
-async def read_body(receive: Receive, headers: Headers) -> bytes:
-    """The whole body. Raises TooLarge (413), or Disconnected."""
+async def read_body(receive: Receive, headers: Headers, limit: int | None, setting: str | None = None) -> bytes:
+    """The whole body, of at most ``limit`` bytes, which ``setting`` sets. Raises TooLarge (413), or Disconnected."""
     for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > BODY_LIMIT:
-            raise TooLarge(f"The body is larger than {BODY_LIMIT} bytes.")
+        if limit is not None and name == b"content-length" and value.isdigit() and int(value) > limit:
+            await _let_finish(receive, int(value))
+            raise too_large(int(value), limit, setting)
     message = await receive()
     body: bytes = message.get("body", b"")
     if message["type"] == "http.request" and not message.get("more_body"):
+        if limit is not None and len(body) > limit:
+            raise too_large(len(body), limit, setting)
         return body
     parts, size = [body], len(body)
     while message["type"] == "http.request" and message.get("more_body"):
         message = await receive()
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > BODY_LIMIT:
-            raise TooLarge(f"The body is larger than {BODY_LIMIT} bytes.")
+        if limit is not None and size > limit:
+            raise too_large(None, limit, setting)
     if message["type"] != "http.request":
         raise Disconnected
     return b"".join(parts)
+
+
+async def _let_finish(receive: Receive, size: int) -> None:
+    """Let a caller send the rest of a body that nobody reads, where it isn't much: else it would miss the answer."""
+    more = size <= LET_FINISH
+    while more:
+        message = await receive()
+        more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def secret_of(headers: Headers) -> str | None:
@@ -63,8 +76,10 @@ def unauthorized(secret: str | None) -> Unauthorized:
     return Unauthorized("Unknown or revoked API key.")
 
 
-def read_json(body: bytes, adapter: TypeAdapter[Any], *, required: bool) -> Any:
-    """The body as the adapter's type. Raises Invalid (422)."""
+def read_json(
+    body: bytes, adapter: TypeAdapter[Any], *, required: bool, nesting: int | None = None, years: Years | None = None
+) -> Any:
+    """The body as the adapter's type, nested at most so deep, its instants within these years. Raises Invalid (422)."""
     stripped = body.strip()
     if not stripped or (not required and stripped == b"null"):
         if required:
@@ -83,9 +98,27 @@ def read_json(body: bytes, adapter: TypeAdapter[Any], *, required: bool) -> Any:
                 }
             ]
         ) from None
-    if body.count(b"[") + body.count(b"{") > 100:
+    opened = body.count(b"[") + body.count(b"{")
+    if opened > 100:
         _refuse_too_deep(data)
-    return validate(adapter, data, "body")
+    if nesting is not None and opened > nesting and not _is_within(data, nesting):
+        raise problem("recursion_loop", f"Input should nest at most {nesting} deep", None, "body")
+    return validate(adapter, data, "body", context=years)
+
+
+def _is_within(data: Any, nesting: int) -> bool:
+    """Whether JSON data nests at most so deep."""
+    level = [data]
+    for _ in range(nesting):
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if isinstance(item, dict) else item)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _refuse_too_deep(data: Any) -> None:

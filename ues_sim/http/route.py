@@ -1,7 +1,7 @@
 """One declaration per route. The router, the permissions, OpenAPI and the documentation page all derive from it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -9,6 +9,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter
 
 from ues_sim.keys import Key
+from ues_sim.limits import Allowance
 from ues_sim.problems import NotFound, Problem, UnknownModality, WrongMethod
 from ues_sim.schema import JsonObject, Request
 from ues_sim.simulation import Author, Simulation
@@ -26,6 +27,8 @@ class Call:
     """The query parameters' model instance; None for a route without any."""
     path: Mapping[str, str]
     """The path's variable parts."""
+    allowance: Allowance | None = None
+    """What the caller may still do in this turn; None for one without limits, which is no participant."""
 
     @property
     def author(self) -> Author:
@@ -46,6 +49,10 @@ class Reply:
     def body(self) -> bytes:
         """The bytes to send."""
         return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
+
+    def encoded(self) -> "Reply":
+        """The same with its content as bytes."""
+        return self if isinstance(self.content, bytes) else replace(self, content=self.body())
 
 
 C = TypeVar("C")
@@ -79,6 +86,8 @@ class Route(Generic[C]):
     """Error statuses besides 401, 403 and 422, which follow from the other fields."""
     participant: bool = False
     """Whether a participant's key (level "user") may call it."""
+    writes: bool = False
+    """Whether what the body says becomes part of the simulation."""
 
     @cached_property
     def body_adapter(self) -> TypeAdapter[Any]:

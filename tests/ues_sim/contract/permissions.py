@@ -35,11 +35,11 @@ def post(path: str, permission: str, body: Any = None, *, participant: bool = Fa
 
 MARK = {"message_ids": ["m"]}
 LABEL = {**MARK, "labels": ["x"]}
-SEND_EMAIL = {"from_address": "a@example.com", "to_addresses": ["b@example.com"], "subject": "s", "body_text": "t"}
-SEND_SMS = {"from_number": "+15550000001", "to_numbers": ["+15550000002"], "body": "t"}
+SEND_EMAIL = {"from_address": "user@example.com", "to_addresses": ["b@example.com"], "subject": "s", "body_text": "t"}
+SEND_SMS = {"from_number": "+15550000000", "to_numbers": ["+15550000002"], "body": "t"}
 MEETING = {"title": "t", "start": TIME, "end": "2030-01-02T04:04:05+00:00"}
 PLACE = {"latitude": 1, "longitude": 1}
-CHAT = {"role": "user", "content": "Hi"}
+CHAT = {"role": "assistant", "content": "Hi"}
 EVENT = {"modality": "chat", "data": {"operation": "send_message", **CHAT}}
 CONTACT = {"contact_id": "c"}
 
@@ -119,7 +119,7 @@ SMS = (
     post("/sms/unread", "sms:unread", MARK, participant=True),
     post("/sms/delete", "sms:delete", MARK, participant=True),
     post(
-        "/sms/react", "sms:react", {"message_id": "m", "phone_number": "+15550000001", "emoji": "x"}, participant=True
+        "/sms/react", "sms:react", {"message_id": "m", "phone_number": "+15550000000", "emoji": "x"}, participant=True
     ),
     post("/sms/conversation", "sms:conversation", {"thread_id": "t", "is_pinned": True}),
 )

@@ -156,7 +156,7 @@ def _query(call: Call) -> JsonObject:
     body: BaseModel = call.body
     parameters = body.model_extra or {}
     request = _usable(modality.name, modality.query, parameters)
-    results = modality.query.run(call.simulation.view(modality.name), request)
+    results = modality.query.answer(call.simulation.view(modality.name), request)
     # What 0.1 calls these fields differs between its modalities; here each answer has them all.
     also = {"count": results["returned_count"], "query": parameters, "query_params": parameters}
     return {"modality_type": modality.name, "query": parameters, "results": {**results, **also}}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ues_sim.http.route import Call, Route
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, Query, Read, Reader
+from ues_sim.problems import Forbidden
 from ues_sim.schema import JsonObject, ModalityActionResponse
 
 
@@ -27,7 +28,7 @@ def _state(modality: Modality, show: Reader) -> Route[Call]:
 
 def _query(modality: Modality, query: Query) -> Route[Call]:
     def handler(call: Call) -> JsonObject:
-        return query.run(call.simulation.view(modality.name), call.body)
+        return query.answer(call.simulation.view(modality.name), call.body)
 
     return Route(
         method="POST",
@@ -62,7 +63,11 @@ def _read(modality: Modality, read: Read) -> Route[Call]:
 
 def _action(modality: Modality, action: Action) -> Route[Call]:
     def handler(call: Call) -> JsonObject:
-        return call.simulation.act(modality, action, call.body, call.author)
+        if call.allowance is not None and action.refuse is not None:
+            reason = action.refuse(call.body, call.simulation.states[modality.name])
+            if reason is not None:
+                raise Forbidden(reason)
+        return call.simulation.act(modality, action, call.body, call.author, call.allowance)
 
     return Route(
         method="POST",
@@ -74,6 +79,7 @@ def _action(modality: Modality, action: Action) -> Route[Call]:
         body=action.request,
         responses=(ModalityActionResponse,),
         participant=action.participant,
+        writes=True,
     )
 
 

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, GetPydanticSchema, model_validator
+from pydantic import AfterValidator, Field, GetPydanticSchema, ValidationInfo, model_validator
 from pydantic_core import core_schema
 
 from ues_sim.schema import InputModel, Int, Record, StateModel
-from ues_sim.times import Instant
+from ues_sim.times import Instant, Years
 
 EventStatus = Literal["confirmed", "tentative", "cancelled"]
 Scope = Literal["this", "this_and_future", "all"]
@@ -20,12 +20,24 @@ DEFAULT_COLOR = "#4285f4"
 Day = Annotated[
     str,
     GetPydanticSchema(
-        lambda _source, _handler: core_schema.no_info_after_validator_function(
-            lambda day: day.isoformat(), core_schema.date_schema(), serialization=core_schema.simple_ser_schema("str")
+        lambda _source, _handler: core_schema.with_info_after_validator_function(
+            lambda day, info: _within_years(day.isoformat(), info),
+            core_schema.date_schema(),
+            serialization=core_schema.simple_ser_schema("str"),
         )
     ),
 ]
 """An ISO 8601 date in a request; held as text."""
+
+
+def _within_years(text: str, info: ValidationInfo[Any]) -> str:
+    if isinstance(info.context, Years) and text[:4].isdecimal():
+        info.context.refuse_others(text)
+    return text
+
+
+OccurrenceText = Annotated[str, AfterValidator(_within_years)]
+"""Which occurrence of a series: a date or an instant, kept as it was written."""
 
 
 class Attendee(Record):

@@ -10,6 +10,7 @@ from ues_sim.modalities.calendar.models import (
     Attendee,
     CalendarEvent,
     EventStatus,
+    OccurrenceText,
     RecurrenceRule,
     Reminder,
     Rsvp,
@@ -21,7 +22,7 @@ from ues_sim.schema import JsonObject, QueryRequest, Request, Response
 from ues_sim.times import Instant
 
 RecurrenceId = Annotated[
-    str | None,
+    OccurrenceText | None,
     Field(
         description="Which occurrence of a series: when it begins, or the day, as an expanded query tells. Without it "
         "the whole series is meant."
@@ -44,7 +45,7 @@ class CreateCalendarEventRequest(Request):
     organizer: str | None = None
     attendees: list[Attendee] | None = None
     recurrence: RecurrenceRule | None = None
-    recurrence_exceptions: list[str] | None = None
+    recurrence_exceptions: list[OccurrenceText] | None = None
     reminders: list[Reminder] | None = Field(default=None, description="Left out, they are the calendar's own.")
     color: str | None = None
     visibility: Visibility = "default"
@@ -70,7 +71,7 @@ class UpdateCalendarEventRequest(Request):
     organizer: str | None = None
     attendees: list[Attendee] | None = None
     recurrence: RecurrenceRule | None = None
-    recurrence_exceptions: list[str] | None = None
+    recurrence_exceptions: list[OccurrenceText] | None = None
     recurrence_id: RecurrenceId = None
     reminders: list[Reminder] | None = None
     color: str | None = None

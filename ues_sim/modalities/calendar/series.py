@@ -27,9 +27,9 @@ from ues_sim.times import from_text, parse, to_text
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-MOST_STEPS, MOST_STEPS_OF_ONE = 200_000, 20_000
-"""How many days, weeks, months or years are looked at for one request, and for one series of it: a series may hardly
-ever happen, and an end that counts has to be counted from the beginning."""
+MOST_STEPS, MOST_STEPS_OF_ONE = 100_000, 20_000
+"""How many days, weeks, months, years or exceptions are looked at for one request, and for one series of it: a series
+may hardly ever happen, and an end that counts has to be counted from the beginning."""
 
 DATE_LENGTH = len("2025-01-31")
 """An exception of this length is a date, a longer one a date-time."""

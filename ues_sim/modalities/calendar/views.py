@@ -88,17 +88,17 @@ def query(view: View, request: CalendarQueryRequest) -> JsonObject:
     key = sort_key(request.sort_by, SORT_FIELDS, "start")
     if request.sort_order not in ("asc", "desc"):
         raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
-    found = _found(view, request)
+    found = _found(view, request, steps())
     found.sort(key=lambda event: (event[key] or "", event["start"]), reverse=request.sort_order == "desc")
     answer = page(found, request, "events", "calendar")
     return {**answer, "count": answer["returned_count"]}
 
 
-def _matches(event: Event, request: CalendarQueryRequest) -> bool:
+def _matches(event: Event, request: CalendarQueryRequest, calendars: frozenset[str] | None) -> bool:
     """Whether an event, or all that recurs of it, is what the filters ask for; but for the window of time."""
     is_recurring = event["recurrence"] is not None or event["parent_event_id"] is not None
     return (
-        (request.calendar_ids is None or event["calendar_id"] in request.calendar_ids)
+        (calendars is None or event["calendar_id"] in calendars)
         and (request.status is None or event["status"] == request.status)
         and (request.has_attendees is None or bool(event["attendees"]) == request.has_attendees)
         and (request.recurring is None or is_recurring == request.recurring)
@@ -110,25 +110,38 @@ def _contains(event: Event, text: str) -> bool:
     return any(text in (event[name] or "").lower() for name in ("title", "description", "location"))
 
 
-def _found(view: View, request: CalendarQueryRequest) -> list[Event]:
-    """What matches, in no order: single events, and series or, expanded, their occurrences."""
-    events = [event for event in _standing(view.state).values() if _matches(event, request)]
+def _found(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> list[Event]:
+    """What matches, in no order: single events, and series or, expanded, their occurrences; what the budget doesn't
+    reach is left out.
+    """
+    calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
+    events = [event for event in _standing(view.state).values() if _matches(event, request, calendars)]
     found = [
         event
         for event in events
         if event["recurrence"] is None and overlaps(event["start"], event["end"], request.start, request.end)
     ]
     recurring = [event for event in events if event["recurrence"] is not None]
-    budget, replaced = steps(), view.derived("replaced", lambda: _replaced(view.state))
+    replaced = view.derived("replaced", lambda: _replaced(view.state))
     if request.expand_recurring:
         listed = [_occurrences(event, request, view.now, replaced, budget) for event in recurring]
         return [*found, *islice(merge(*listed, key=itemgetter("start")), MOST_OCCURRENCES)]
+    if request.start is None and request.end is None:
+        return [*found, *recurring]
     for event in recurring:
-        series = Series(event, replaced.get(event["event_id"], ()))
-        unbounded = request.start is None and request.end is None
-        if unbounded or next(series.between(request.start, request.end, budget), None) is not None:
+        series = _series(event, replaced, budget)
+        if series is not None and next(series.between(request.start, request.end, budget), None) is not None:
             found.append(event)
     return found
+
+
+def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int]) -> Series | None:
+    """The series of an event; None where the budget doesn't reach for what it leaves out."""
+    own = replaced.get(event["event_id"], ())
+    cost = len(own) + len(event["recurrence_exceptions"])
+    if cost and next(islice(budget, cost - 1, None), None) is None:
+        return None
+    return Series(event, own)
 
 
 def _replaced(state: State) -> dict[str, list[str]]:
@@ -149,8 +162,8 @@ def _occurrences(
     over = request.end
     if over is None and event["recurrence"]["end_type"] == "never":
         over = _a_year_after(max(now, request.start or now))
-    series = Series(event, replaced.get(event["event_id"], ()))
-    for occurrence in series.between(request.start, over, budget):
+    series = _series(event, replaced, budget)
+    for occurrence in series.between(request.start, over, budget) if series is not None else ():
         yield {
             **event,
             "start": occurrence.start,
@@ -171,7 +184,7 @@ def digest(view: View) -> JsonObject:
     """The calendar in a few lines: what comes next."""
     events = _standing(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
-    coming = nsmallest(3, _found(view, request), key=itemgetter("start"))
+    coming = nsmallest(3, _found(view, request, steps()), key=itemgetter("start"))
     return {
         "events": len(events),
         "calendars": len(view.state["calendars"]),

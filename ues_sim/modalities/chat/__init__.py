@@ -26,8 +26,9 @@ MODALITY = Modality(
             operation="send_message",
             request=models.SendChatMessageRequest,
             build=operations.input_of,
-            summary="Say something, as the user or as the assistant.",
+            summary="Say something, as the user or as the assistant; a participant is the assistant.",
             participant=True,
+            refuse=operations.refuse_another_role,
         ),
         Action(
             path="delete",

@@ -23,6 +23,13 @@ def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -
     return fields
 
 
+def refuse_another_role(request: SendChatMessageRequest, _state: State) -> str | None:
+    """Why a participant may not say this: it is the assistant."""
+    if request.role == "assistant":
+        return None
+    return f"You are the assistant: role {request.role!r} is not yours to speak in; send it with role 'assistant'."
+
+
 def send_message(change: Change, given: ChatInput) -> None:
     """Add a message, its conversation when it is the first, and drop the oldest beyond ``max_history_size``."""
     message_id = given.message_id or change.draw_id()

@@ -20,6 +20,8 @@ TEXTS = (
     "photo_url",
 )
 LISTS = ("identifiers", "addresses", "groups")
+MOST_ITEMS = 500
+"""How many entries each of a contact's lists may have."""
 
 
 def create(change: Change, given: ContactsInput) -> None:
@@ -29,11 +31,19 @@ def create(change: Change, given: ContactsInput) -> None:
         raise change.fail(f"contact_id {contact_id!r} is taken")
     contact: Contact = {"contact_id": contact_id}
     contact |= {name: getattr(given, name) for name in TEXTS}
+    _refuse_long_lists(change, {name: getattr(given, name) or () for name in LISTS})
     contact |= {name: _items(name, getattr(given, name)) for name in LISTS}
     contact |= {"is_favorite": bool(given.is_favorite), "is_blocked": bool(given.is_blocked)}
     contact |= {"created_at": given.timestamp, "updated_at": given.timestamp}
     contact["display_name"] = given.display_name or made_up_name(contact)
     change.put(("contacts", contact_id), contact)
+
+
+def _refuse_long_lists(change: Change, fields: Contact) -> None:
+    """Fail where a list has become too long: everything new is compared with all that is in it."""
+    for name in LISTS:
+        if len(fields.get(name, ())) > MOST_ITEMS:
+            raise change.fail(f"a contact has at most {MOST_ITEMS} {name}")
 
 
 def _items(name: str, given: list[Any] | None) -> list[Any]:
@@ -68,6 +78,8 @@ def update(change: Change, given: ContactsInput) -> None:
     made of.
     """
     contact = _contact(change, given.contact_id)
+    for how in ("", "add_", "remove_"):
+        _refuse_long_lists(change, {name: getattr(given, f"{how}{name}") or () for name in LISTS})
     news: Contact = {name: getattr(given, name) for name in (*TEXTS, "is_favorite", "is_blocked")}
     news = {name: value for name, value in news.items() if value is not None}
     for name in LISTS:
@@ -77,6 +89,7 @@ def update(change: Change, given: ContactsInput) -> None:
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
         more = _items(name, getattr(given, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
+    _refuse_long_lists(change, news)
     told = news.get("display_name")
     if told == "" or (told is None and contact["display_name"] == made_up_name(contact)):
         news["display_name"] = made_up_name({**contact, **news})

@@ -60,8 +60,10 @@ def _mentions(contact: Contact, text: str) -> bool:
     if any(text in value.lower() for value in values if value):
         return True
     digits = normal_phone(text)
+    if digits == text:
+        return False
     numbers = [i["value"] for i in contact["identifiers"] if i["identifier_type"] == "phone"]
-    return digits != text and any(digits in number for number in numbers)
+    return any(digits in number for number in numbers)
 
 
 def _is_reached(contact: Contact, kind: str | None, value: str | None) -> bool:

@@ -53,6 +53,7 @@ MODALITY = Modality(
             request=models.SendEmailRequest,
             summary="Send an email as the user.",
             participant=True,
+            refuse=operations.refuse_another_sender,
         ),
         Action(
             path="receive",

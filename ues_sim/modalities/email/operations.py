@@ -7,13 +7,16 @@ An email stands in ``emails`` and in the list of its folder; its labels' lists a
 from collections.abc import Iterable
 from typing import Any
 
-from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest
+from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest, SendEmailRequest
 from ues_sim.modality import Change, State
 from ues_sim.people import is_blocked, same_address
 from ues_sim.schema import JsonObject
 
 FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
 """The folders that every mailbox has."""
+
+MOST_AT_ONCE, MOST_LABELLINGS = 1000, 10_000
+"""How many messages one event may be about, and with how many labels: each is looked for in its lists."""
 
 DRAFTED = {
     "from_address",
@@ -39,6 +42,14 @@ def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
     if "sent_at" in fields:
         fields["timestamp"] = fields.pop("sent_at")
     return fields
+
+
+def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None:
+    """Why a participant may not send this: it writes in the user's name alone."""
+    own = state["user_email_address"]
+    if same_address("email", request.from_address, own):
+        return None
+    return f"You write for the user, whose address is {own!r}; from_address {request.from_address[:80]!r} isn't theirs."
 
 
 # --- messages that come and go ----------------------------------------------------------------------------------------
@@ -284,10 +295,9 @@ def delete(change: Change, given: EmailInput) -> None:
 
 def add_label(change: Change, given: EmailInput) -> None:
     """Put labels on messages."""
-    if not given.labels:
-        raise change.fail("add_label needs labels")
+    labels = _labels(change, given)
     for email in _chosen(change, given):
-        for label in _distinct(given.labels):
+        for label in labels:
             if label not in email["labels"]:
                 change.append(("emails", email["message_id"], "labels"), label)
                 _enter_label(change, label, email["message_id"])
@@ -295,10 +305,9 @@ def add_label(change: Change, given: EmailInput) -> None:
 
 def remove_label(change: Change, given: EmailInput) -> None:
     """Take labels off messages; one that isn't there is no error."""
-    if not given.labels:
-        raise change.fail("remove_label needs labels")
+    labels = _labels(change, given)
     for email in _chosen(change, given):
-        for label in _distinct(given.labels):
+        for label in labels:
             if change.discard(("emails", email["message_id"], "labels"), label):
                 _leave_label(change, label, email["message_id"])
 
@@ -307,7 +316,18 @@ def _ids(change: Change, given: EmailInput) -> list[str]:
     named = _distinct([*(given.message_ids or ()), *([given.message_id] if given.message_id else ())])
     if not named:
         raise change.fail(f"{given.operation} needs message_ids")
+    if len(named) > MOST_AT_ONCE:
+        raise change.fail(f"{given.operation} takes at most {MOST_AT_ONCE} message_ids at once, not {len(named)}")
     return named
+
+
+def _labels(change: Change, given: EmailInput) -> list[str]:
+    labels = _distinct(given.labels or ())
+    if not labels:
+        raise change.fail(f"{given.operation} needs labels")
+    if len(labels) * len(_ids(change, given)) > MOST_LABELLINGS:
+        raise change.fail(f"{given.operation} takes at most {MOST_LABELLINGS} pairs of a message and a label at once")
+    return labels
 
 
 def _chosen(change: Change, given: EmailInput) -> list[Email]:

@@ -54,6 +54,7 @@ MODALITY = Modality(
             build=_in("message_data"),
             summary="Send a message as the user.",
             participant=True,
+            refuse=operations.refuse_another_sender,
         ),
         Action(
             path="receive",
@@ -93,6 +94,7 @@ MODALITY = Modality(
             build=_in("reaction_data"),
             summary="React to a message with an emoji.",
             participant=True,
+            refuse=operations.refuse_anothers_reaction,
         ),
         Action(
             path="conversation",

@@ -42,6 +42,7 @@ def create_group(change: Change, given: SMSInput) -> None:
     for participant in conversation["participants"]:
         participant["is_admin"] = address_key("phone", participant["phone_number"]) in admins
     change.put(("conversations", thread_id), conversation)
+    change.index.clear()
 
 
 def update_group(change: Change, given: SMSInput) -> None:
@@ -62,6 +63,7 @@ def add_participant(change: Change, given: SMSInput) -> None:
     place = _place(group, number)
     if place is not None and group["participants"][place]["left_at"] is None:
         raise change.fail(f"{number} is in the group already")
+    change.index.clear()
     joining = {"phone_number": number, "is_admin": data.is_admin, "joined_at": given.timestamp, "left_at": None}
     if place is None:
         change.append(("conversations", data.thread_id, "participants"), joining)
@@ -90,6 +92,7 @@ def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
     if place is None or change.state["conversations"][thread_id]["participants"][place]["left_at"] is not None:
         raise change.fail(f"{number} is not in the group")
     change.update(("conversations", thread_id, "participants", place), left_at=at)
+    change.index.clear()
 
 
 def _place(group: Conversation, number: str) -> int | None:

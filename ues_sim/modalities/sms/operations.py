@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from ues_sim.modalities.sms import models
-from ues_sim.modalities.sms.models import SMSInput
+from ues_sim.modalities.sms.models import SendSMSRequest, SMSInput, SMSReactRequest
 from ues_sim.modality import Change, State
 from ues_sim.people import address_key, is_blocked, same_address
 
@@ -18,6 +18,23 @@ def part_of(given: SMSInput, kind: type[M]) -> M:
     """The action's own object; the input's validator has seen that it is there and fits."""
     name, _ = given.part()
     return kind.model_validate(getattr(given, name))
+
+
+def refuse_another_sender(request: SendSMSRequest, state: State) -> str | None:
+    """Why a participant may not send this: it writes in the user's name alone."""
+    return _refuse_another(state, "from_number", request.from_number)
+
+
+def refuse_anothers_reaction(request: SMSReactRequest, state: State) -> str | None:
+    """Why a participant may not react so: it does it in the user's name alone."""
+    return _refuse_another(state, "phone_number", request.phone_number)
+
+
+def _refuse_another(state: State, field: str, number: str) -> str | None:
+    own = state["user_phone_number"]
+    if same_address("phone", number, own):
+        return None
+    return f"You write for the user, whose number is {own!r}: {field} {number[:80]!r} isn't theirs."
 
 
 def send_message(change: Change, given: SMSInput) -> None:
@@ -105,15 +122,28 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
     if data.thread_id is not None and data.thread_id in conversations:
         return data.thread_id
     people = [sender, *recipients]
-    if data.thread_id is None:
-        user = change.state["user_phone_number"]
-        wanted = _keys([user, *people])
-        for thread_id, conversation in conversations.items():
-            if _keys([user, *_present(conversation)]) == wanted:
-                return str(thread_id)
+    known = _by_people(change)
+    wanted = _keys([change.state["user_phone_number"], *people])
+    if data.thread_id is None and wanted in known:
+        return known[wanted]
     thread_id = data.thread_id or change.draw_id()
     change.put(("conversations", thread_id), new_conversation(thread_id, people, at, created_by=None))
+    known.setdefault(wanted, thread_id)
     return thread_id
+
+
+def _by_people(change: Change) -> dict[frozenset[str], str]:
+    """The first conversation of exactly these people, by their numbers' keys. Kept for the next message: to compare the
+    people of every conversation anew would take longer with every one that there is. Whatever changes who is in a
+    conversation has to empty ``change.index``.
+    """
+    if "by people" not in change.index:
+        found: dict[frozenset[str], str] = {}
+        for thread_id, conversation in change.state["conversations"].items():
+            found.setdefault(_keys([change.state["user_phone_number"], *_present(conversation)]), thread_id)
+        change.index["by people"] = found
+    by_people: dict[frozenset[str], str] = change.index["by people"]
+    return by_people
 
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
@@ -148,9 +178,9 @@ def _present(conversation: dict[str, Any]) -> list[str]:
     return [p["phone_number"] for p in conversation["participants"] if p["left_at"] is None]
 
 
-def _keys(numbers: Iterable[str]) -> set[str]:
+def _keys(numbers: Iterable[str]) -> frozenset[str]:
     """Whose numbers these are, however they are written."""
-    return {address_key("phone", number) for number in numbers}
+    return frozenset(address_key("phone", number) for number in numbers)
 
 
 def _others(conversation: dict[str, Any], state: State) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key
-from ues_sim.people import name_of, same_address
+from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
@@ -57,22 +57,22 @@ def _is_unread(message: dict[str, Any]) -> bool:
 def query(view: View, request: SMSQueryRequest) -> JsonObject:
     """The answer of ``POST /sms/query``."""
     key = sort_key(request.sort_by, SORT_FIELDS, "sent_at")
-    found = [message for message in view.state["messages"].values() if _matches(message, request)]
+    sender, recipient = (
+        None if number is None else address_key("phone", number) for number in (request.from_number, request.to_number)
+    )
+    found = [message for message in view.state["messages"].values() if _matches(message, request, sender, recipient)]
     found.sort(key=itemgetter(key), reverse=request.sort_order != "asc")
     return page(found, request, "messages", "sms")
 
 
-def _matches(message: dict[str, Any], request: SMSQueryRequest) -> bool:
+def _matches(message: dict[str, Any], request: SMSQueryRequest, sender: str | None, recipient: str | None) -> bool:
     for name in ("thread_id", "message_type", "direction", "is_read", "delivery_status", "is_deleted", "is_spam"):
         wanted = getattr(request, name)
         if wanted is not None and message[name] != wanted:
             return False
     return (
-        (request.from_number is None or same_address("phone", message["from_number"], request.from_number))
-        and (
-            request.to_number is None
-            or any(same_address("phone", number, request.to_number) for number in message["to_numbers"])
-        )
+        (sender is None or address_key("phone", message["from_number"]) == sender)
+        and (recipient is None or any(address_key("phone", number) == recipient for number in message["to_numbers"]))
         and (request.body_contains is None or request.body_contains.lower() in message["body"].lower())
         and (request.has_attachments is None or bool(message["attachments"]) == request.has_attachments)
         and (request.sent_after is None or message["sent_at"] >= request.sent_after)
