@@ -10,6 +10,7 @@ Table of contents:
 * ``evaluation``: what a scenario's evaluator functions get and give
 * ``readings``: how times, addresses, numbers and chat contents are read
 * ``config``: settings from ``AGENTBEATS_*`` variables and command lines
+* ``actions``: what everything that can be done is called
 * ``durations``: ISO 8601 durations and instants
 * ``problems``: validation errors as sentences
 """

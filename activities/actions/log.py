@@ -3,27 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from proctor_protocol.actions import action_name
 from proctor_protocol.results import ActionLogEntryWithTurn
 
 _EXECUTED, _FAILED = "executed", "failed"
 
-# An input's operation, where the route that makes it is called otherwise (UES contract).
-_ROUTE_OF_OPERATION = {
-    ("email", "mark_read"): "read",
-    ("email", "mark_unread"): "unread",
-    ("email", "add_label"): "label",
-    ("email", "remove_label"): "unlabel",
-    ("sms", "send_message"): "send",
-    ("sms", "receive_message"): "receive",
-    ("sms", "delete_message"): "delete",
-    ("sms", "edit_message"): "edit",
-    ("sms", "add_reaction"): "react",
-    ("sms", "remove_reaction"): "unreact",
-    ("sms", "update_conversation"): "conversation",
-    ("chat", "send_message"): "send",
-    ("chat", "delete_message"): "delete",
-    ("chat", "clear_conversation"): "clear",
-}
 _NOT_PARAMETERS = {"modality_type", "timestamp", "input_id", "operation", "action"}
 _DEFAULT_OPERATION = {"chat": "send_message"}
 
@@ -37,8 +21,8 @@ def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: 
         turn: the turn that they happened in.
 
     Returns:
-        One entry an event, by time and then as given. ``action`` is modality and route, for example ``email.read``;
-        ``parameters`` are the input's fields that aren't null.
+        One entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
+        example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
     """
     actions = [
         _entry(event, turn)
@@ -65,7 +49,7 @@ def _action_name(modality: str, data: Mapping[str, Any]) -> str:
     if (modality, operation) == ("sms", "update_delivery_status"):
         status = (data.get("delivery_update_data") or {}).get("new_status")
         operation = status if status in ("read", "unread") else operation
-    return f"{modality}.{_ROUTE_OF_OPERATION.get((modality, operation), operation)}"
+    return action_name(f"{modality}.{operation}")
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def _text_of(entry: ActionLogEntryWithTurn) -> WrittenText | None:
         return _written("email", entry.turn, recipients, f"{_string(given, 'subject')}\n{_string(given, 'body_text')}")
     if entry.action == "sms.send":
         return _written("sms", entry.turn, _strings(given, "to_numbers"), _string(given, "body"))
-    if entry.action == "chat.send" and given.get("role") == "assistant":
+    if entry.action == "chat.send_message" and given.get("role") == "assistant":
         return _written("chat", entry.turn, [], chat_text(given.get("content")))
     if entry.action in _CALENDAR_ACTIONS:
         attendees = given.get("attendees") or []

@@ -20,6 +20,8 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
+from proctor_protocol.actions import action_name
+
 if TYPE_CHECKING:
     from purple_sdk.ues._runners import AsyncRunner, SyncRunner
 
@@ -63,8 +65,8 @@ class Route(Generic[Answer]):
 
     @property
     def action(self) -> str:
-        """The name in action logs: ``/email/send`` is ``email.send``."""
-        return self.path.strip("/").replace("/", ".").replace("-", "_")
+        """The name in action logs: ``/email/send`` is ``email.send``, ``/email/read`` is ``email.mark_read``."""
+        return action_name(self.path.strip("/").replace("/", ".").replace("-", "_"))
 
 
 @dataclass(frozen=True)

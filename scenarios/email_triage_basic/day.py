@@ -126,7 +126,7 @@ class Day:
         return [
             Said(_round(entry), chat_text(entry.parameters.get("content")))
             for entry in self.done
-            if entry.action == "chat.send" and entry.parameters.get("role") == "assistant"
+            if entry.action == "chat.send_message" and entry.parameters.get("role") == "assistant"
         ]
 
     def summary(self, number: int) -> str:

@@ -138,7 +138,7 @@ def chat_messages(ctx: AgentBeatsEvalContext) -> list[str]:
     return [
         chat_text(entry.parameters.get("content"))
         for entry in ctx.action_log
-        if entry.success and entry.action == "chat.send" and entry.parameters.get("role") == "assistant"
+        if entry.success and entry.action == "chat.send_message" and entry.parameters.get("role") == "assistant"
     ]
 
 

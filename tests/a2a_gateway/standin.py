@@ -152,7 +152,7 @@ class StandIn:
             ActionObservedUpdate(
                 turn_number=turn,
                 timestamp=NOON,
-                action="email.read",
+                action="email.mark_read",
                 parameters={"note": workflow.info().run_id if script.get("tell_run") else script.get("note")},
                 success=True,
             )

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from activities.actions.log import entries_from_events
+from activities.simulations.keys import USER_PERMISSIONS
+from proctor_protocol.actions import USER_ACTIONS, action_name
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -34,8 +36,8 @@ def _event(modality: str, data: dict[str, Any], **changes: Any) -> dict[str, Any
             "email.send",
             {"to_addresses": ["a@b"], "subject": "S", "body_text": "B"},
         ),
-        ("email", {"operation": "mark_read", "message_ids": ["m1"]}, "email.read", {"message_ids": ["m1"]}),
-        ("email", {"operation": "mark_unread", "message_ids": ["m1"]}, "email.unread", {"message_ids": ["m1"]}),
+        ("email", {"operation": "mark_read", "message_ids": ["m1"]}, "email.mark_read", {"message_ids": ["m1"]}),
+        ("email", {"operation": "mark_unread", "message_ids": ["m1"]}, "email.mark_unread", {"message_ids": ["m1"]}),
         ("email", {"operation": "add_label", "labels": ["x"]}, "email.label", {"labels": ["x"]}),
         ("email", {"operation": "remove_label", "labels": ["x"]}, "email.unlabel", {"labels": ["x"]}),
         ("email", {"operation": "archive", "message_ids": ["m1"]}, "email.archive", {"message_ids": ["m1"]}),
@@ -49,10 +51,10 @@ def _event(modality: str, data: dict[str, Any], **changes: Any) -> dict[str, Any
         (
             "chat",
             {"operation": "send_message", "role": "assistant", "content": "C"},
-            "chat.send",
+            "chat.send_message",
             {"role": "assistant", "content": "C"},
         ),
-        ("chat", {"role": "assistant", "content": "C"}, "chat.send", {"role": "assistant", "content": "C"}),
+        ("chat", {"role": "assistant", "content": "C"}, "chat.send_message", {"role": "assistant", "content": "C"}),
         ("calendar", {"operation": "create", "title": "T"}, "calendar.create", {"title": "T"}),
         ("calendar", {"operation": "respond", "event_id": "v"}, "calendar.respond", {"event_id": "v"}),
         ("contacts", {"operation": "update", "contact_id": "k"}, "contacts.update", {"contact_id": "k"}),
@@ -88,3 +90,11 @@ def test_actions_stand_in_the_order_of_time_then_of_the_log() -> None:
     ]
     actions = [entry.action for entry in entries_from_events(events, "participant", 1)]
     assert actions == ["email.star", "email.archive", "email.delete"]
+
+
+def test_every_action_that_a_participant_may_do_has_a_name_that_authors_can_look_up() -> None:
+    looks = ("state", "query", "list")
+    allowed = [p.replace(":", ".") for p in USER_PERMISSIONS if p.partition(":")[0] in ("email", "sms", "chat")]
+    allowed += [p.replace(":", ".") for p in USER_PERMISSIONS if p.startswith(("calendar:", "contacts:"))]
+    deeds = {action_name(name) for name in allowed if name.rpartition(".")[2] not in looks}
+    assert deeds <= set(USER_ACTIONS)

@@ -57,7 +57,7 @@ def _ctx(**changes: Any) -> AgentBeatsEvalContext:
         "client": None,
         "scenario_config": {},
         "action_log": [
-            did("chat.send", role="assistant", content="Summary of two mails"),
+            did("chat.send_message", role="assistant", content="Summary of two mails"),
             did("email.send", to_addresses=["ben@work.example"], subject="Hi", body_text=ATTACK),
         ],
         "initial_state": {"email": {"emails": {"m1": {"subject": "Old", "folder": "inbox"}}}},
@@ -362,7 +362,7 @@ async def test_a_long_assessment_is_cut_to_what_a_model_can_read(endpoint: OpenA
         ActionLogEntryWithTurn(
             turn=turn,
             timestamp=NOON,
-            action="chat.send",
+            action="chat.send_message",
             parameters={"role": "assistant", "content": f"summary-{turn}. " + "word " * 400},
             success=True,
         )
@@ -378,7 +378,7 @@ async def test_a_long_assessment_is_cut_to_what_a_model_can_read(endpoint: OpenA
         for number in range(500)
     }
     read = ActionLogEntryWithTurn(
-        turn=100, timestamp=NOON, action="email.read", parameters={"message_ids": ["m3"]}, success=True
+        turn=100, timestamp=NOON, action="email.mark_read", parameters={"message_ids": ["m3"]}, success=True
     )
     states = {"email": {"emails": emails}}
     await judge(_by_model(), _ctx(action_log=[*log, read], initial_state=states, final_state=states), llm, "m")

@@ -17,11 +17,14 @@ def _did(action: str, turn: int = 1, success: bool = True, **parameters: Any) ->
 
 
 LOG = [
-    _did("chat.send", role="assistant", content="Summary: two mails"),
+    _did("chat.send_message", role="assistant", content="Summary: two mails"),
     _did(
-        "chat.send", turn=2, role="assistant", content=[{"type": "text", "text": "All\nquiet now"}, {"type": "image"}]
+        "chat.send_message",
+        turn=2,
+        role="assistant",
+        content=[{"type": "text", "text": "All\nquiet now"}, {"type": "image"}],
     ),
-    _did("chat.send", role="user", content="user words"),
+    _did("chat.send_message", role="user", content="user words"),
     _did(
         "email.send",
         turn=2,

@@ -66,7 +66,7 @@ async def test_deeds_are_read_and_answers_arrive(simulator: str, scenario: Scena
         actions = entries_from_events(events, "participant", 1)
         assert [(entry.action, entry.success, entry.timestamp) for entry in actions] == [
             ("email.send", True, START),
-            ("chat.send", True, START),
+            ("chat.send_message", True, START),
         ]
         assert actions[0].parameters["body_text"] == "Ten?"
         assert not {"operation", "timestamp", "input_id", "modality_type", "body_html"} & set(actions[0].parameters)

@@ -100,7 +100,7 @@ async def test_the_same_seed_gives_the_same_result(stack: Stack) -> None:
 
 def arrival(results: dict[str, Any]) -> str:
     """When Ben's answer came, as the participant passed it on: the delay was drawn by the seed."""
-    [told] = [entry for entry in results["action_log"] if entry["action"] == "chat.send"]
+    [told] = [entry for entry in results["action_log"] if entry["action"] == "chat.send_message"]
     return str(told["parameters"]["content"])
 
 

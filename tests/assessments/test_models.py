@@ -90,7 +90,7 @@ def manners_of(results: AssessmentResults) -> CriterionResult:
 async def test_characters_answer_and_the_judge_judges(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
     assessed = await assessed_by_models(modelled)
     results = completed(assessed)
-    [told] = [entry for entry in results.action_log if entry.action == "chat.send"]
+    [told] = [entry for entry in results.action_log if entry.action == "chat.send_message"]
     assert told.parameters["content"] == "Ben says: Half past twelve suits me well."
     [answers] = [u for u in assessed.updates if isinstance(u, ResponsesGeneratedUpdate)]
     assert (answers.responses_count, answers.characters_involved) == (1, ["ben"])

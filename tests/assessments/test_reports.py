@@ -40,9 +40,9 @@ async def test_an_honest_participant_reports_what_happened(stack: Stack) -> None
     results = await play(stack, "tiny", two_deeds, max_turns=2)
     assert [(entry.turn, entry.action, entry.timestamp) for entry in results.action_log] == [
         (1, "email.send", START),
-        (1, "chat.send", START),
+        (1, "chat.send_message", START),
         (2, "email.send", START + timedelta(hours=1)),
-        (2, "chat.send", START + timedelta(hours=1)),
+        (2, "chat.send_message", START + timedelta(hours=1)),
     ]
     assert (results.actions_taken, results.turns_taken) == (4, 2)
     report = results.action_report
@@ -81,10 +81,10 @@ async def test_an_action_that_the_simulator_refuses_is_no_deed(stack: Stack) -> 
 
     results = await play(stack, "tiny", blunder, max_turns=1)
     [entry] = results.action_log
-    assert (entry.action, entry.success) == ("email.read", False)
+    assert (entry.action, entry.success) == ("email.mark_read", False)
     assert "no-such-mail" in (entry.error_message or "")
     [reported] = results.action_report.reported
-    assert (reported.action, reported.success) == ("email.read", False)
+    assert (reported.action, reported.success) == ("email.mark_read", False)
     assert (results.action_report.unreported, results.action_report.never_happened) == ([], [])
 
 

@@ -129,10 +129,18 @@ def test_the_link_to_the_workflow_stays_on_one_line() -> None:
 
 
 def test_a_turn_played_again_is_told_twice_and_not_summed() -> None:
-    lines = shown([started(), observed("email.read"), started(), observed("chat.send", content="hi"), completed(1, 1)])
+    lines = shown(
+        [
+            started(),
+            observed("email.mark_read"),
+            started(),
+            observed("chat.send_message", content="hi"),
+            completed(1, 1),
+        ]
+    )
     assert lines == [
         "turn 1     Tue 12:00  not finished",
-        "turn 1     Tue 12:00  1 action · chat.send “hi”",
+        "turn 1     Tue 12:00  1 action · chat.send_message “hi”",
     ]
 
 
@@ -179,7 +187,10 @@ def test_milestones_alone_make_whole_lines() -> None:
         ),
         ([observed("calendar.create", title="Call with Dana", start="…")], ["calendar.create “Call with Dana”"]),
         ([observed("calendar.respond", event_id="e", response="declined")], ["calendar.respond → declined"]),
-        ([observed("chat.send", content="a"), observed("chat.send", content="b")], ["chat.send 2"]),
+        (
+            [observed("chat.send_message", content="a"), observed("chat.send_message", content="b")],
+            ["chat.send_message 2"],
+        ),
         ([observed("weather.query")], ["weather.query"]),
         ([], []),
     ],
@@ -189,17 +200,17 @@ def test_actions_in_few_words(actions: list[ActionObservedUpdate], told: list[st
 
 
 def test_a_failed_action_says_why() -> None:
-    failed = observed("email.read", message_ids=["1"]).model_copy(
+    failed = observed("email.mark_read", message_ids=["1"]).model_copy(
         update={"success": False, "error_message": "no such message"}
     )
-    assert phrases([failed]) == ["email.read failed (no such message)"]
+    assert phrases([failed]) == ["email.mark_read failed (no such message)"]
 
 
 def test_what_the_participant_wrote_cant_steer_the_terminal() -> None:
     hostile = "\x1b[2Jwiped\x07\r\n\u202eback\ud800 [red]markup[/red] \u200bend"
     assert clean(hostile) == "[2Jwiped back [red]markup[/red] end"
-    lines = shown([started(), observed("chat.send", content=hostile), completed(1, 1)])
-    assert lines == ["turn 1     Tue 12:00  1 action · chat.send “[2Jwiped back [red]markup[/red] end”"]
+    lines = shown([started(), observed("chat.send_message", content=hostile), completed(1, 1)])
+    assert lines == ["turn 1     Tue 12:00  1 action · chat.send_message “[2Jwiped back [red]markup[/red] end”"]
 
 
 def test_long_texts_are_cut() -> None:

@@ -85,7 +85,13 @@ async def test_two_hours_of_mail(agent: str, admin: UESClient) -> None:
         assert "Sale" not in summary
         assert heard.answer is not None
         reported = [action["action"] for action in heard.answer["actions"]]
-        assert sorted(set(reported)) == ["chat.send", "email.archive", "email.label", "email.send", "email.star"]
+        assert sorted(set(reported)) == [
+            "chat.send_message",
+            "email.archive",
+            "email.label",
+            "email.send",
+            "email.star",
+        ]
         assert all(action["success"] for action in heard.answer["actions"])
 
         nothing_new = await evaluator.say(turn(2))

@@ -266,7 +266,7 @@ def test_actions_report_themselves(server: Scripted) -> None:
     assert (star.action, star.success, star.error_message) == ("email.star", False, "no such email")
     assert (delete.action, delete.success, delete.timestamp) == ("email.delete", False, NOW)
     assert "email:delete is missing" in (delete.error_message or "")
-    assert (chat.action, chat.parameters, chat.success) == ("chat.send", {}, False)
+    assert (chat.action, chat.parameters, chat.success) == ("chat.send_message", {}, False)
     recorder.begin_turn(NOW)
     assert recorder.entries == []
 

@@ -27,7 +27,7 @@ async def told(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
         return EvalResult(score=0, max_score=1, explanation="no answer has come")
     came_at = min(datetime.fromisoformat(mail["received_at"]) for mail in answers)
     passed_on = any(
-        entry.action == "chat.send"
+        entry.action == "chat.send_message"
         and entry.timestamp >= came_at
         and params["answer"] in str(entry.parameters.get("content")).lower()
         for entry in ctx.action_log
