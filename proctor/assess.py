@@ -166,7 +166,7 @@ def _conclude_results(options: AssessOptions, console: Console, exact: bytes, wo
     elif options.json_file:
         Path(options.json_file).write_bytes(exact)
     if not options.quiet:
-        print_report(console, results, workflow_url)
+        print_report(console, results, workflow_url, with_failure=False)  # that is the command's last word
         if options.json_file and options.json_file != STANDARD_OUTPUT:
             console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
 

@@ -76,10 +76,14 @@ class Said:
 
 @dataclass(frozen=True)
 class ConnectionLost:
-    """The stream broke; the caller tries again after ``retry_in`` seconds."""
+    """The stream broke; the caller tries again after ``retry_in`` seconds.
+
+    ``is_said``: the problem is the gateway's own sentence, so it is there, and can't go on for the time being.
+    """
 
     problem: str
     retry_in: float
+    is_said: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class AssessmentCall:
         stream = self._open(client)
         pause, lost_since = _FIRST_PAUSE, 0.0
         while True:
+            is_said = False
             try:
                 async with aclosing(stream):
                     async for response in stream:
@@ -173,7 +178,7 @@ class AssessmentCall:
                     return
                 problem = "the gateway does not let us listen to this task"
             except (A2AError, httpx.HTTPError) as error:
-                problem = self._judge(error)
+                problem, is_said = self._judge(error), isinstance(error, InternalError)
             now = asyncio.get_running_loop().time()
             lost_since = lost_since or now
             if now - lost_since > GIVE_UP_SECONDS:
@@ -181,7 +186,7 @@ class AssessmentCall:
                     f"the gateway at {self._gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
                     f"assessment goes on without us (task {self._task_id or 'not known yet'})"
                 )
-            yield ConnectionLost(problem, pause)
+            yield ConnectionLost(problem, pause, is_said)
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
             stream = self._open(client)

@@ -54,6 +54,8 @@ class AssessmentDisplay:
         self._console = console
         self._quiet = quiet
         self._turn: _Turn | None = None
+        self._problem: ErrorOccurredUpdate | None = None
+        self._lost_by = ""
         self._expected_turns = 0
         self._moving = Progress(
             SpinnerColumn(),
@@ -87,9 +89,13 @@ class AssessmentDisplay:
                 self._move("waiting for its turn", None)
             case Said(sentence=sentence):
                 self.say(clean(sentence))
-            case ConnectionLost(problem=problem, retry_in=pause):
-                self.say(f"connection lost ({shorten(problem, 70)}); trying again in {pause:g} s")
+            case ConnectionLost(problem=problem, retry_in=pause, is_said=is_said):
+                if problem != self._lost_by:
+                    lost = clean(problem) if is_said else f"connection lost ({shorten(problem, 70)})"
+                    self.say(f"{lost}; trying again in {pause:g} s")
+                self._lost_by = problem
             case ConnectionBack():
+                self._lost_by = ""
                 self.say("connected again")
             case ProgressEvent(update=update):
                 self._show_update(update)
@@ -137,11 +143,20 @@ class AssessmentDisplay:
             case AssessmentCompletedUpdate():
                 self._end_turn()
                 self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
-            case ErrorOccurredUpdate():
-                style = "yellow" if update.recoverable else "red"
-                self._line("problem", Text(clean(update.sentence()), style=style))
-            case _:  # the clock's own steps show in the turns' times
+            case ErrorOccurredUpdate(recoverable=True):
+                self._line("problem", Text(self._told_again(update) or clean(update.sentence()), style="yellow"))
+                self._problem = update
+            case _:  # the clock's own steps show in the turns' times; what ends the assessment is the call's last word
                 return
+
+    def _told_again(self, update: ErrorOccurredUpdate) -> str | None:
+        """A step's next try that failed as the one before did, in few words."""
+        before = self._problem
+        if before is None or update.attempt is None or before.attempt is None or update.attempt <= before.attempt:
+            return None
+        if (before.step, before.turn_number, before.error_type) != (update.step, update.turn_number, update.error_type):
+            return None
+        return f"the same at try {update.attempt}" + (f" of {update.attempts}" if update.attempts else "")
 
     def _begin_turn(self, number: int) -> _Turn:
         if self._turn is None or self._turn.number != number:

@@ -15,8 +15,13 @@ _WIDE = 110
 _JUDGE_WIDTH = 30
 
 
-def print_report(console: Console, results: AssessmentResults, workflow_url: str | None = None) -> None:
-    """Print the table of scores, what stands beside it, and where to look further."""
+def print_report(
+    console: Console, results: AssessmentResults, workflow_url: str | None = None, *, with_failure: bool = True
+) -> None:
+    """Print the table of scores, what stands beside it, and where to look further.
+
+    ``with_failure``: say of what it failed, unless that is told elsewhere.
+    """
     console.print()
     if results.scores.overall.max_score:
         show(console, _scores(console, results))
@@ -27,6 +32,8 @@ def print_report(console: Console, results: AssessmentResults, workflow_url: str
         show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
     for remark in _remarks(results):
         show(console, Text(remark))
+    if results.failure and with_failure:
+        show(console, Text(f"failure: {clean(results.failure)}"))
     if workflow_url:
         console.print(Text(f"workflow: {clean(workflow_url)}"), soft_wrap=True)
 
@@ -101,6 +108,4 @@ def _remarks(results: AssessmentResults) -> list[str]:
             f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
             f"{len(report.never_happened)} reported that never happened"
         )
-    if results.failure:
-        remarks.append(f"failure: {clean(results.failure)}")
     return remarks

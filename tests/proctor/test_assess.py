@@ -88,6 +88,10 @@ def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: S
     assert done.returncode == 1
     assert "the assessment failed" in done.stderr
     assert nobody in done.stderr
+    sentence = done.stderr.partition("the assessment failed: ")[2].strip()
+    told = " ".join((done.stdout + done.stderr).split())
+    again = told.count(f"is tried again: {sentence}")
+    assert told.count(sentence) - again == 1
     assert "nothing was judged: 19 criteria, 100 points" in done.stdout
     assert AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes()).status == "failed"
 

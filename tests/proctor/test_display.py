@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress
+from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress, Said
 from proctor.display import AssessmentDisplay
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
@@ -22,6 +22,7 @@ from proctor_protocol.results import (
 )
 from proctor_protocol.updates import (
     ActionObservedUpdate,
+    ErrorOccurredUpdate,
     EvaluationStartedUpdate,
     TaskUpdate,
     TurnCompletedUpdate,
@@ -99,6 +100,46 @@ def test_no_line_is_wider_than_the_output_and_none_has_control_codes(width: int)
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= width
     assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_the_next_try_that_fails_of_the_same_is_told_in_few_words() -> None:
+    def failed(attempt: int, kind: str = "RateLimit", step: str = "advance") -> ErrorOccurredUpdate:
+        return ErrorOccurredUpdate(
+            error_type=kind,
+            error_message=f"{step} failed at try {attempt} of 12 and is tried again: {kind}",
+            turn_number=3,
+            recoverable=True,
+            step=step,
+            attempt=attempt,
+            attempts=12,
+        )
+
+    of_no_step = ErrorOccurredUpdate(error_type="ParticipantFailed", error_message="Oops.", recoverable=True)
+    lines = shown([failed(4), failed(5), failed(6, "Timeout"), failed(1, "Timeout"), of_no_step, of_no_step])
+    assert lines == [
+        "problem    Error in turn 3: advance failed at try 4 of 12 and is tried again: RateLimit",
+        "problem    the same at try 5 of 12",
+        "problem    Error in turn 3: advance failed at try 6 of 12 and is tried again: Timeout",
+        "problem    Error in turn 3: advance failed at try 1 of 12 and is tried again: Timeout",
+        "problem    Error: Oops.",
+        "problem    Error: Oops.",
+    ]
+
+
+def test_what_the_gateway_says_is_shown_whole_and_once() -> None:
+    sentence = "No worker has taken this assessment for over 10 s: it goes on by itself as soon as one runs."
+    away = "Temporal can't serve this request now (it has been away for longer than anybody can wait): repeat it later."
+    to = console()
+    with AssessmentDisplay(to, quiet=True) as display:
+        display.show(Said(sentence))
+        for pause in (0.5, 1.0, 2.0):
+            display.show(ConnectionLost(away, pause, is_said=True))
+        display.show(ConnectionBack())
+    assert " ".join(written(to).split()) == f"{sentence} {away}; trying again in 0.5 s connected again"
+
+
+def test_what_ends_the_assessment_is_left_to_the_call_s_last_word() -> None:
+    assert shown([ErrorOccurredUpdate(error_type="ParticipantFailed", error_message="Oops.")]) == []
 
 
 def test_quiet_says_nothing_of_progress_and_all_of_problems() -> None:
