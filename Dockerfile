@@ -19,7 +19,8 @@ FROM python:3.12-slim
 RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
 COPY --from=needs /opt/proctor /opt/proctor
 COPY --from=own /own /opt/proctor
-ENV PATH=/opt/proctor/bin:$PATH
+# A container is reached from outside: its services listen on all addresses, unless told otherwise.
+ENV PATH=/opt/proctor/bin:$PATH AGENTBEATS_HOST=0.0.0.0 AGENTBEATS_GREEN_STATE=/state
 USER proctor
 WORKDIR /home/proctor
 VOLUME /state

@@ -22,7 +22,8 @@ import httpx
 import psutil
 
 from proctor.caller import AssessmentCall, Ended
-from proctor.local import LOOPBACK, LocalStack, Ports
+from proctor.local import LocalStack, Ports
+from proctor.settings import LOOPBACK
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig

@@ -1,5 +1,30 @@
-"""``python -m proctor``."""
+"""The command's beginning: what has to be so before the first of our modules is imported."""
 
-from proctor.main import main
+import os
+import signal
+import sys
 
-main()
+
+def run() -> None:
+    """Run ``proctor``; also what ``python -m proctor`` does.
+
+    Until a command has set what a Ctrl-C does to it, it ends the process at once and silently, as it does a program
+    that knows nothing of it. Python's own way, an exception anywhere, would be a traceback out of a half-done import.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from proctor.main import main
+
+    main()
+
+
+def _leave_the_working_directory() -> None:
+    """Import nothing from where the command is typed: ``python -m`` puts that first."""
+    first = os.path.realpath(sys.path[0] or os.curdir)
+    if not sys.flags.safe_path and first != os.path.dirname(os.path.dirname(os.path.realpath(__file__))):
+        del sys.path[0]
+
+
+if __name__ == "__main__":
+    _leave_the_working_directory()
+    run()

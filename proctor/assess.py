@@ -17,7 +17,7 @@ from rich.text import Text
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, Ended
 from proctor.console import make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.phrases import clean
 from proctor.report import print_report
 from proctor.settings import read_settings
@@ -138,7 +138,7 @@ async def _cancel(
         )
     await asyncio.wait({following}, timeout=CANCEL_SECONDS)
     if not following.done():
-        raise CommandError("the assessment is cancelled")
+        raise CancelledError("the assessment is cancelled")
 
 
 def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
@@ -151,7 +151,7 @@ def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_u
     if ended.state == "completed":
         return ExitCode.DONE
     if ended.state == "canceled":
-        raise CommandError("the assessment is cancelled")
+        raise CancelledError("the assessment is cancelled")
     raise CommandError(f"the assessment failed: {clean(ended.sentence) or 'no reason given'}")
 
 

@@ -10,16 +10,19 @@ from rich.text import Text
 from activities.packages.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
-from proctor.errors import CommandError, ExitCode
-from proctor.local import LOOPBACK, LocalStack, Ports
+from proctor.errors import CancelledError, CommandError, ExitCode
+from proctor.local import LocalStack, Ports
 from proctor.scenario_commands import load_scenario
-from proctor.settings import read_settings, with_scenarios
+from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, on_signals, start_unless
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"
+
+_NOTHING_OF_A_DEPLOYMENT = {"card_url": None, "ues_host": None, "ues_public_url": None}
+"""A demo plays on this machine alone, whatever else is set for the evaluator that usually runs here."""
 
 
 def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
@@ -34,8 +37,7 @@ def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
         UsageError: there is no such scenario.
         CommandError: it is broken, something didn't start, or the assessment failed.
     """
-    local_storage = GreenAgentConfig.model_fields["storage_url"].default
-    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, storage_url=local_storage))
+    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK))
     load_scenario(ScenarioManager(config.scenarios_dir), scenario_id)
     return asyncio.run(_demo(config, scenario_id, seed, keep))
 
@@ -48,7 +50,7 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
         stack = LocalStack(
-            config=config,
+            config=config.model_copy(update=_NOTHING_OF_A_DEPLOYMENT | {"storage_url": f"{folder}/storage"}),
             ports=Ports(gateway, ues, temporal, temporal_ui, agent),
             state=Path(folder),
             is_durable=False,
@@ -60,7 +62,7 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
         async with supervisor:
             await start_unless(interrupted, supervisor, console)
             if interrupted.is_set():
-                raise CommandError("ended before the assessment began")
+                raise CancelledError("ended before the assessment began")
             code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
             if keep and not interrupted.is_set():
                 console.print()

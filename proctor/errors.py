@@ -10,6 +10,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     WRONG_USAGE = 2
     UNREACHABLE = 3
+    CANCELLED = 4
 
 
 class CommandError(Exception):
@@ -28,3 +29,9 @@ class UnreachableError(CommandError):
     """A service doesn't answer."""
 
     exit_code = ExitCode.UNREACHABLE
+
+
+class CancelledError(CommandError):
+    """What was asked for was called off, here or by somebody else."""
+
+    exit_code = ExitCode.CANCELLED

@@ -1,27 +1,23 @@
 """Everything that an evaluator consists of, on one machine: which processes, with which addresses and settings."""
 
 import asyncio
-import fcntl
-import os
-import secrets
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 
 from activities.simulations.keys import host_key
 from proctor.errors import CommandError, UsageError
+from proctor.settings import LOOPBACK, is_open_to_others
 from proctor.supervisor import Service
 from proctor_processes.child import python_command
 from proctor_processes.ports import is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
-
-LOOPBACK = "127.0.0.1"
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
     # One partition per task queue: on one machine more of them only add a hop to every task.
@@ -35,7 +31,7 @@ _PROBE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Ports:
-    """Where the services listen, all on this machine; ``agent`` is None where no agent is to be run."""
+    """The services' ports on this machine; ``agent`` is None where no agent is to be run."""
 
     gateway: int
     ues: int
@@ -49,8 +45,9 @@ class LocalStack:
     """One machine's evaluator.
 
     Attributes:
-        config: the settings that its services get; their addresses follow from ``ports``.
-        ports: where they listen.
+        config: the settings that its services get: the gateway listens at ``host``, the simulator at ``ues_host`` or
+            else there, too, everything else on the loopback address.
+        ports: the services' ports.
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
@@ -70,7 +67,7 @@ class LocalStack:
     @property
     def gateway_url(self) -> str:
         """Where assessments are asked for."""
-        return f"http://{LOOPBACK}:{self.ports.gateway}"
+        return f"http://{_reached_at(self.config.host)}:{self.ports.gateway}"
 
     @property
     def ui_url(self) -> str:
@@ -78,9 +75,31 @@ class LocalStack:
         return f"http://{LOOPBACK}:{self.ports.temporal_ui}"
 
     @property
+    def card_url(self) -> str:
+        """The gateway as its card names it."""
+        return self.config.model_copy(update={"port": self.ports.gateway}).effective_card_url
+
+    @property
+    def ues_host(self) -> str:
+        """Where the simulator listens."""
+        return self.config.ues_host or self.config.host
+
+    @property
     def ues_url(self) -> str:
-        """The simulator."""
-        return f"http://{LOOPBACK}:{self.ports.ues}"
+        """The simulator as this machine reaches it."""
+        return f"http://{_reached_at(self.ues_host)}:{self.ports.ues}"
+
+    @property
+    def ues_public_url(self) -> str | None:
+        """The simulator as participants reach it: as the settings say, else, where it is open to other machines, at the
+        name that these have for the gateway; None where that is no other address than ``ues_url``.
+        """
+        if self.config.ues_public_url:
+            return self.config.ues_public_url
+        name = urlsplit(self.config.card_url or "").hostname
+        if not name or not is_open_to_others(name) or not is_open_to_others(self.ues_host):
+            return None
+        return f"http://{_in_url(name)}:{'{port}' if self.config.ues_command else self.ports.ues}"
 
     @property
     def agent_url(self) -> str | None:
@@ -95,11 +114,13 @@ class LocalStack:
     def environment(self) -> dict[str, str]:
         """What every service has to know of the others; the rest of its settings it reads for itself."""
         return {
+            "AGENTBEATS_GREEN_STATE": str(self.state),
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
+            "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
         }
@@ -111,7 +132,7 @@ class LocalStack:
             Service("temporal", self._temporal_command(), _answers(f"{self.ui_url}/api/v1/namespaces/default")),
             Service(
                 "ues",
-                _proctor("ues", "--host", LOOPBACK, "--port", str(self.ports.ues)),
+                _proctor("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
                 _answers(f"{self.ues_url}/health"),
                 {**shared, "UES_HOST_KEY": host_key(self.config.secret.get_secret_value())},
             ),
@@ -120,7 +141,7 @@ class LocalStack:
             services.append(
                 Service(
                     "agent",
-                    _proctor("agent", "triage", "--host", LOOPBACK, "--port", str(self.ports.agent)),
+                    _proctor("agent", "triage", *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
                     _answers(f"{self.agent_url}/.well-known/agent-card.json"),
                 )
             )
@@ -136,7 +157,7 @@ class LocalStack:
             ),
             Service(
                 "gateway",
-                _proctor("gateway", "--host", self.config.host, "--port", str(self.ports.gateway)),
+                _proctor("gateway", *_listening(self.config.host, self.ports.gateway, self.card_url)),
                 _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
                 shared,
                 after=("temporal",),
@@ -145,7 +166,8 @@ class LocalStack:
         ]
 
     def _storage_url(self) -> str:
-        return self.config.storage_url if "://" in self.config.storage_url else str(self.state / "storage")
+        is_chosen = "storage_url" in self.config.model_fields_set
+        return self.config.storage_url if is_chosen else str(self.state / "storage")
 
     def _temporal_command(self) -> list[str]:
         command = [find_temporal(), "server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"]
@@ -202,46 +224,21 @@ def require_free(wanted: dict[str, tuple[str, int]]) -> None:
         raise CommandError("\n".join(taken))
 
 
-def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment, from which all keys are derived; made on first use, mode 0600."""
-    path = state / "secret"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        secret = path.read_text().strip()
-        if not secret:
-            raise CommandError(f"{path} is empty: remove it, so that a new secret is made") from None
-        return secret
-    with os.fdopen(descriptor, "w") as file:
-        secret = secrets.token_urlsafe(32)
-        file.write(secret + "\n")
-    return secret
-
-
-@contextmanager
-def state_folder(path: Path) -> Iterator[Path]:
-    """Make a state folder, and have it alone for as long as the context lasts.
-
-    Raises:
-        CommandError: it can't be made, or another process has it.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = (path / "lock").open("a")
-    except OSError as problem:
-        raise CommandError(f"{path} can't be used as the state folder ({problem}): choose one with --state") from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CommandError(
-                f"another `proctor up` uses {path}: end it, or choose another folder with --state"
-            ) from None
-        yield path.resolve()
-
-
 def _proctor(*arguments: str) -> list[str]:
     return python_command("-m", "proctor", *arguments)
+
+
+def _listening(host: str, port: int, card_url: str) -> list[str]:
+    return ["--host", host, "--port", str(port), "--card-url", card_url]
+
+
+def _reached_at(host: str) -> str:
+    """How this machine reaches what listens at an address."""
+    return LOOPBACK if host in ("0.0.0.0", "") else "[::1]" if host == "::" else _in_url(host)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _answers(url: str) -> Callable[[int], Awaitable[bool]]:

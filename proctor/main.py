@@ -1,12 +1,13 @@
 """The command line. Each command imports its room only when it runs, so that help is there at once."""
 
+import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from proctor.errors import CommandError, ExitCode
+from proctor.errors import CommandError
+from proctor.once import OnceCommand
 
 app = typer.Typer(
     name="proctor",
@@ -15,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="A durable evaluator of AI agents: A2A in, Temporal underneath, scores out.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 can't reach a service. "
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 can't reach a service, 4 cancelled. "
     "Settings come from flags, then from AGENTBEATS_* environment variables.",
 )
 agent_app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
@@ -23,26 +24,72 @@ scenarios_app = typer.Typer(no_args_is_help=True, help="List, show and check sce
 app.add_typer(agent_app, name="agent")
 app.add_typer(scenarios_app, name="scenarios")
 
-HostOption = Annotated[str | None, typer.Option(help="Address to listen on.")]
+HostOption = Annotated[
+    str | None, typer.Option(help="Address to listen on; 0.0.0.0 for all.  [default: this machine only]")
+]
 PortOption = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 CardUrlOption = Annotated[str | None, typer.Option(help="Address that the agent card names.")]
 TemporalOption = Annotated[str | None, typer.Option(help="Temporal's front end, host:port.")]
 StorageOption = Annotated[str | None, typer.Option(help="Folder or fsspec URL of checkpoints and large payloads.")]
 ScenariosOption = Annotated[str | None, typer.Option(help="Folder that holds the scenario packages.")]
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(help="What every random choice derives from.")]
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from importlib.metadata import version
+
+        print(f"proctor {version('proctor')}")
+        raise typer.Exit
+
+
+@app.callback()
+def before_every_command(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """A durable evaluator of AI agents: A2A in, Temporal underneath, scores out."""
+    del version
+    if any(name.upper().startswith("AGENTBEATS_") for name in os.environ):
+        from proctor.settings import warn_of_unknown_variables
+
+        warn_of_unknown_variables()
 
 
 @app.command()
 def up(
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The gateway's port.")] = None,
-    host: Annotated[str | None, typer.Option(help="Address that the gateway listens on.")] = None,
-    ues_port: Annotated[int | None, typer.Option(min=1, max=65535, help="The simulator's port.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The gateway's port.  [default: 8000]")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: this machine only]"
+        ),
+    ] = None,
+    card_url: CardUrlOption = None,
+    ues_host: Annotated[
+        str | None, typer.Option(help="Address that the simulator listens on, if not that of --host.")
+    ] = None,
+    ues_public_url: Annotated[
+        str | None,
+        typer.Option(help="Simulator's address for participants elsewhere.  [default: made from --card-url]"),
+    ] = None,
+    ues_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The simulator's port.  [default: 8100]")
+    ] = None,
     temporal_port: Annotated[int, typer.Option(min=1, max=65535, help="Temporal's port.")] = 7233,
     ui_port: Annotated[int, typer.Option(min=1, max=65535, help="The Temporal UI's port.")] = 8233,
     agent_port: Annotated[int, typer.Option(min=1, max=65535, help="The baseline agent's port.")] = 8001,
     with_agent: Annotated[bool, typer.Option("--with-agent", help="Run the baseline agent too.")] = False,
     scenarios_dir: ScenariosOption = None,
-    state: Annotated[Path, typer.Option(help="Folder for what outlives a process.")] = Path(".proctor"),
+    state: StateOption = None,
 ) -> None:
     """Run everything on this machine, until Ctrl-C; assessments survive a restart."""
     from proctor.up import run_up
@@ -50,7 +97,10 @@ def up(
     run_up(
         host=host,
         port=port,
+        card_url=card_url,
+        ues_host=ues_host,
         ues_port=ues_port,
+        ues_public_url=ues_public_url,
         temporal_port=temporal_port,
         ui_port=ui_port,
         agent_port=agent_port if with_agent else None,
@@ -129,11 +179,12 @@ def worker(
     ues_url: Annotated[str | None, typer.Option(help="The simulator's address.")] = None,
     scenarios_dir: ScenariosOption = None,
     storage_url: StorageOption = None,
+    state: StateOption = None,
 ) -> None:
     """Run a worker: it plays assessments."""
     from proctor.services import run_worker
 
-    run_worker(temporal_address, ues_url, scenarios_dir, storage_url)
+    run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state)
 
 
 @app.command()
@@ -143,26 +194,28 @@ def gateway(
     card_url: CardUrlOption = None,
     temporal_address: TemporalOption = None,
     storage_url: StorageOption = None,
+    state: StateOption = None,
 ) -> None:
     """Run the A2A gateway: it takes requests and tells their progress."""
     from proctor.services import run_gateway
 
-    run_gateway(host, port, card_url, temporal_address, storage_url)
+    run_gateway(host, port, card_url, temporal_address, storage_url, state)
 
 
 @app.command()
 def ues(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",
+    host: HostOption = None,
     port: PortOption = None,
     single: Annotated[
         bool, typer.Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
     public_url: Annotated[str | None, typer.Option(help="Address under which others reach it.")] = None,
+    state: StateOption = None,
 ) -> None:
-    """Run the simulator (host key: UES_HOST_KEY, else derived from AGENTBEATS_GREEN_SECRET)."""
+    """Run the simulator."""
     from proctor.services import run_ues
 
-    run_ues(host, port, single, public_url)
+    run_ues(host, port, single, public_url, state)
 
 
 @agent_app.callback()
@@ -208,6 +261,11 @@ def validate_scenario(
     validate_scenario(scenario, scenarios_dir)
 
 
+for _each in (app, agent_app, scenarios_app):
+    for _command in _each.registered_commands:
+        _command.cls = OnceCommand
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
@@ -218,5 +276,3 @@ def main() -> None:
     except CommandError as problem:
         print(f"proctor: {problem}", file=sys.stderr)
         sys.exit(problem.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.DONE)

@@ -5,28 +5,37 @@ import os
 import time
 
 from proctor.errors import CommandError, UnreachableError
-from proctor.settings import read_settings, with_scenarios
+from proctor.settings import is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
+from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
 _SDK_SECONDS = 0.5
 
 
 def run_worker(
-    temporal_address: str | None, ues_url: str | None, scenarios_dir: str | None, storage_url: str | None
+    temporal_address: str | None,
+    ues_url: str | None,
+    scenarios_dir: str | None,
+    storage_url: str | None,
+    state: str | None,
 ) -> None:
     """Run a worker until SIGTERM or Ctrl-C."""
     from proctor.worker import run_worker as work
     from proctor_storage.temporal import TemporalUnreachableError
 
-    config = with_scenarios(
-        read_settings(
-            GreenAgentConfig,
-            temporal_address=temporal_address,
-            ues_url=ues_url,
-            scenarios_dir=scenarios_dir,
-            storage_url=storage_url,
+    config = with_secret(
+        with_scenarios(
+            read_settings(
+                GreenAgentConfig,
+                temporal_address=temporal_address,
+                ues_url=ues_url,
+                scenarios_dir=scenarios_dir,
+                storage_url=storage_url,
+                state=state,
+            )
         )
     )
+    warn_of_settings(config)
     try:
         asyncio.run(work(config))
     except TemporalUnreachableError as problem:
@@ -36,7 +45,12 @@ def run_worker(
 
 
 def run_gateway(
-    host: str | None, port: int | None, card_url: str | None, temporal_address: str | None, storage_url: str | None
+    host: str | None,
+    port: int | None,
+    card_url: str | None,
+    temporal_address: str | None,
+    storage_url: str | None,
+    state: str | None,
 ) -> None:
     """Run a gateway until SIGTERM or Ctrl-C."""
     from a2a_gateway.server import serve
@@ -48,27 +62,34 @@ def run_gateway(
         card_url=card_url,
         temporal_address=temporal_address,
         storage_url=storage_url,
+        state=state,
     )
+    warn_of_settings(config)
+    if is_open_to_others(config.host):
+        warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
     try:
         asyncio.run(serve(config))
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_ues(host: str, port: int | None, single: bool, public_url: str | None) -> None:
+def run_ues(host: str | None, port: int | None, single: bool, public_url: str | None, state: str | None) -> None:
     """Run the simulator until SIGTERM or Ctrl-C.
 
-    Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret, else made by the simulator, which
-    prints it.
+    Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret; with ``single`` it has an admin key
+    instead: ``UES_ADMIN_KEY``, else one that the simulator makes and prints.
     """
     from activities.simulations.keys import host_key
     from ues_sim.server import serve
 
-    config = read_settings(GreenAgentConfig)
+    config = read_settings(GreenAgentConfig, ues_host=host, state=state)
     key = os.environ.get("UES_HOST_KEY")
-    if key is None and "secret" in config.model_fields_set:
-        key = host_key(config.secret.get_secret_value())
+    if not key and not single:
+        key = host_key(with_secret(config).secret.get_secret_value())
+    host = config.ues_host or config.host
     port = config.ues_base_port if port is None else port
+    if is_open_to_others(host):
+        warn(["the simulator answers only who has a key, but unencrypted"])
     try:
         serve(
             host=host,
@@ -89,6 +110,7 @@ def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -
     from purple_sdk.triage_agent import serve_forever
 
     config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
+    warn_of_settings(config)
     try:
         serve_forever(config)
     except OSError as problem:

@@ -1,34 +1,46 @@
 """Configuration from flags and environment, with its problems told as sentences."""
 
+import ipaddress
+import os
+import sys
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.errors import UsageError
-from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig
+from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig, unknown_variables, validate_config
 from proctor_protocol.problems import show_value
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
+LOOPBACK = "127.0.0.1"
+"""Where services listen unless told otherwise: only this machine reaches it."""
+
+_FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
+
 
 def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
-    """Settings of one kind: those flags that were given (not None), over the environment, over the defaults.
+    """Settings of one kind: those flags that were given (not None), over the environment, over the defaults; services
+    listen on the loopback address unless one of them says where.
 
     Raises:
         UsageError: a value doesn't fit; names the environment variable or the flag.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     try:
-        return kind(**given)
+        config = kind(**given)
     except ValidationError as problem:
-        prefix = kind.model_config.get("env_prefix", "")
         sentences = []
         for error in problem.errors(include_url=False):
+            if error["type"] == _FOLLOWS_FROM_ANOTHER:
+                continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
-            where = f"--{name.replace('_', '-')}" if name in given else f"{prefix}{name}".upper()
+            where = f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name)
             sentences.append(f"{where} is {show_value(error['input'])}: {error['msg'].removeprefix('Value error, ')}")
         raise UsageError("; ".join(sentences)) from None
+    return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
@@ -43,3 +55,28 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     except ScenarioError as problem:
         raise UsageError(str(problem)) from None
     return config.model_copy(update={"scenarios_dir": str(manager.directory)})
+
+
+def is_open_to_others(host: str) -> bool:
+    """Whether other machines may reach what listens at an address."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
+def warn_of_settings(config: AgentBeatsConfig) -> None:
+    """Say what is allowed and probably not meant."""
+    warn(validate_config(config))
+
+
+def warn_of_unknown_variables() -> None:
+    """Say which environment variables look like settings and are none."""
+    for name, nearest in unknown_variables(os.environ).items():
+        warn([f"{name} is no setting{f': did you mean {nearest}?' if nearest else ''}"])
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Say what the person who started this should know, and go on."""
+    for sentence in sentences:
+        print(f"proctor: warning: {sentence}", file=sys.stderr, flush=True)

@@ -4,17 +4,18 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import SecretStr
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from proctor.assess import default_gateway
 from proctor.console import make_console, show
-from proctor.local import LOOPBACK, LocalStack, Ports, deployment_secret, require_free, state_folder
-from proctor.settings import read_settings, with_scenarios
+from proctor.local import LocalStack, Ports, require_free
+from proctor.settings import LOOPBACK, is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
+from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
 from proctor_protocol.config import GreenAgentConfig
 
@@ -25,12 +26,15 @@ def run_up(
     *,
     host: str | None,
     port: int | None,
+    card_url: str | None,
+    ues_host: str | None,
     ues_port: int | None,
+    ues_public_url: str | None,
     temporal_port: int,
     ui_port: int,
     agent_port: int | None,
     scenarios_dir: str | None,
-    state: Path,
+    state: str | None,
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
 
@@ -38,9 +42,18 @@ def run_up(
         UsageError: two ports are the same, or a setting doesn't fit.
         CommandError: a port or the state folder is taken, or a service doesn't start.
     """
-    config = with_scenarios(read_settings(GreenAgentConfig, host=host, port=port, scenarios_dir=scenarios_dir))
-    if "host" not in config.model_fields_set:
-        config = config.model_copy(update={"host": LOOPBACK})
+    config = with_scenarios(
+        read_settings(
+            GreenAgentConfig,
+            host=host,
+            port=port,
+            card_url=card_url,
+            ues_host=ues_host,
+            ues_public_url=ues_public_url,
+            scenarios_dir=scenarios_dir,
+            state=state,
+        )
+    )
     ports = Ports(
         gateway=config.port,
         ues=config.ues_base_port if ues_port is None else ues_port,
@@ -48,19 +61,48 @@ def run_up(
         temporal_ui=ui_port,
         agent=agent_port,
     )
-    with state_folder(state) as folder:
+    with state_folder(Path(config.state)) as folder:
+        stack = LocalStack(config, ports, folder, is_durable=True)
         wanted = {
             "--port": (config.host, ports.gateway),
-            "--ues-port": (LOOPBACK, ports.ues),
+            "--ues-port": (stack.ues_host, ports.ues),
             "--temporal-port": (LOOPBACK, ports.temporal),
             "--ui-port": (LOOPBACK, ports.temporal_ui),
         }
         if ports.agent:
             wanted["--agent-port"] = (LOOPBACK, ports.agent)
         require_free(wanted)
-        if "secret" not in config.model_fields_set:
-            config = config.model_copy(update={"secret": SecretStr(deployment_secret(folder))})
-        asyncio.run(_stay_up(LocalStack(config, ports, folder, is_durable=True), make_console()))
+        warn_of_settings(config)
+        warn(what_is_open(stack))
+        asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
+
+
+def what_is_open(stack: LocalStack) -> list[str]:
+    """Sentences on what of it other machines may reach, and what they may do there."""
+    gateway, ues = stack.ports.gateway, stack.ports.ues
+    is_gateway_open, is_ues_open = is_open_to_others(stack.config.host), is_open_to_others(stack.ues_host)
+    said = []
+    if is_gateway_open:
+        said.append(
+            f"whoever reaches port {gateway} of this machine may start assessments, which use your models' keys, and "
+            "read all results: the gateway asks nobody who they are"
+        )
+    if is_ues_open:
+        said.append(
+            f"port {ues} is open, too: the simulator answers only who has the key of an assessment, but unencrypted; "
+            "Temporal and its UI stay on this machine"
+        )
+        if not stack.ues_public_url:
+            said.append(
+                f"participants are told {stack.ues_url} as the simulator's address, which other machines can't reach: "
+                "name this machine with --card-url or --ues-public-url"
+            )
+    elif is_gateway_open and not stack.ues_public_url:
+        said.append(
+            f"the simulator listens on {stack.ues_host} only: participants on other machines can't reach it; choose "
+            "another --ues-host"
+        )
+    return said
 
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
@@ -120,10 +162,12 @@ def addresses(stack: LocalStack) -> RenderableType:
     table.add_row("gateway", stack.gateway_url, "A2A: send assessments here")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
     table.add_row("Temporal", stack.temporal_address)
-    table.add_row("simulator", stack.ues_url)
+    table.add_row(
+        "simulator", stack.ues_url, *([f"participants: {stack.ues_public_url}"] if stack.ues_public_url else [])
+    )
     if stack.agent_url:
         table.add_row("agent", stack.agent_url, "the baseline")
-    table.add_row("logs", str(stack.logs))
+    table.add_row("state", str(stack.state), "logs, database, checkpoints")
     command = f"proctor assess email_triage_basic --offline --agent {stack.agent_url or 'URL'}"
     if stack.gateway_url != default_gateway():
         command += f" --gateway {stack.gateway_url}"

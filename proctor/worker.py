@@ -27,6 +27,7 @@ from activities.simulations.hosts import SimulationHost
 from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
+from proctor.simulator_watch import SimulatorWatch
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues import UESError
@@ -72,7 +73,9 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.push_async_callback(participants.aclose)
         for worker in _workers(client, config, deployment, participants):
             await stack.enter_async_context(worker)
-        tidying = asyncio.create_task(_tidy(client, deployment.simulation_host))
+        watch = SimulatorWatch(config, deployment.simulation_host)
+        await watch.standing()
+        tidying = asyncio.create_task(_tidy(client, deployment.simulation_host, watch))
         stack.callback(tidying.cancel)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
@@ -147,14 +150,14 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
     )
 
 
-async def _tidy(client: Client, simulation_host: SimulationHost) -> None:
+async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
     """End simulations whose assessments are over: one may have been terminated, which lets nobody clean up, or have
     ended while the simulator didn't answer; another worker may have taken it to its end.
     """
     while True:
         await asyncio.sleep(_TIDY_SECONDS)
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
-            for simulation_id in await _of_no_running_assessment(client, await simulation_host.standing()):
+            for simulation_id in await _of_no_running_assessment(client, await watch.standing()):
                 status = await status_of(client, simulation_id)
                 is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:

@@ -1,29 +1,50 @@
 """Settings of the evaluator and of participants (seed 000, section 2.4).
 
-Environment variables: ``AGENTBEATS_*`` (common), ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*``
-(participant). Command line: every field as ``--field-name``, which wins over the environment.
+Environment variables: ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*`` (participant), and beneath both
+``AGENTBEATS_*`` for what they have in common (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Command line: every
+field as ``--field-name``, which wins over the environment.
 """
 
 import argparse
+import os
 import re
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from proctor_protocol.durations import Duration
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
+COMMON_PREFIX = "AGENTBEATS_"
+"""How the environment variables begin that hold for evaluator and participants alike."""
+
+
+class _CommonVariables(EnvSettingsSource):
+    """``AGENTBEATS_HOST`` and its like, for the settings that every agent has."""
+
+    def __init__(self, kind: type[BaseSettings]) -> None:
+        super().__init__(kind, env_prefix=COMMON_PREFIX)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """See ``PydanticBaseSettingsSource``."""
+        if field_name not in AgentBeatsConfig.model_fields:
+            return None, field_name, False
+        return super().get_field_value(field, field_name)
+
 
 class AgentBeatsConfig(BaseSettings):
     """What every agent needs: where it listens and how its card says it can be reached."""
 
-    model_config = SettingsConfigDict(env_prefix="AGENTBEATS_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=COMMON_PREFIX, extra="ignore", frozen=True)
 
     host: str = "0.0.0.0"
     port: int = Field(default=8000, ge=0, le=65535)
@@ -34,6 +55,26 @@ class AgentBeatsConfig(BaseSettings):
     @classmethod
     def _level_in_any_case(cls, level: Any) -> Any:
         return level.upper() if isinstance(level, str) else level
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Where values come from, strongest first: see ``pydantic_settings``."""
+        return init_settings, env_settings, _CommonVariables(settings_cls)
+
+    @classmethod
+    def variable_of(cls, name: str) -> str:
+        """The environment variable that a field's value comes from; the specific one where none is set."""
+        specific = f"{cls.model_config.get('env_prefix', '')}{name}".upper()
+        common = f"{COMMON_PREFIX}{name}".upper()
+        is_common = name in AgentBeatsConfig.model_fields and specific not in os.environ and common in os.environ
+        return common if is_common else specific
 
     @classmethod
     def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
@@ -57,18 +98,40 @@ class AgentBeatsConfig(BaseSettings):
         return f"http://{host}:{self.port}/"
 
 
+def _default_state() -> str:
+    """The folder for what outlives a process of this user: ``proctor`` in the one that the XDG Base Directory
+    Specification names for state, which is ``~/.local/state`` unless ``XDG_STATE_HOME`` says another one.
+    """
+    named = os.environ.get("XDG_STATE_HOME", "")
+    return f"{named if os.path.isabs(named) else '~/.local/state'}/proctor"
+
+
+def _absolute(folder: str) -> str:
+    if not folder:
+        raise ValueError("it is empty: name a folder, or don't set it at all")
+    path = Path(folder)
+    if path.parts[0] == "~":
+        home = Path(os.path.expanduser("~"))
+        if not home.is_absolute():
+            raise ValueError("this user has no home folder: name a folder with an absolute path")
+        path = home.joinpath(*path.parts[1:])
+    return str(path.absolute())
+
+
 class GreenAgentConfig(AgentBeatsConfig):
     """The evaluator's settings: gateway and worker read the same ones.
 
     ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
-    derived; gateway, worker and simulator of one deployment must share it. ``storage_url`` is an fsspec URL or a
-    local folder. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint of the
-    same kind of API.
+    derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of the
+    user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by default;
+    workers and gateways must share it. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at
+    another endpoint of the same kind of API.
 
     ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
     ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
     seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
-    it; with ``ues_command`` it has a ``{port}``, and the servers listen on all interfaces.
+    it; with ``ues_command`` it has a ``{port}``, and the servers listen on all interfaces. ``ues_host`` is where the
+    embedded simulator listens, ``host`` where it isn't set.
 
     ``evaluator_timeout`` is how many seconds a scenario's evaluator may take for a judgement (waiting for a model
     doesn't count), and its code to be loaded; ``evaluator_memory_mb`` is the memory that such code may use.
@@ -100,12 +163,14 @@ class GreenAgentConfig(AgentBeatsConfig):
     evaluator_timeout: float = Field(default=30.0, gt=0)
     evaluator_memory_mb: int = Field(default=512, ge=64)
     assessment_timeout: Duration = "P1D"
+    ues_host: str | None = None
     ues_url: str = "http://127.0.0.1:8100"
     ues_public_url: str | None = None
     ues_command: str | None = None
     ues_start_timeout: float = Field(default=30.0, gt=0)
+    state: str = Field(default_factory=_default_state, validate_default=True)
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
-    storage_url: str = ".proctor/storage"
+    storage_url: str = Field(default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"))
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_ui_url: str | None = "http://127.0.0.1:8233"
@@ -139,6 +204,30 @@ class GreenAgentConfig(AgentBeatsConfig):
                 raise ValueError(f"{word!r} is no host: write its name or address alone, such as agents.example")
         return allowed
 
+    @field_validator("state")
+    @classmethod
+    def _state_is_the_same_from_everywhere(cls, folder: str) -> str:
+        return _absolute(folder)
+
+    @field_validator("storage_url")
+    @classmethod
+    def _a_local_store_is_the_same_from_everywhere(cls, place: str) -> str:
+        return place if "://" in place or "::" in place else _absolute(place)
+
+    @field_validator("ues_url")
+    @classmethod
+    def _address_is_one_of_http(cls, address: str) -> str:
+        if not address.startswith(("http://", "https://")):
+            raise ValueError("write it as http://HOST:PORT")
+        return address
+
+    @field_validator("secret")
+    @classmethod
+    def _secret_is_not_empty(cls, secret: SecretStr) -> SecretStr:
+        if not secret.get_secret_value():
+            raise ValueError("everybody could derive the keys: set a long random text, or don't set it at all")
+        return secret
+
     @field_validator("ues_command")
     @classmethod
     def _command_can_be_filled_in(cls, command: str | None, others: ValidationInfo) -> str | None:
@@ -159,7 +248,11 @@ class GreenAgentConfig(AgentBeatsConfig):
 
 
 class PurpleAgentConfig(AgentBeatsConfig):
-    """A participant's settings."""
+    """A participant's settings.
+
+    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``. ``model``, ``temperature`` and
+    ``enable_reflection`` are for an agent's own code, which finds them in its ``config``: the SDK calls no model.
+    """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
@@ -184,6 +277,17 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
     if unknown := sorted(set(overrides) - set(type(base).model_fields)):
         raise ValueError(f"unknown setting {', '.join(unknown)}: {type(base).__name__} has no such field")
     return type(base)(**{**{name: getattr(base, name) for name in type(base).model_fields}, **overrides})
+
+
+def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
+    """Names of environment variables that look like ours and are none, each with the nearest one that there is."""
+    known = {
+        f"{kind.model_config.get('env_prefix', '')}{field}".upper()
+        for kind in (AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig)
+        for field in kind.model_fields
+    }
+    unknown = sorted(name for name in names if name.upper().startswith(COMMON_PREFIX) and name.upper() not in known)
+    return {name: next(iter(get_close_matches(name.upper(), known, n=1)), None) for name in unknown}
 
 
 def validate_config(config: AgentBeatsConfig) -> list[str]:

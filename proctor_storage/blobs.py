@@ -67,7 +67,7 @@ def blob_ref(content: bytes) -> BlobRef:
 
 
 class BlobStore:
-    """Blobs below an fsspec URL or a local folder (``.proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
+    """Blobs below an fsspec URL or a local folder (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
     Contents are kept zlib-compressed. A local blob is written beside its place, flushed to the disk and renamed, so
     neither a reader nor a crash ever meets half a file. What is there is believed only if its content has its hash:

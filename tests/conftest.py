@@ -9,6 +9,14 @@ from tests.chaos.table import recorded, table
 from tests.stack import Stack, running_stack
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Services that are started with no settings find a state folder of the session's, not the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
     """One evaluator for all tests of a session that need one."""

@@ -76,7 +76,7 @@ class ScenarioManager:
     """The scenarios of a folder."""
 
     def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
-        """Look for scenarios in ``directory``; where the default isn't there, among those installed with proctor."""
+        """Look for scenarios in ``directory``; where the default has none, among those installed with proctor."""
         self.directory = _resolve(directory)
 
     def list_ids(self) -> list[str]:
@@ -109,7 +109,7 @@ class ScenarioManager:
 
 def _resolve(directory: str | Path) -> Path:
     path = Path(directory)
-    if str(directory) == DEFAULT_DIRECTORY and not path.is_dir():
+    if str(directory) == DEFAULT_DIRECTORY and not any(path.glob(f"*/{_SCENARIO_FILE}")):
         # Found without importing it: activities know scenarios only as folders.
         spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
         for location in (spec.submodule_search_locations or []) if spec else []:

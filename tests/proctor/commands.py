@@ -32,7 +32,8 @@ class Sandbox:
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTBEATS_", "UES_"))}
-        return {**kept, "TMPDIR": str(self.temporary), MARK: self.mark, **more}
+        own = {"TMPDIR": str(self.temporary), "XDG_STATE_HOME": str(self.folder / "user-state"), MARK: self.mark}
+        return {**kept, **own, **more}
 
     def run(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run ``proctor ...`` to its end."""

@@ -1,4 +1,4 @@
-"""Exit codes and sentences: 0 done, 1 failed, 2 wrong usage, 3 can't reach a service."""
+"""Exit codes and sentences: 0 done, 1 failed, 2 wrong usage, 3 can't reach a service, 4 cancelled."""
 
 import json
 import socket

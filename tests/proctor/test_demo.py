@@ -36,14 +36,14 @@ def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int
         wait_until(lambda: leftovers(sandbox) == ([], []))
         assert leftovers(sandbox) == ([], [])
     if number != signal.SIGKILL:
-        assert running.process.returncode == 1
+        assert running.process.returncode == 4
         assert "proctor: the assessment is cancelled" in running.output
 
 
 def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(sandbox: Sandbox) -> None:
     with sandbox.started("demo") as running:
         wait_until(lambda: len(sandbox.processes()) >= 3)
-        assert running.end(signal.SIGTERM) == 1
+        assert running.end(signal.SIGTERM) == 4
     assert "ended before the assessment began" in running.output
     assert leftovers(sandbox) == ([], [])
 

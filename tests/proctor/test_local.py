@@ -1,7 +1,6 @@
-"""What one machine needs: a secret of its own, a folder of its own, the dev server."""
+"""What one machine runs: the dev server, services that know of each other, ports that are free."""
 
 import socket
-import stat
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from proctor import local
 from proctor.errors import CommandError, UsageError
-from proctor.local import LocalStack, Ports, deployment_secret, find_temporal, require_free, state_folder
+from proctor.local import LocalStack, Ports, find_temporal, require_free
 from proctor_processes.ports import listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
@@ -35,33 +34,6 @@ def test_two_services_on_one_port_are_wrong_usage() -> None:
         require_free({"--port": ("127.0.0.1", 8000), "--ui-port": ("127.0.0.1", 8000)})
 
 
-def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    secret = deployment_secret(tmp_path)
-    assert len(secret) >= 32
-    assert deployment_secret(tmp_path) == secret
-    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
-
-
-def test_an_empty_secret_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "secret").touch()
-    with pytest.raises(CommandError, match="secret is empty"):
-        deployment_secret(tmp_path)
-
-
-def test_a_state_folder_belongs_to_one_at_a_time(tmp_path: Path) -> None:
-    alone = pytest.raises(CommandError, match="another `proctor up` uses")
-    with state_folder(tmp_path / "state"), alone, state_folder(tmp_path / "state"):
-        pass
-    with state_folder(tmp_path / "state") as again:
-        assert again.is_absolute()
-
-
-def test_a_state_folder_that_cant_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(CommandError, match="choose one with --state"), state_folder(tmp_path / "file" / "state"):
-        pass
-
-
 def test_the_dev_server_is_found_beside_python() -> None:
     assert Path(find_temporal()) == Path(sys.executable).with_name("temporal")
 
@@ -73,8 +45,8 @@ def test_a_missing_dev_server_is_told_with_what_to_install(monkeypatch: pytest.M
         find_temporal()
 
 
-def stack(tmp_path: Path, *, is_durable: bool, storage_url: str = ".proctor/storage") -> LocalStack:
-    config = GreenAgentConfig(storage_url=storage_url, scenarios_dir=str(tmp_path))
+def stack(tmp_path: Path, *, is_durable: bool, **settings: str) -> LocalStack:
+    config = GreenAgentConfig(scenarios_dir=str(tmp_path), **settings)
     return LocalStack(config, Ports(1, 2, 3, 4, agent=5), tmp_path, is_durable)
 
 

@@ -65,7 +65,7 @@ def test_services_come_back_and_the_state_folder_is_taken(sandbox: Sandbox) -> N
             running.wait_for(f"{name} is ready again after")
         again = sandbox.run(*up(free_ports(4)))
         assert again.returncode == 1
-        assert "another `proctor up` uses state" in again.stderr
+        assert f"another `proctor up` uses {sandbox.folder / 'state'}" in again.stderr
         assert running.end(signal.SIGTERM) == 0
     assert not sandbox.processes()
     assert oct((sandbox.folder / "state" / "secret").stat().st_mode & 0o777) == "0o600"

@@ -1,0 +1,114 @@
+"""The state folder: one secret for all services of a user, wherever they are started, and for nobody else."""
+
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from proctor.errors import CommandError
+from proctor.state import deployment_secret, state_folder, with_secret
+from proctor_protocol.config import GreenAgentConfig
+
+
+def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    secret = deployment_secret(tmp_path)
+    assert len(secret) >= 32
+    assert deployment_secret(tmp_path) == secret
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_an_empty_secret_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "secret").touch()
+    with pytest.raises(CommandError, match="secret is empty"):
+        deployment_secret(tmp_path)
+
+
+def test_a_state_folder_belongs_to_one_at_a_time(tmp_path: Path) -> None:
+    alone = pytest.raises(CommandError, match="another `proctor up` uses")
+    with state_folder(tmp_path / "state"), alone, state_folder(tmp_path / "state"):
+        pass
+    with state_folder(tmp_path / "state") as again:
+        assert again.is_absolute()
+
+
+def test_a_state_folder_that_cant_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match="choose one with --state"), state_folder(tmp_path / "file" / "state"):
+        pass
+
+
+def test_a_new_state_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    deployment_secret(tmp_path / "deep" / "state")
+    assert stat.S_IMODE((tmp_path / "deep" / "state").stat().st_mode) == 0o700
+
+
+def test_services_that_start_at_the_same_moment_agree_on_the_secret(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from proctor.state import deployment_secret; sys.stdin.read(1); "
+        "print(deployment_secret(Path(sys.argv[1])))"
+    )
+    services = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / "state")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(8)
+    ]
+    with ThreadPoolExecutor(len(services)) as at_once:
+        said = list(at_once.map(lambda service: service.communicate("!")[0], services))
+    assert len(set(said)) == 1
+    assert said[0].strip() == deployment_secret(tmp_path / "state")
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["secret"]
+
+
+def test_a_secret_that_a_killed_service_left_half_written_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "secret.new").write_text("ha")
+    assert len(deployment_secret(tmp_path)) >= 32
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
+    deployment_secret(tmp_path)
+    (tmp_path / "secret").chmod(0o644)
+    with pytest.raises(CommandError, match="secret is open to other users: chmod 600 it"):
+        deployment_secret(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_secret_of_another_users_is_not_used(tmp_path: Path) -> None:
+    deployment_secret(tmp_path)
+    os.chown(tmp_path / "secret", 12345, -1)
+    with pytest.raises(CommandError, match="belongs to another user"):
+        deployment_secret(tmp_path)
+
+
+def test_a_secret_that_is_set_wins_and_none_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTBEATS_GREEN_SECRET", "a secret of one's own")
+    config = with_secret(GreenAgentConfig(state=str(tmp_path / "state")))
+    assert config.secret.get_secret_value() == "a secret of one's own"
+    assert not (tmp_path / "state").exists()
+
+
+def test_secret_and_store_are_the_same_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    found = set()
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        config = with_secret(GreenAgentConfig())
+        found.add((config.secret.get_secret_value(), config.storage_url))
+    ((_, storage_url),) = found
+    assert storage_url == str(tmp_path / "state" / "proctor" / "storage")
+
+
+def test_a_folder_that_is_named_goes_before_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTBEATS_GREEN_STATE", "mine")
+    config = GreenAgentConfig()
+    assert (config.state, config.storage_url) == (str(tmp_path / "mine"), str(tmp_path / "mine" / "storage"))
