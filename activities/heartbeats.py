@@ -1,11 +1,25 @@
-"""Every activity with a heartbeat timeout beats by itself, and carries what an attempt wants the next one to know."""
+"""Every activity with a heartbeat timeout beats by itself, and carries what an attempt wants the next one to know.
+
+The beats come from a thread of their own, straight to Temporal's core: a worker whose event loop is busy for a while is
+not taken for dead. (One whose loop stands still for good is ended by ``watchdog``.)
+"""
 
 import asyncio
+import threading
+import weakref
 from contextvars import ContextVar
 from typing import Any
 
 from temporalio import activity
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.api.common.v1 import Payload
+from temporalio.bridge.proto import ActivityHeartbeat
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ActivityOutboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+    Worker,
+)
 
 BEAT_SECONDS = 0.5
 
@@ -31,27 +45,101 @@ def forget() -> None:
     activity.heartbeat()
 
 
+class _Pulse:
+    """What the thread says of one attempt: its notes as they go over the wire; None while they are being made ready."""
+
+    def __init__(self, token: bytes) -> None:
+        self.token = token
+        self.payloads: list[Payload] | None = []
+        self.encoding: asyncio.Task[None] | None = None
+
+
+_pulse: ContextVar[_Pulse] = ContextVar("heartbeat_pulse")
+
+
 class Heartbeats(Interceptor):
-    """The worker's interceptor that beats for the activities."""
+    """A worker's interceptor that beats for its activities, from ``beat_through`` on."""
+
+    def __init__(self) -> None:
+        self._pulses: dict[bytes, _Pulse] = {}
+        self._lock = threading.Lock()
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
         """Wrap an activity's execution."""
-        return _Beating(next)
+        return _Beating(next, self)
+
+    def beat_through(self, worker: Worker) -> None:
+        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor."""
+        threading.Thread(target=self._beat, args=[weakref.ref(worker)], name="proctor-heartbeats", daemon=True).start()
+
+    def add(self, pulse: _Pulse) -> None:
+        """Beat for an attempt."""
+        with self._lock:
+            self._pulses[pulse.token] = pulse
+
+    def remove(self, pulse: _Pulse) -> None:
+        """The attempt is over; no beat of it goes out from now on."""
+        with self._lock:
+            self._pulses.pop(pulse.token, None)
+
+    def _beat(self, worker: weakref.ref[Worker]) -> None:
+        pause = threading.Event()
+        while not pause.wait(BEAT_SECONDS):
+            living = worker()
+            if living is None or not self._send(living):
+                return
+
+    def _send(self, worker: Worker) -> bool:
+        """Beat once for every attempt; False when the worker has shut down."""
+        with self._lock:
+            for pulse in self._pulses.values():
+                if pulse.payloads is None:
+                    continue
+                beat = ActivityHeartbeat(task_token=pulse.token, details=pulse.payloads)
+                try:
+                    # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
+                    worker._bridge_worker.record_activity_heartbeat(beat)
+                except (AttributeError, RuntimeError):
+                    return False
+        return True
 
 
 class _Beating(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, heartbeats: Heartbeats) -> None:  # noqa: A002
+        super().__init__(next)
+        self._heartbeats = heartbeats
+
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        """Stand last on the way out, so that what others take out of notes is not sent by the thread either."""
+        super().init(_Noting(outbound))
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        _notes.set([str(detail) for detail in activity.info().heartbeat_details])
-        if not activity.info().heartbeat_timeout:
+        info = activity.info()
+        _notes.set([str(detail) for detail in info.heartbeat_details])
+        pulse = _Pulse(info.task_token)
+        _pulse.set(pulse)
+        if not info.heartbeat_timeout:
             return await super().execute_activity(input)
-        beating = asyncio.create_task(_beat())
+        if _notes.get():
+            activity.heartbeat(*_notes.get())
+        self._heartbeats.add(pulse)
         try:
             return await super().execute_activity(input)
         finally:
-            beating.cancel()
+            self._heartbeats.remove(pulse)
 
 
-async def _beat() -> None:
-    while True:
-        await asyncio.sleep(BEAT_SECONDS)
-        activity.heartbeat(*_notes.get())
+class _Noting(ActivityOutboundInterceptor):
+    """Makes what is noted ready for the thread, as it goes to Temporal."""
+
+    def heartbeat(self, *details: Any) -> None:
+        pulse = _pulse.get()
+        pulse.payloads = None
+        pulse.encoding = asyncio.create_task(_encode(pulse, details))
+        super().heartbeat(*details)
+
+
+async def _encode(pulse: _Pulse, details: tuple[Any, ...]) -> None:
+    payloads = list(await activity.client().data_converter.encode(details)) if details else []
+    if pulse.encoding is asyncio.current_task():  # nothing newer was noted meanwhile
+        pulse.payloads = payloads

@@ -20,6 +20,7 @@ from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
 from activities.lifecycle import LifecycleActivities
+from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
 from activities.scrubbing import Scrubbing
@@ -28,6 +29,7 @@ from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor.simulator_watch import SimulatorWatch
+from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues import UESError
@@ -66,9 +68,13 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
+    hide_from_neighbours()
     async with AsyncExitStack() as stack:
+        stack.enter_context(watched())
         deployment = Deployment(config)
         stack.push_async_callback(deployment.aclose)
+        warming = asyncio.create_task(deployment.code.start())
+        stack.callback(warming.cancel)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
         for worker in _workers(client, config, deployment, participants):
@@ -91,6 +97,7 @@ def _workers(
         VerdictActivities(deployment),
         LifecycleActivities(deployment),
     )
+    beats, models_beats = Heartbeats(), Heartbeats()
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
         client,
@@ -111,7 +118,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[Heartbeats(), Troubles(), Scrubbing(deployment)],
+        interceptors=[beats, Troubles(), Scrubbing(deployment)],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
@@ -125,7 +132,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[Heartbeats(), Troubles(), Scrubbing(deployment)],
+        interceptors=[models_beats, Troubles(), Scrubbing(deployment)],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -133,6 +140,8 @@ def _workers(
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_version(config),
     )
+    beats.beat_through(main)
+    models_beats.beat_through(models)
     return [main, models]
 
 

@@ -116,14 +116,17 @@ class ScriptedActivities:
 
     def worker(self, client: Client, task_queue: str, *interceptors: Interceptor) -> Worker:
         """A worker with these activities and the real workflows; ``interceptors`` stand behind a worker's own."""
-        return Worker(
+        beats = Heartbeats()
+        worker = Worker(
             client,
             task_queue=task_queue,
             workflows=WORKFLOWS,
             activities=self.all(),
-            interceptors=[Heartbeats(), Troubles(), *interceptors],
+            interceptors=[beats, Troubles(), *interceptors],
             workflow_runner=workflow_runner(),
         )
+        beats.beat_through(worker)
+        return worker
 
     async def _does(self, given: Any, usually: Any = None) -> Any:
         name = activity.info().activity_type

@@ -1,0 +1,81 @@
+"""A worker whose event loop stands still ends by itself, with what it was at in its log; a frozen one goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from proctor.watchdog import EXIT_CODE
+
+ROOT = Path(__file__).parents[2]
+_PROGRAM = """
+import asyncio, sys, threading, time
+from proctor.watchdog import watched
+
+def stuck_in_sleep():
+    time.sleep(600)
+
+def stuck_in_a_loop():
+    while True:
+        pass
+
+def stuck_in_c():
+    import ctypes
+    ctypes.PyDLL(None).sleep(600)  # keeps Python's lock
+
+async def main():
+    over = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.readline(), over.set()), daemon=True).start()
+    with watched(2):
+        print("ready", flush=True)
+        if len(sys.argv) > 1:
+            globals()[sys.argv[1]]()
+        while not over.is_set():
+            await asyncio.sleep(0.01)
+        print("alive", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def _start(*arguments: str) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("function", ["stuck_in_sleep", "stuck_in_a_loop"])
+def test_a_loop_that_stands_still_ends_its_process_and_says_where_it_stood(function: str) -> None:
+    process = _start(function)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == EXIT_CODE
+    assert "The event loop has stood still for 2 s" in said
+    assert f"in {function}" in said
+
+
+def test_python_that_is_held_up_ends_too() -> None:
+    process = _start("stuck_in_c")
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert "in stuck_in_c" in said
+
+
+def test_a_process_that_was_frozen_goes_on() -> None:
+    process = _start()
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(3)  # longer than a loop may stand still
+    os.kill(process.pid, signal.SIGCONT)
+    said, problems = process.communicate("end\n", timeout=100)
+    assert (process.returncode, said) == (0, "alive\n"), problems
