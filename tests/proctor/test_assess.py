@@ -106,7 +106,7 @@ async def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox, num
     assert "cancelling the assessment …" in running.output
     assert running.output.rstrip().endswith("proctor: the assessment is cancelled")
     so_far = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
-    assert (so_far.status, so_far.scores.overall.max_score) == ("failed", 0)
+    assert (so_far.status, so_far.scores.overall.max_score) == ("canceled", 0)
     (workflow_id,) = re.findall(r"/workflows/([0-9a-f-]+)", running.output)
     assert await status_of(stack, workflow_id) == "CANCELED"
 
