@@ -12,7 +12,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
 from proctor_storage.temporal import TemporalUnreachableError
 
 ClientFactory = Callable[[], Awaitable[Client]]
@@ -98,5 +98,7 @@ def temporal_errors(task_id: str | None = None) -> Iterator[None]:
         raise InternalError(f"Temporal can't serve this request now ({problem}): repeat it later.") from problem
     except TemporalUnreachableError as problem:
         raise InternalError(f"The evaluator {problem}.") from problem
+    except StoreUnavailableError as problem:
+        raise InternalError(f"{problem} Then repeat this request.") from problem
     except (BlobNotFoundError, BlobDamagedError, OSError) as problem:
         raise InternalError(f"The evaluator's storage can't be read: {problem}") from problem

@@ -42,7 +42,9 @@ _CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is to stop."""
 
 _LAST_KNOCK_SECONDS = 1.0
-"""How long an attempt that comes when the time is over tries to connect, to say whether the participant is there."""
+"""How long an attempt that comes when the time is over looks for the participant, and for an answer that was there
+before: it may have been the store or the simulator that the attempt before had to wait for.
+"""
 
 _MARKED = "marked"
 """The note that the simulation was marked: from then on the participant may have been told."""
@@ -247,7 +249,7 @@ class ParticipantActivities:
                     raise failures.final(failures.PARTICIPANT_UNREACHABLE, problem.message) from None
                 raise
             try:
-                return await _in_time(plan, what, work(participant))
+                return await _in_time(plan, what, work(participant), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
                 if problem.type == failures.TURN_TIMEOUT:
                     await self._abandon(participant)

@@ -19,6 +19,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
+from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
@@ -118,7 +119,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[beats, Troubles(), Scrubbing(deployment)],
+        interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment)],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
@@ -132,7 +133,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[models_beats, Troubles(), Scrubbing(deployment)],
+        interceptors=[models_beats, Troubles(), Keeping(), Scrubbing(deployment)],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

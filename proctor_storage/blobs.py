@@ -33,6 +33,8 @@ _REMEDIES = {
     errno.EPERM: "let the evaluator's user write and read there",
 }
 
+_RESTORE = "put it back from a copy of the store; a scenario's is written again when it is played anew."
+
 _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="store")
 """A store that hangs holds up its own callers, and nobody else who needs a thread."""
 
@@ -118,16 +120,18 @@ class BlobStore:
             packed: bytes = self._fs.cat_file(self._path(ref))
         except FileNotFoundError:
             raise BlobNotFoundError(
-                f"no blob {ref.sha256} below {self._root}: was the store moved or pruned?"
+                f"no blob {ref.sha256} below {self._root}: was the store moved or pruned? If it is lost, {_RESTORE}"
             ) from None
         except Exception as problem:
             raise self._unavailable(problem, "read") from problem
         try:
             content = zlib.decompress(packed)
         except zlib.error as problem:
-            raise BlobDamagedError(f"blob {ref.sha256} below {self._root} can't be unpacked: {problem}") from None
+            raise BlobDamagedError(f"blob {ref.sha256} below {self._root} is damaged ({problem}): {_RESTORE}") from None
         if blob_ref(content) != ref:
-            raise BlobDamagedError(f"blob {ref.sha256} below {self._root} has other content than its name says")
+            raise BlobDamagedError(
+                f"blob {ref.sha256} below {self._root} is damaged (it is other content than its name says): {_RESTORE}"
+            )
         return content
 
     async def _in_thread(self, work: Callable[[], T], done: str) -> T:

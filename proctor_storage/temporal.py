@@ -1,6 +1,7 @@
 """The one way to connect to Temporal: typed payloads, of which large ones travel as references into the blob store."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -19,10 +20,13 @@ from temporalio.converter import (
 from temporalio.service import RPCError
 
 from proctor_protocol.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 
 PAYLOAD_LIMIT = 128 * 1024
 """Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""
+
+_A_MOMENT = 60.0
+"""Seconds for which a payload that was put away counts as being there."""
 
 
 class TemporalUnreachableError(ConnectionError):
@@ -30,10 +34,15 @@ class TemporalUnreachableError(ConnectionError):
 
 
 class BlobPayloads(StorageDriver):
-    """Keeps large payloads in the blob store."""
+    """Keeps large payloads in the blob store.
+
+    A payload that was put there a moment ago is not looked for again: whatever had to be put away twice, because the
+    store was slower than a step of a workflow may take, goes through the second time.
+    """
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store
+        self._kept_at: dict[BlobRef, float] = {}
 
     def name(self) -> str:
         """How a reference says where its payload is."""
@@ -41,7 +50,7 @@ class BlobPayloads(StorageDriver):
 
     async def store(self, context: StorageDriverStoreContext, payloads: Sequence[Payload]) -> list[StorageDriverClaim]:
         """Put payloads away."""
-        refs = await asyncio.gather(*(self._store.put(payload.SerializeToString()) for payload in payloads))
+        refs = await asyncio.gather(*(self._keep(payload.SerializeToString()) for payload in payloads))
         return [StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
 
     async def retrieve(
@@ -54,6 +63,14 @@ class BlobPayloads(StorageDriver):
             return Payload.FromString(await self._store.get(ref))
 
         return list(await asyncio.gather(*(fetch(claim) for claim in claims)))
+
+    async def _keep(self, content: bytes) -> BlobRef:
+        ref, now = blob_ref(content), time.monotonic()
+        self._kept_at = {known: at for known, at in self._kept_at.items() if now - at < _A_MOMENT}
+        if ref not in self._kept_at:
+            await self._store.put(content)
+            self._kept_at[ref] = time.monotonic()
+        return ref
 
 
 def data_converter(store: BlobStore) -> DataConverter:

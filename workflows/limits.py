@@ -74,8 +74,8 @@ def prepared(summary: str) -> dict[str, Any]:
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
     """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds."""
     return {
-        "start_to_close_timeout": timedelta(seconds=turn_timeout + 30),
-        "schedule_to_close_timeout": timedelta(seconds=2 * turn_timeout + 60),
+        "start_to_close_timeout": timedelta(seconds=turn_timeout + 90),
+        "schedule_to_close_timeout": timedelta(seconds=2 * turn_timeout + 240),
         "heartbeat_timeout": HEARTBEAT,
         "retry_policy": _PARTICIPANT,
         "summary": summary,

@@ -14,13 +14,13 @@ from activities import failures
 from activities.deployment import Deployment
 from activities.simulations.hosts import Simulation, SimulationGoneError
 from activities.troubles import Wait
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, StoreUnavailableError
 from purple_sdk.ues import UESConnectionError
 
 T = TypeVar("T")
 
 _PATIENCE, _PAUSE = 60.0, 0.3
-"""Seconds for which an absent simulator is waited for, and between two looks."""
+"""Seconds for which an absent simulator or store is waited for, and between two looks."""
 
 
 async def create(deployment: Deployment, simulation_id: str, seed: int) -> Simulation:
@@ -85,13 +85,13 @@ async def remove(deployment: Deployment, simulation_id: str) -> None:
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Do something that may be repeated, and wait for the simulator where it is away for a while.
+    """Do something that may be repeated, and wait for the simulator or the store where it is away for a while.
 
     For activities that wait for the participant: their own attempts are few, so that an absent participant is given up
-    soon, and an absent simulator is no fault of the participant's.
+    soon, and an absent simulator or a full store is no fault of the participant's.
 
     Raises:
-        purple_sdk.ues.UESConnectionError: it stays away.
+        purple_sdk.ues.UESConnectionError, proctor_storage.blobs.StoreUnavailableError: it stays away.
     """
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + _PATIENCE
@@ -99,7 +99,7 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await work()
-        except UESConnectionError as problem:
+        except (UESConnectionError, StoreUnavailableError) as problem:
             if clock() > give_up_at:
                 raise
             await wait.goes_on(problem)
