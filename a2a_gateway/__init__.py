@@ -10,6 +10,8 @@
 * ``listing``: ``ListTasks`` as queries to Temporal's visibility store
 * ``subscriptions``: a workflow's update stream, read once for all who listen
 * ``events``: updates and results as A2A stream events
+* ``stories``: everything that there is to tell of a task, for streams and webhooks
+* ``webhooks``: push notifications, each a workflow of its own
 * ``parts``: JSON to and from the parts of A2A messages
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
 * ``logs``: refused requests as lines

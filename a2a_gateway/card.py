@@ -31,7 +31,7 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
         ),
         version=version("proctor"),
         supported_interfaces=interfaces,
-        capabilities=AgentCapabilities(streaming=True, push_notifications=False, extended_agent_card=False),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=False),
         default_input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
         default_output_modes=OUTPUT_MODES,
         skills=[

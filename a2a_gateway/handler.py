@@ -26,23 +26,22 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import (
-    PushNotificationNotSupportedError,
     TaskNotCancelableError,
-    TaskNotFoundError,
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.checks import check_message
-from a2a_gateway.events import closing_events, standing_event, update_event, update_message, update_status
+from a2a_gateway.events import update_message, update_status
+from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
-from a2a_gateway.standstill import LOOK_SECONDS, or_silence, why_it_stands
 from a2a_gateway.starting import Started, start_assessment
-from a2a_gateway.subscriptions import Subscriptions
+from a2a_gateway.stories import Stories
 from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
+from a2a_gateway.webhooks import Webhooks, checked
 from proctor_protocol.config import GreenAgentConfig
 
 CANCEL_WAIT = 10.0
@@ -55,18 +54,19 @@ class AssessmentHandler(RequestHandler):
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection
-        self._subscriptions = Subscriptions(connection)
+        self._stories = Stories(config, connection)
+        self._webhooks = Webhooks(config, connection)
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Start an assessment; answer when it has ended, or at once with ``return_immediately``."""
         modes = read_output_modes(params.configuration.accepted_output_modes)
-        started = await self._start(params)
+        started = await self._start(params, context)
         if params.configuration.return_immediately:
             task = await self._first_task(started)
         else:
             with temporal_errors(started.task_id):
                 await wait_until_closed(await self._connection.client(), started.task_id)
-            task = await self._task(started.task_id)
+            task = await self._stories.task(started.task_id)
         return modes.tailor_task(apply_history_length(task, params.configuration))
 
     async def on_message_send_stream(
@@ -77,13 +77,13 @@ class AssessmentHandler(RequestHandler):
         A repeated message gets the same stream again, from the start.
         """
         modes = read_output_modes(params.configuration.accepted_output_modes)
-        started = await self._start(params)
+        started = await self._start(params, context)
         task = await self._first_task(started)
         task.status.Clear()
         task.status.state = TaskState.TASK_STATE_SUBMITTED
         task.ClearField("artifacts")
         yield modes.tailor_task(apply_history_length(task, params.configuration))
-        async for event in self._follow(task):
+        async for event in self._stories.follow(task):
             yield modes.tailor_event(event)
 
     @validate_request_params
@@ -100,11 +100,11 @@ class AssessmentHandler(RequestHandler):
             execution = await find_assessment(client, params.id)
             task = await read_task(client, execution, self._config)
             if is_closed(execution):
-                updates = await self._subscriptions.all_of(task.id) if params.history_length else []
+                updates = await self._stories.subscriptions.all_of(task.id) if params.history_length else []
             else:
                 stands = task.status.HasField("message")
                 wanted = params.history_length or (0 if stands else 1)
-                updates = await self._subscriptions.latest_of(task.id, wanted) if wanted else []
+                updates = await self._stories.subscriptions.latest_of(task.id, wanted) if wanted else []
                 if updates and not stands:
                     state = task.status.state
                     task.status.CopyFrom(update_status(task, updates[-1]))
@@ -133,7 +133,7 @@ class AssessmentHandler(RequestHandler):
                 raise
             with suppress(TimeoutError):
                 await asyncio.wait_for(wait_until_closed(client, params.id), CANCEL_WAIT)
-        return await self._task(params.id)
+        return await self._stories.task(params.id)
 
     @validate_request_params
     async def on_subscribe_to_task(
@@ -152,32 +152,43 @@ class AssessmentHandler(RequestHandler):
                 )
             task = await read_task(client, execution, self._config)
         yield task
-        async for event in self._follow(task):
+        async for event in self._stories.follow(task):
             yield event
 
+    @validate_request_params
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Not supported."""
-        raise _no_push_notifications()
+        """Have a webhook told the task's whole story, from the first update on; the same id replaces."""
+        await self._stories.task(params.task_id)
+        with temporal_errors():
+            return await self._webhooks.register(params.task_id, await checked(params, protocol_of(context)))
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Not supported."""
-        raise _no_push_notifications()
+        """One of a task's webhooks, without its secrets."""
+        await self._stories.task(params.task_id)
+        with temporal_errors():
+            return await self._webhooks.get(params.task_id, params.id)
 
+    @validate_request_params
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """Not supported."""
-        raise _no_push_notifications()
+        """All of a task's webhooks, without their secrets; there are few, so all on one page."""
+        await self._stories.task(params.task_id)
+        with temporal_errors():
+            return ListTaskPushNotificationConfigsResponse(configs=await self._webhooks.all_of(params.task_id))
 
+    @validate_request_params
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Not supported."""
-        raise _no_push_notifications()
+        """Tell a webhook nothing more; one that there isn't is deleted already."""
+        await self._stories.task(params.task_id)
+        with temporal_errors():
+            await self._webhooks.delete(params.task_id, params.id)
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
@@ -185,7 +196,7 @@ class AssessmentHandler(RequestHandler):
         """There is none: the public card says all."""
         raise UnsupportedOperationError("This agent has no extended card: its public card says all.")
 
-    async def _start(self, params: SendMessageRequest) -> Started:
+    async def _start(self, params: SendMessageRequest, context: ServerCallContext) -> Started:
         """Start or join the assessment that a message asks for.
 
         What the message asks for is checked by the workflow, so that one place knows what a good request is; this
@@ -194,12 +205,16 @@ class AssessmentHandler(RequestHandler):
         validate_history_length(params.configuration)
         message = params.message
         check_message(message)
+        webhook = None
         if params.configuration.HasField("task_push_notification_config"):
-            raise _no_push_notifications()
+            webhook = await checked(params.configuration.task_push_notification_config, protocol_of(context))
         if message.task_id:
             raise await self._why_no_second_message(message.task_id)
         with temporal_errors():
-            return await start_assessment(await self._connection.client(), message, self._config.task_queue)
+            started = await start_assessment(await self._connection.client(), message, self._config.task_queue)
+            if webhook is not None:
+                await self._webhooks.register(started.task_id, webhook)
+            return started
 
     async def _why_no_second_message(self, task_id: str) -> UnsupportedOperationError:
         with temporal_errors(task_id):
@@ -211,39 +226,9 @@ class AssessmentHandler(RequestHandler):
 
     async def _first_task(self, started: Started) -> Task:
         if started.joined:
-            return await self._task(started.task_id)
+            return await self._stories.task(started.task_id)
         return submitted_task(started.task_id, started.message, self._config)
-
-    async def _task(self, task_id: str) -> Task:
-        with temporal_errors(task_id):
-            client = await self._connection.client()
-            return await read_task(client, await find_assessment(client, task_id), self._config)
-
-    async def _why_it_stands(self, task_id: str) -> str | None:
-        with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
-            return why_it_stands(await find_assessment(await self._connection.client(), task_id))
-        return None
-
-    async def _follow(self, task: Task) -> AsyncGenerator[Event]:
-        with temporal_errors(task.id):
-            async with self._subscriptions.listen(task.id) as updates:
-                told, state = "", task.status.state
-                async for update in or_silence(updates, LOOK_SECONDS):
-                    if update is not None:
-                        told, state = "", TaskState.TASK_STATE_WORKING
-                        yield update_event(task, update)
-                    elif (why := await self._why_it_stands(task.id)) and why != told:
-                        told = why
-                        yield standing_event(task, state, why)
-        for event in closing_events(await self._task(task.id)):
-            yield event
 
 
 def _not_cancelable(task_id: str) -> TaskNotCancelableError:
     return TaskNotCancelableError(f"Task {task_id} has ended, so it can't be cancelled.")
-
-
-def _no_push_notifications() -> PushNotificationNotSupportedError:
-    return PushNotificationNotSupportedError(
-        "This agent sends no push notifications: stream the message, subscribe to the task, or get the task."
-    )

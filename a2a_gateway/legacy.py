@@ -9,11 +9,13 @@
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from a2a.compat.v0_3.a2a_v0_3_pb2 import SendMessageRequest as SendMessageRequest03
 from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
+from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.utils import json_utils
 from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import InvalidParamsError
@@ -34,6 +36,23 @@ LEGACY_CARD_PATH = "/.well-known/agent.json"
 """Where callers of early 0.3 versions look for the agent card."""
 
 log = logging.getLogger(__name__)
+
+
+class ContextBuilder(DefaultServerCallContextBuilder):
+    """Notes in a call's context where it came in, from which its protocol can be told."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        """The default context and the path."""
+        context = super().build(request)
+        context.state["path"] = request.url.path
+        return context
+
+
+def protocol_of(context: ServerCallContext) -> Literal["1.0", "0.3"]:
+    """The version that a caller speaks: methods of 0.3 are ``message/send`` and so on, its paths begin with ``/v1``."""
+    state = context.state
+    is_legacy = "/" in state.get("method", "") or state.get("path", "").startswith("/v1/")
+    return "0.3" if is_legacy else "1.0"
 
 
 def with_checked_params(routes: Sequence[BaseRoute]) -> list[BaseRoute]:

@@ -17,7 +17,13 @@ from starlette.routing import Route
 
 from a2a_gateway.card import agent_card
 from a2a_gateway.handler import AssessmentHandler
-from a2a_gateway.legacy import LEGACY_CARD_PATH, with_checked_params, with_checked_roles, with_stream_errors
+from a2a_gateway.legacy import (
+    LEGACY_CARD_PATH,
+    ContextBuilder,
+    with_checked_params,
+    with_checked_roles,
+    with_stream_errors,
+)
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import log_refusals_as_lines
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
@@ -45,13 +51,17 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
         is_well = set(found.values()) == {"ok"}
         return JSONResponse({"status": "ok" if is_well else "degraded", **found}, 200 if is_well else 503)
 
-    card = agent_card(config)
+    card, contexts = agent_card(config), ContextBuilder()
     routes = [
         Route("/health", health),
         *create_agent_card_routes(card),
         *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
-        *with_checked_params(create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=True)),
-        *with_checked_roles(with_stream_errors(create_rest_routes(handler, enable_v0_3_compat=True))),
+        *with_checked_params(
+            create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
+        ),
+        *with_checked_roles(
+            with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
+        ),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BodyLimit, rpc_path=RPC_PATH)])
 

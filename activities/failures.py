@@ -40,6 +40,12 @@ EVALUATOR_FAILED = "EvaluatorFailed"
 EVALUATOR_INTERRUPTED = "EvaluatorInterrupted"
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
 
+WEBHOOK_FAILED = "WebhookFailed"
+"""A webhook didn't take a notification: it may take the next one."""
+
+WEBHOOK_UNUSABLE = "WebhookUnusable"
+"""A webhook that will never take a notification."""
+
 MODEL_SETTING = "ModelSetting"
 """A model can't be used as it is configured (no key, no such model)."""
 
@@ -53,11 +59,16 @@ def in_words(kind: str | None, message: str) -> str:
 
 
 def final(kind: str, sentence: str) -> ApplicationError:
-    """A failure that the same input would meet again; a rejected request is nothing that a worker warns of."""
-    category = ApplicationErrorCategory.BENIGN if kind == REJECTED else ApplicationErrorCategory.UNSPECIFIED
-    return ApplicationError(sentence, type=kind, non_retryable=True, category=category)
+    """A failure that the same input would meet again."""
+    return ApplicationError(sentence, type=kind, non_retryable=True, category=_category(kind))
 
 
 def passing(kind: str, sentence: str) -> ApplicationError:
     """A failure that may be gone at the next attempt."""
-    return ApplicationError(sentence, type=kind)
+    return ApplicationError(sentence, type=kind, category=_category(kind))
+
+
+def _category(kind: str) -> ApplicationErrorCategory:
+    """What callers and their webhooks do wrong is nothing that a worker's log shows a traceback of."""
+    is_theirs = kind in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
+    return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED

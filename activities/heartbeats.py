@@ -39,6 +39,12 @@ def note(text: str) -> None:
         activity.heartbeat(*kept)
 
 
+def note_only(text: str) -> None:
+    """Leave a note for the next attempt in the place of all others."""
+    _notes.get()[:] = [text]
+    activity.heartbeat(text)
+
+
 def forget() -> None:
     """Let the next attempt know nothing of what was noted so far."""
     _notes.get().clear()

@@ -16,11 +16,13 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
+from activities.notifications import NotificationActivities
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
@@ -36,9 +38,18 @@ from proctor_storage.temporal import connect
 from purple_sdk.ues import UESError
 from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
-from workflows.names import ASSESSMENT_WORKFLOW, SEARCH_ATTRIBUTES
+from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE, SEARCH_ATTRIBUTES
+from workflows.notifications import Notifications
 
-_OUR_ROOMS = ("proctor_protocol", "purple_sdk", "proctor_storage", "proctor_processes", "activities", "workflows")
+_OUR_ROOMS = (
+    "a2a_gateway",
+    "proctor_protocol",
+    "purple_sdk",
+    "proctor_storage",
+    "proctor_processes",
+    "activities",
+    "workflows",
+)
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
@@ -46,7 +57,7 @@ _MISSED_AFTER = timedelta(seconds=0.8)
 """After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
 
-WORKFLOWS: list[type] = [Assessment, ContextQueue]
+WORKFLOWS: list[type] = [Assessment, ContextQueue, Notifications]
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:
@@ -98,7 +109,7 @@ def _workers(
         VerdictActivities(deployment),
         LifecycleActivities(deployment),
     )
-    beats, models_beats = Heartbeats(), Heartbeats()
+    beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
         client,
@@ -141,9 +152,20 @@ def _workers(
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_version(config),
     )
+    notifications = Worker(
+        client,
+        task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
+        activities=[NotificationActivities(config, Stories.from_client(config, client).notifications).notify],
+        interceptors=[notifications_beats],
+        max_concurrent_activities=1_000,
+        max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+        default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+        deployment_config=_version(config),
+    )
     beats.beat_through(main)
     models_beats.beat_through(models)
-    return [main, models]
+    notifications_beats.beat_through(notifications)
+    return [main, models, notifications]
 
 
 def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:

@@ -1,5 +1,6 @@
 """What Temporal's payloads only refer to, and the one way to connect to Temporal.
 
 * ``blobs``: content-addressed files behind fsspec: checkpoints of simulations, large payloads
+* ``sealing``: what only this deployment may read of what Temporal keeps
 * ``temporal``: the Temporal client, with typed payloads of which large ones travel as references
 """

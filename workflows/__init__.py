@@ -2,5 +2,6 @@
 
 * ``assessment``: the story of one assessment
 * ``context_queue``: the assessments of one A2A context, one after another
+* ``notifications``: a webhook that hears of a task
 * ``names``, ``inputs``: what others need to start, find and read them
 """

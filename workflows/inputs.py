@@ -1,8 +1,12 @@
-"""What starts an assessment."""
+"""What starts an assessment, and the notifications of a webhook."""
 
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from activities.notifications import SEALED_WEBHOOK as SEALED_WEBHOOK
+from activities.notifications import Delivery as Delivery
+from activities.notifications import Notification as Notification
 
 
 class AssessmentInput(BaseModel):

@@ -47,6 +47,14 @@ _PARTICIPANT = RetryPolicy(
 _AGAIN = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=3)
 """For an attempt whose worker has died."""
 
+_WEBHOOK = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    backoff_coefficient=2,
+    maximum_interval=timedelta(minutes=10),
+    maximum_attempts=15,
+)
+"""Outlasts about an hour in which a webhook takes nothing."""
+
 TURN_LOSSES = 10
 """How often a turn may be lost with the simulator before the assessment fails; no fault of the participant's."""
 
@@ -105,3 +113,13 @@ def parting(summary: str) -> dict[str, Any]:
 def kept(summary: str) -> dict[str, Any]:
     """Options of a *local* activity that puts something away on the way out."""
     return {"start_to_close_timeout": timedelta(seconds=10), "retry_policy": _AGAIN, "summary": summary}
+
+
+def notified(summary: str) -> dict[str, Any]:
+    """Options of an activity that follows a whole assessment for a webhook; after a day it is taken up anew."""
+    return {
+        "start_to_close_timeout": timedelta(days=1),
+        "heartbeat_timeout": timedelta(seconds=10),
+        "retry_policy": _WEBHOOK,
+        "summary": summary,
+    }

@@ -7,6 +7,10 @@ from temporalio.common import SearchAttributeKey
 from activities.failures import REJECTED
 
 ASSESSMENT_WORKFLOW = "Assessment"
+NOTIFICATIONS_WORKFLOW = "Notifications"
+
+NOTIFICATIONS_QUEUE = "-notifications"
+"""What the name of the task queue for deliveries has after that of the assessments: slow webhooks hold up none."""
 
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""

@@ -112,11 +112,11 @@ async def client(config: GreenAgentConfig) -> Client:
     return await connect(config)
 
 
-def standin_worker(client: Client, config: GreenAgentConfig) -> Worker:
+def standin_worker(client: Client, config: GreenAgentConfig, *others: type) -> Worker:
     return Worker(
         client,
         task_queue=config.task_queue,
-        workflows=[StandIn],
+        workflows=[StandIn, *others],
         activities=[play],
         workflow_runner=UnsandboxedWorkflowRunner(),
     )

@@ -8,11 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from a2a.types import GetTaskRequest, Part, SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig
+from a2a.types import GetTaskRequest, Part
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     InvalidParamsError,
-    PushNotificationNotSupportedError,
     TaskNotFoundError,
     UnsupportedOperationError,
 )
@@ -332,21 +331,6 @@ async def test_a_caller_that_accepts_nothing_of_ours_is_told(
     params = {**message03(text03(request())), "configuration": {"acceptedOutputModes": ["image/png"]}}
     assert (await call03(gateway.http, "message/send", params))["error"]["code"] == -32005
     assert await workflows_started(client, config) == 0
-
-
-async def test_push_notifications_are_refused(gateway: Gateway) -> None:
-    wanted = SendMessageRequest(
-        message=message(data_part(request())).message,
-        configuration=SendMessageConfiguration(
-            task_push_notification_config=TaskPushNotificationConfig(url="http://me")
-        ),
-    )
-    config = TaskPushNotificationConfig(task_id="t", url="http://me")
-    async with sdk_client(gateway.url, streaming=False) as caller:
-        with pytest.raises(PushNotificationNotSupportedError, match="sends no push notifications"):
-            await send(caller, wanted)
-        with pytest.raises(PushNotificationNotSupportedError):
-            await caller.create_task_push_notification_config(config)
 
 
 @pytest.mark.usefixtures("worker")

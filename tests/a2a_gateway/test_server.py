@@ -33,7 +33,7 @@ async def test_callers_of_both_protocols_read_the_card(gateway: Gateway) -> None
     card = await A2ACardResolver(gateway.http, gateway.url).get_agent_card()
     assert card.name == "Proctor"
     assert card.capabilities.streaming
-    assert not card.capabilities.push_notifications
+    assert card.capabilities.push_notifications
     assert [(i.protocol_binding, i.protocol_version, i.url) for i in card.supported_interfaces] == [
         ("JSONRPC", "1.0", gateway.url),
         ("HTTP+JSON", "1.0", gateway.url),

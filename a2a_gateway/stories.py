@@ -1,0 +1,111 @@
+"""Everything that there is to tell of a task, as A2A events: what streams and webhooks get.
+
+It starts with the task, goes through every update, and ends with the artifact and the terminal status.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import Any, Literal
+
+from a2a.compat.v0_3.conversions import to_compat_task
+from a2a.server.events import Event
+from a2a.types import Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
+from a2a.utils.errors import TaskNotFoundError
+from a2a.utils.proto_utils import to_stream_response
+from google.protobuf.json_format import MessageToDict
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from a2a_gateway.events import closing_events, standing_event, update_event
+from a2a_gateway.standstill import LOOK_SECONDS, or_silence, why_it_stands
+from a2a_gateway.subscriptions import Subscriptions
+from a2a_gateway.tasks import find_assessment, read_task
+from a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor_protocol.config import GreenAgentConfig
+from workflows.inputs import Notification
+
+_END = 2**40
+"""The number of the artifact's notification, after those of all updates."""
+
+
+class Stories:
+    """Tasks' stories, from Temporal."""
+
+    def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
+        self._config = config
+        self._connection = connection
+        self.subscriptions = Subscriptions(connection)
+
+    @classmethod
+    def from_client(cls, config: GreenAgentConfig, client: Client) -> "Stories":
+        """For a process that has its connection to Temporal already."""
+
+        async def connected() -> Client:
+            return client
+
+        return cls(config, TemporalConnection(connected))
+
+    async def task(self, task_id: str) -> Task:
+        """The task as it is now.
+
+        Raises:
+            TaskNotFoundError: there is none.
+            InternalError: Temporal or the store doesn't answer.
+        """
+        with temporal_errors(task_id):
+            client = await self._connection.client()
+            return await read_task(client, await find_assessment(client, task_id), self._config)
+
+    async def follow(self, task: Task) -> AsyncGenerator[Event]:
+        """What comes after the task itself, until its end."""
+        with temporal_errors(task.id):
+            async with self.subscriptions.listen(task.id) as updates:
+                told, state = "", task.status.state
+                async for update in or_silence(updates, LOOK_SECONDS):
+                    if update is not None:
+                        told, state = "", TaskState.TASK_STATE_WORKING
+                        yield update_event(task, update)
+                    elif (why := await self._why_it_stands(task.id)) and why != told:
+                        told = why
+                        yield standing_event(task, state, why)
+        for event in closing_events(await self.task(task.id)):
+            yield event
+
+    async def _why_it_stands(self, task_id: str) -> str | None:
+        with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
+            return why_it_stands(await find_assessment(await self._connection.client(), task_id))
+        return None
+
+    async def notifications(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
+        """The whole story for a webhook.
+
+        In protocol 1.0 each is a ``StreamResponse``, as a2a-sdk's own sender has it, in 0.3 the task with the status
+        that it has got, the last one with the artifact.
+        """
+        task = await self.task(task_id)
+        del task.artifacts[:]
+        task.status.CopyFrom(TaskStatus(state=TaskState.TASK_STATE_SUBMITTED))
+        number = -1
+        yield Notification(number, _body(task, task, protocol))
+        async with aclosing(self.follow(task)) as events:
+            async for event in events:
+                if isinstance(event, TaskArtifactUpdateEvent):
+                    task.artifacts.append(event.artifact)
+                    if protocol == "1.0":
+                        yield Notification(_END, _body(task, event, protocol))
+                elif isinstance(event, TaskStatusUpdateEvent):
+                    task.status.CopyFrom(event.status)
+                    sequence = MessageToDict(event.metadata).get("sequence")
+                    if event.status.state not in (TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING):
+                        number = _END + 1
+                    elif sequence is not None:  # else it says why the task stands still, between two updates
+                        number = int(sequence)
+                    yield Notification(number, _body(task, event, protocol))
+
+
+def _body(task: Task, event: Event, protocol: Literal["1.0", "0.3"]) -> dict[str, Any]:
+    if protocol == "0.3":
+        compat: dict[str, Any] = to_compat_task(task).model_dump(mode="json", by_alias=True, exclude_none=True)
+        return compat
+    body: dict[str, Any] = MessageToDict(to_stream_response(event))
+    return body

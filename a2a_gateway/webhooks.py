@@ -1,0 +1,219 @@
+"""Push notifications: each webhook of a task is a workflow of its own, which keeps it and delivers to it.
+
+So nothing has to be remembered here, any replica knows every webhook, and none of this needs a worker. A task has a
+few numbered places for webhooks; which workflow is in a place is Temporal's business, so two callers at once can't take
+more places than there are. A place is free where its workflow was terminated, or never was.
+"""
+
+import asyncio
+import hashlib
+import socket
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
+from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden
+from proctor_storage.sealing import NotOursError, seal, unseal
+from workflows.inputs import SEALED_WEBHOOK, Delivery
+from workflows.names import NOTIFICATIONS_WORKFLOW
+
+MOST = 5
+"""Webhooks that a task may have."""
+
+_FREE = (WorkflowExecutionStatus.TERMINATED, WorkflowExecutionStatus.CANCELED)
+_DELETED = "the webhook was deleted"
+_NEVER = timedelta(minutes=10)
+"""Longer than it takes to terminate what is started."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A webhook in its place; what was sealed with another secret is there, and nobody knows what it is."""
+
+    execution: WorkflowExecution
+    webhook: Webhook | None
+
+
+async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "0.3"]) -> Webhook:
+    """A caller's configuration as a webhook; an id of its own comes from the task where the caller gives none.
+
+    Raises:
+        InvalidParamsError: no notification could be sent to it, or none may be.
+    """
+    webhook = Webhook(
+        id=wanted.id,
+        url=wanted.url,
+        token=wanted.token,
+        scheme=wanted.authentication.scheme,
+        credentials=wanted.authentication.credentials,
+        protocol=protocol,
+    )
+    try:
+        host = check_webhook(webhook).hostname
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except BadWebhookError as problem:
+        raise InvalidParamsError(f"No notifications can be pushed: {problem}.") from None
+    except (OSError, UnicodeError):
+        raise InvalidParamsError("No notifications can be pushed: the webhook's host can't be resolved.") from None
+    if any(is_forbidden(str(address[0])) for *_, address in found):
+        raise InvalidParamsError(
+            "No notifications can be pushed: the webhook's host has an address that none may have."
+        )
+    return webhook
+
+
+class Webhooks:
+    """The webhooks of all tasks."""
+
+    def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
+        self._config = config
+        self._connection = connection
+
+    async def register(self, task_id: str, wanted: Webhook) -> TaskPushNotificationConfig:
+        """Keep a webhook, and begin to tell it the task's story.
+
+        The same one again changes nothing, unless it was given up; another one with the same id takes its place.
+
+        Raises:
+            UnsupportedOperationError: the task has as many as it may have.
+        """
+        webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
+        client = await self._connection.client()
+        for _ in range(MOST + 1):  # each time somebody else may have been faster
+            kept = await self._kept(client, task_id)
+            place = _place_for(webhook, kept)
+            if place is None:
+                raise UnsupportedOperationError(
+                    f"Task {task_id} has {MOST} webhooks, and no more are kept: delete one of them first."
+                )
+            there = kept.get(place)
+            is_same = there is not None and there.webhook == webhook
+            if there is not None and is_same and there.execution.status != WorkflowExecutionStatus.FAILED:
+                break
+            try:
+                await self._start(client, task_id, place, webhook, replace=there is not None)
+                break
+            except WorkflowAlreadyStartedError:
+                continue
+        return _shown(task_id, webhook, with_secrets=True)
+
+    async def all_of(self, task_id: str) -> list[TaskPushNotificationConfig]:
+        """A task's webhooks, without their secrets."""
+        kept = await self._kept(await self._connection.client(), task_id)
+        return [_shown(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
+
+    async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
+        """One of them, without its secrets; callers of 0.3 may leave out the id, and get the first.
+
+        Raises:
+            TaskNotFoundError: there is none of this id.
+        """
+        found = await self.all_of(task_id)
+        for each in found:
+            if each.id == (webhook_id or found[0].id):
+                return each
+        raise TaskNotFoundError(f"Task {task_id} has no webhook {webhook_id[:255]!r}.")
+
+    async def delete(self, task_id: str, webhook_id: str) -> None:
+        """Let a webhook go, wherever its notifications are."""
+        client = await self._connection.client()
+        for each in (await self._kept(client, task_id)).values():
+            if each.webhook is not None and each.webhook.id == webhook_id:
+                await self._remove(client, each.execution)
+
+    async def _kept(self, client: Client, task_id: str) -> dict[int, _Kept]:
+        async def look(place: int) -> _Kept | None:
+            try:
+                execution = await client.get_workflow_handle(_id(task_id, place)).describe(rpc_timeout=RPC_TIMEOUT)
+            except RPCError as problem:
+                if problem.status == RPCStatusCode.NOT_FOUND:
+                    return None
+                raise
+            if execution.status in _FREE:
+                return None
+            webhook = self._open(await execution.memo_value(SEALED_WEBHOOK, ""))
+            if webhook is None and execution.status == WorkflowExecutionStatus.FAILED:
+                return None
+            return _Kept(execution, webhook)
+
+        found = await asyncio.gather(*map(look, range(MOST)))
+        return {place: each for place, each in enumerate(found) if each is not None}
+
+    def _open(self, sealed: str) -> Webhook | None:
+        try:
+            return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, sealed))
+        except NotOursError:
+            return None
+
+    async def _start(self, client: Client, task_id: str, place: int, webhook: Webhook, *, replace: bool) -> None:
+        sealed = seal(self._config, SEALED_WEBHOOK, webhook.model_dump_json())
+        await client.start_workflow(
+            NOTIFICATIONS_WORKFLOW,
+            Delivery(task_id=task_id, sealed_webhook=sealed),
+            id=_id(task_id, place),
+            task_queue=self._config.task_queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=(
+                WorkflowIDConflictPolicy.TERMINATE_EXISTING if replace else WorkflowIDConflictPolicy.FAIL
+            ),
+            memo={SEALED_WEBHOOK: sealed},
+            static_summary=f"notifications of task {task_id}",
+            rpc_timeout=RPC_TIMEOUT,
+        )
+
+    async def _remove(self, client: Client, execution: WorkflowExecution) -> None:
+        """Free a place: a workflow that runs is terminated, as is a last one in the place of one that has ended."""
+        handle = client.get_workflow_handle(execution.id)
+        try:
+            await handle.terminate(reason=_DELETED, rpc_timeout=RPC_TIMEOUT)
+        except RPCError as problem:
+            if problem.status != RPCStatusCode.NOT_FOUND:
+                raise
+            await client.start_workflow(
+                NOTIFICATIONS_WORKFLOW,
+                Delivery(task_id="", sealed_webhook=""),
+                id=execution.id,
+                task_queue=self._config.task_queue,
+                start_delay=_NEVER,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.TERMINATE_EXISTING,
+                static_summary=_DELETED,
+                rpc_timeout=RPC_TIMEOUT,
+            )
+            await handle.terminate(reason=_DELETED, rpc_timeout=RPC_TIMEOUT)
+
+
+def _id(task_id: str, place: int) -> str:
+    return f"webhook-{place + 1}-of-{task_id}"
+
+
+def _place_for(webhook: Webhook, kept: dict[int, _Kept]) -> int | None:
+    """Where a webhook of this id is, else a free place: of two who register the same id at once, both find the same."""
+    for place, each in kept.items():
+        if each.webhook is not None and each.webhook.id == webhook.id:
+            return place
+    first = hashlib.sha256(webhook.id.encode()).digest()[0]
+    for step in range(MOST):
+        place = (first + step) % MOST
+        if place not in kept:
+            return place
+    return None
+
+
+def _shown(task_id: str, webhook: Webhook, *, with_secrets: bool = False) -> TaskPushNotificationConfig:
+    shown = TaskPushNotificationConfig(task_id=task_id, id=webhook.id, url=webhook.url)
+    if webhook.scheme or (with_secrets and webhook.credentials):
+        credentials = webhook.credentials if with_secrets else ""
+        shown.authentication.CopyFrom(AuthenticationInfo(scheme=webhook.scheme, credentials=credentials))
+    if with_secrets:
+        shown.token = webhook.token
+    return shown

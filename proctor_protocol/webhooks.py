@@ -1,0 +1,108 @@
+"""Webhooks: where a task's updates are pushed to, and which addresses may be asked for.
+
+A caller chooses the address that the evaluator then posts to. Whatever it may be, it is never one under which a machine
+or a cloud tells those on it what nobody else may know.
+"""
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field
+
+from proctor_protocol._wire import WireModel
+
+_LONGEST_URL = 2_048
+_LONGEST_SECRET = 4_096
+
+_METADATA = {ip_address(text) for text in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")}
+"""Where clouds answer questions about a machine, beside the link-local addresses."""
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+class Webhook(WireModel):
+    """Where to push a task's updates, and what to prove oneself with.
+
+    Attributes:
+        id: the caller's name for it, one of its task's.
+        url: where notifications are posted to.
+        token: goes along as ``X-A2A-Notification-Token``, for the receiver to know them by.
+        scheme, credentials: go along as ``Authorization``, where both are given.
+        protocol: which version's form the notifications have: the caller's own.
+    """
+
+    id: str
+    url: str
+    token: str = Field(default="", repr=False)
+    scheme: str = ""
+    credentials: str = Field(default="", repr=False)
+    protocol: Literal["1.0", "0.3"] = "1.0"
+
+    def headers(self) -> dict[str, str]:
+        """What goes along with every notification."""
+        headers = {"X-A2A-Notification-Token": self.token} if self.token else {}
+        if self.scheme and self.credentials:
+            headers["Authorization"] = f"{self.scheme} {self.credentials}"
+        return headers
+
+
+class BadWebhookError(ValueError):
+    """A webhook that can't be used; the message is a sentence for its sender."""
+
+
+def check_webhook(webhook: Webhook) -> SplitResult:
+    """Refuse what no notification can be sent with; returns the address in parts.
+
+    Raises:
+        BadWebhookError: with a sentence that says what is wrong and what to give instead.
+    """
+    if not webhook.id.isprintable() or len(webhook.id) > 255:
+        raise BadWebhookError("the webhook's id is no short text: leave it out, or use letters, digits and hyphens")
+    for name, value in (("token", webhook.token), ("scheme", webhook.scheme), ("credentials", webhook.credentials)):
+        if len(value) > _LONGEST_SECRET or not (value.isascii() and value.isprintable()):
+            raise BadWebhookError(
+                f"the webhook's {name} can't travel in a header: use at most {_LONGEST_SECRET} ASCII characters"
+            )
+    try:
+        parts = urlsplit(webhook.url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or len(webhook.url) > _LONGEST_URL or any(c.isspace() or not c.isprintable() for c in webhook.url):
+        raise BadWebhookError(
+            "the webhook's url can't be used: give an http or https address, such as https://example.org/notified, of "
+            f"at most {_LONGEST_URL} characters"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise BadWebhookError(
+            "the webhook's url has a user in it: give scheme and credentials in authentication instead"
+        )
+    return parts
+
+
+def is_forbidden(address: str) -> bool:
+    """Whether an IP address is one that no webhook may have: link-local, a cloud's metadata, or nobody's own."""
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return True
+    for each in (ip, _inner(ip)):
+        if each is not None and (
+            each.is_link_local
+            or each.is_multicast
+            or each.is_unspecified
+            or each in _METADATA
+            or (isinstance(each, IPv4Address) and (each.is_reserved or each.packed[0] == 0))
+        ):
+            return True
+    return False
+
+
+def _inner(ip: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that an IPv6 address stands for."""
+    if isinstance(ip, IPv4Address):
+        return None
+    if ip in _NAT64:
+        return IPv4Address(ip.packed[12:])
+    return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

@@ -1,0 +1,29 @@
+"""A webhook that hears of a task: a workflow of its own, so that nothing it does can touch the assessment."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from activities.notifications import Delivery, NotificationActivities
+    from workflows import limits, names
+
+
+@workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)
+class Notifications:
+    """Ends when the webhook has taken the end of the task, and fails when it was given up."""
+
+    @workflow.run
+    async def run(self, given: Delivery) -> None:
+        """Deliver until all is delivered."""
+        queue = workflow.info().task_queue + names.NOTIFICATIONS_QUEUE
+        while True:
+            delivered = await workflow.execute_activity_method(
+                NotificationActivities.notify, given, task_queue=queue, **limits.notified(f"after {given.after}")
+            )
+            if delivered.is_done:
+                return
+            given = given.model_copy(update={"after": delivered.after})
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(given)
+            await workflow.sleep(timedelta(seconds=1))
