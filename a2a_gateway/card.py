@@ -1,5 +1,6 @@
 """The agent card: who the evaluator is, what it can be asked for, and where it speaks which protocol."""
 
+import json
 from importlib.metadata import version
 
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
@@ -8,11 +9,6 @@ from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, Tran
 from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
-
-_EXAMPLE = (
-    '{"participants": {"personal_assistant": "http://localhost:8001"}, '
-    '"config": {"scenario_id": "email_triage_basic", "seed": 12345}}'
-)
 
 
 def agent_card(config: GreenAgentConfig) -> AgentCard:
@@ -44,9 +40,16 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
                     "it. Streams what happens, then gives the artifact assessment_results."
                 ),
                 tags=["assessment", "evaluation", "benchmark"],
-                examples=[_EXAMPLE],
+                examples=[_example(config)],
                 input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
                 output_modes=OUTPUT_MODES,
             )
         ],
     )
+
+
+def _example(config: GreenAgentConfig) -> str:
+    """A request that plays as it is: with the agent that is there anyway, and without any model."""
+    participants = {"personal_assistant": config.example_participant_url}
+    chosen = {"scenario_id": "email_triage_basic", "seed": 12345, "offline": True}
+    return json.dumps({"participants": participants, "config": chosen})

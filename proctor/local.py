@@ -113,7 +113,9 @@ class LocalStack:
 
     def environment(self) -> dict[str, str]:
         """What every service has to know of the others; the rest of its settings it reads for itself."""
+        example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
         return {
+            **example,
             "AGENTBEATS_GREEN_STATE": str(self.state),
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),

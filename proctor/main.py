@@ -86,8 +86,15 @@ def up(
     ] = None,
     temporal_port: Annotated[int, typer.Option(min=1, max=65535, help="Temporal's port.")] = 7233,
     ui_port: Annotated[int, typer.Option(min=1, max=65535, help="The Temporal UI's port.")] = 8233,
-    agent_port: Annotated[int, typer.Option(min=1, max=65535, help="The baseline agent's port.")] = 8001,
-    with_agent: Annotated[bool, typer.Option("--with-agent", help="Run the baseline agent too.")] = False,
+    agent_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]")
+    ] = None,
+    with_agent: Annotated[
+        bool,
+        typer.Option(
+            "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
+        ),
+    ] = True,
     scenarios_dir: ScenariosOption = None,
     state: StateOption = None,
 ) -> None:
@@ -103,7 +110,8 @@ def up(
         ues_public_url=ues_public_url,
         temporal_port=temporal_port,
         ui_port=ui_port,
-        agent_port=agent_port if with_agent else None,
+        agent_port=agent_port,
+        with_agent=with_agent,
         scenarios_dir=scenarios_dir,
         state=state,
     )

@@ -55,14 +55,16 @@ def run_gateway(
     """Run a gateway until SIGTERM or Ctrl-C."""
     from a2a_gateway.server import serve
 
-    config = read_settings(
-        GreenAgentConfig,
-        host=host,
-        port=port,
-        card_url=card_url,
-        temporal_address=temporal_address,
-        storage_url=storage_url,
-        state=state,
+    config = with_secret(
+        read_settings(
+            GreenAgentConfig,
+            host=host,
+            port=port,
+            card_url=card_url,
+            temporal_address=temporal_address,
+            storage_url=storage_url,
+            state=state,
+        )
     )
     warn_of_settings(config)
     if is_open_to_others(config.host):

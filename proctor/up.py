@@ -17,7 +17,11 @@ from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import LOOPBACK, is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
 from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
+from proctor_processes.ports import free_ports, is_free
 from proctor_protocol.config import GreenAgentConfig
+
+_AGENT_PORT = 8099
+"""Where the baseline listens, unless told otherwise or somebody is there: not where one's own agent would (8001)."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -33,6 +37,7 @@ def run_up(
     temporal_port: int,
     ui_port: int,
     agent_port: int | None,
+    with_agent: bool,
     scenarios_dir: str | None,
     state: str | None,
 ) -> None:
@@ -59,7 +64,7 @@ def run_up(
         ues=config.ues_base_port if ues_port is None else ues_port,
         temporal=temporal_port,
         temporal_ui=ui_port,
-        agent=agent_port,
+        agent=(agent_port or _port_for_agent()) if with_agent else None,
     )
     with state_folder(Path(config.state)) as folder:
         stack = LocalStack(config, ports, folder, is_durable=True)
@@ -75,6 +80,10 @@ def run_up(
         warn_of_settings(config)
         warn(what_is_open(stack))
         asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
+
+
+def _port_for_agent() -> int:
+    return _AGENT_PORT if is_free(LOOPBACK, _AGENT_PORT) else free_ports(1)[0]
 
 
 def what_is_open(stack: LocalStack) -> list[str]:

@@ -121,6 +121,9 @@ def _absolute(folder: str) -> str:
 class GreenAgentConfig(AgentBeatsConfig):
     """The evaluator's settings: gateway and worker read the same ones.
 
+    ``example_participant_url`` is the agent that the example request on the agent card assesses: one that is there for
+    strangers to try the evaluator with, such as the baseline (``proctor agent triage`` listens at the default).
+
     ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
     derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of the
     user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by default;
@@ -174,6 +177,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_ui_url: str | None = "http://127.0.0.1:8233"
+    example_participant_url: str = "http://localhost:8001"
     task_queue: str = "assessments"
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)

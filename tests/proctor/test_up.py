@@ -6,9 +6,12 @@ import re
 import signal
 from datetime import datetime
 
+import httpx
+
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
+from tests.a2a_gateway.callers import message03
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS, serving
 from tests.waiting import PATIENCE
@@ -18,7 +21,8 @@ FLAGS = ("--port", "--ues-port", "--temporal-port", "--ui-port")
 
 def up(ports: list[int], *more: str) -> list[str]:
     flags = [word for flag, port in zip(FLAGS, ports, strict=True) for word in (flag, str(port))]
-    return ["up", *flags, "--scenarios-dir", str(SCENARIOS), "--state", "state", *more]
+    agent = [] if "--agent-port" in more else ["--without-agent"]
+    return ["up", *flags, "--scenarios-dir", str(SCENARIOS), "--state", "state", *agent, *more]
 
 
 async def take_a_second(turn: int, ues: AsyncUESClient, now: datetime) -> None:
@@ -53,12 +57,23 @@ async def test_an_assessment_goes_on_after_everything_was_ended_and_started_agai
     assert not sandbox.processes()
 
 
+def play_the_cards_example(gateway: str) -> None:
+    """A stranger sends what the card gives as an example, by hand, and knows nothing else."""
+    (example,) = httpx.get(f"{gateway}/.well-known/agent.json").json()["skills"][0]["examples"]
+    params = message03({"kind": "text", "text": example})
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": params}
+    task = httpx.post(gateway, json=call, timeout=PATIENCE).json()["result"]
+    assert task["status"]["state"] == "completed", task["status"]
+    assert task["artifacts"][0]["parts"][1]["data"]["scores"]["overall"]["score"] > 0
+
+
 def test_services_come_back_and_the_state_folder_is_taken(sandbox: Sandbox) -> None:
     ports = free_ports(4)
     agent = free_ports(1)[0]
-    with sandbox.started(*up(ports, "--with-agent", "--agent-port", str(agent))) as running:
+    with sandbox.started(*up(ports, "--agent-port", str(agent))) as running:
         running.wait_for("proctor is up")
         assert f"http://127.0.0.1:{agent}" in running.output
+        play_the_cards_example(f"http://127.0.0.1:{ports[0]}")
         for name, words in (("worker", ("worker",)), ("ues", ("ues", str(ports[1])))):
             os.kill(sandbox.process_running(*words).pid, signal.SIGKILL)
             running.wait_for(f"{name} was killed by SIGKILL; starting it again")
