@@ -188,9 +188,10 @@ def results_artifact(results: AssessmentResults) -> Artifact:
 def results_sentence(results: AssessmentResults) -> str:
     """A result in one sentence."""
     overall = results.scores.overall
-    judged = "" if results.coverage == 1 else f" ({results.coverage:.0%} of the scenario's points were judged)"
+    is_whole = results.total_points in (0, overall.max_score)
+    judged = "points" if is_whole else f"judged points ({results.total_points} in all)"
     return (
-        f"{results.participant} earned {overall.score} of {overall.max_score} points on {results.scenario_id}{judged} "
+        f"{results.participant} earned {overall.score} of {overall.max_score} {judged} on {results.scenario_id} "
         f"in {results.turns_taken} {'turn' if results.turns_taken == 1 else 'turns'}."
     )
 

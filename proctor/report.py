@@ -98,7 +98,11 @@ def _remarks(results: AssessmentResults) -> list[str]:
     if 0 < results.coverage < 1:
         points = sum(c.unscored_points for c in results.criteria_results)
         offline = " (offline: no model judges)" if results.offline else ""
-        remarks.append(f"coverage: {results.coverage:.0%} of the scenario's points were judged, {points} not{offline}")
+        overall = results.scores.overall
+        remarks.append(
+            f"{overall.score} points of {overall.max_score} that were judged, of {overall.max_score + points} in all: "
+            f"{points} nobody judged{offline}"
+        )
     if results.turn_tries:
         turns = ", ".join(f"turn {turn} ({tries} tries)" for turn, tries in results.turn_tries.items())
         remarks.append(f"played more than once: {turns}")

@@ -8,15 +8,23 @@ from datetime import UTC, datetime
 from email.utils import parseaddr
 from typing import Any
 
+_EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+
 
 def instant(value: str | datetime) -> datetime:
     """A time; a naive one is UTC (UES contract, ground rules).
+
+    One before 1900 or after 2200 is read as the nearest within, so that whoever counts with it, or shows it in another
+    zone, never comes to the end of what Python's calendar has: a participant may write the year 9999.
 
     Raises:
         ValueError: it is none of ISO 8601.
     """
     read = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+    if aware.year <= _EARLIEST.year or aware.year >= _LATEST.year:
+        return min(max(aware, _EARLIEST), _LATEST)
+    return aware
 
 
 def bare_address(address: str) -> str:

@@ -159,8 +159,9 @@ class ActionReport(WireModel):
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
-    ``duration_seconds`` is wall time. ``turn_tries`` maps a turn's number to how often it was played, for turns that
-    needed more than one try.
+    ``total_points`` are all points of the scenario, those that nobody judged included: a score is told as points
+    earned, of the points judged (``scores.overall``), of all points. ``duration_seconds`` is wall time. ``turn_tries``
+    maps a turn's number to how often it was played, for turns that needed more than one try.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -175,6 +176,7 @@ class AssessmentResults(WireModel):
     criteria_results: list[CriterionResult]
     action_log: list[ActionLogEntryWithTurn]
     coverage: float = Field(default=1.0, ge=0, le=1)
+    total_points: int = Field(default=0, ge=0)
     action_report: ActionReport = Field(default_factory=ActionReport)
     seed: int | None = None
     offline: bool = False
@@ -212,5 +214,6 @@ def assessment_results(**fields: Any) -> AssessmentResults:
         **fields,
         scores=Scores.of(criteria),
         coverage=coverage_of(criteria),
+        total_points=sum(c.max_score + c.unscored_points for c in criteria),
         actions_taken=len(fields["action_log"]),
     )

@@ -205,9 +205,7 @@ def assert_artifact(parts: list[Json]) -> AssessmentResults:
     assert json.loads(content) == results.model_dump(mode="json")
     assert exact["file"]["mimeType"] == "application/json"
     assert AssessmentResults.model_validate(data["data"]) == results
-    assert sentence["text"] == (
-        "personal_assistant earned 18 of 18 points on tiny (90% of the scenario's points were judged) in 2 turns."
-    )
+    assert sentence["text"] == ("personal_assistant earned 18 of 18 judged points (20 in all) on tiny in 2 turns.")
     return results
 
 

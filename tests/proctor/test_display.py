@@ -304,7 +304,7 @@ def test_what_nobody_judged_is_told_apart_from_zero() -> None:
     lines = text.splitlines()
     assert any("Sorting" in line and "0/10" in line for line in lines)
     assert any("Tone" in line and "unscored" in line and "no model is configured" in line for line in lines)
-    assert "coverage: 67% of the scenario's points were judged, 5 not (offline: no model judges)" in lines
+    assert "0 points of 10 that were judged, of 15 in all: 5 nobody judged (offline: no model judges)" in lines
 
 
 def test_a_reason_that_the_explanation_gives_already_is_not_repeated() -> None:

@@ -13,9 +13,11 @@ import pytest
 
 from activities.characters.generator import respond
 from activities.characters.messages import CharacterReply, OutgoingMessage
+from activities.judging.evaluators import judge_by_evaluator
 from activities.packages.evaluator_modules import import_evaluators
-from activities.packages.manager import load_package
-from proctor_protocol.results import DIMENSIONS
+from activities.packages.manager import load_evaluators, load_package
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.results import DIMENSIONS, ActionLogEntryWithTurn
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "reschedule_day"
 PACKAGE = load_package(FOLDER)
@@ -248,3 +250,31 @@ async def test_invitations_are_answered_by_their_instant(character_id: str, star
     )
     assert reply is not None
     assert reply.response == expected
+
+
+# Dates at the end of the calendar
+
+AT_THE_END = ("9999-12-31T23:30:00+00:00", "0001-01-01T00:30:00+14:00", "2200-12-31T23:59:59+00:00")
+
+
+@pytest.mark.parametrize("moment", AT_THE_END)
+async def test_an_entry_at_the_end_of_time_takes_no_point_out_of_the_maximum(moment: str) -> None:
+    """One entry of the year 9999 once made six evaluators raise, and 45 % became 85 %."""
+    at = datetime(2026, 6, 10, 8, tzinfo=UTC)
+    moved = {"event_id": truth.PRICING.event_id, "start": moment, "end": moment}
+    made = {"title": "Freezer key handover, Ray", "start": moment, "end": moment, "attendees": ["ray@x.example"]}
+    log = [
+        ActionLogEntryWithTurn(turn=1, timestamp=at, action=action, parameters=given, success=True)
+        for action, given in (("calendar.update", moved), ("calendar.create", made))
+    ]
+    after = json.loads(json.dumps(STATES))
+    after["calendar"]["events"][truth.PRICING.event_id] |= {"start": moment, "end": moment}
+    after["calendar"]["events"]["new"] = {"event_id": "new", **made, "attendees": []}
+    context = AgentBeatsEvalContext(None, {}, log, STATES, after, CONFIG.user_prompt)
+    evaluators = load_evaluators(FOLDER, CONFIG.criteria)
+    judged = [
+        await judge_by_evaluator(criterion, context, evaluators)
+        for criterion in CONFIG.criteria
+        if criterion.evaluator_id
+    ]
+    assert [verdict.max_score for verdict in judged] == [c.max_score for c in CONFIG.criteria if c.evaluator_id]
