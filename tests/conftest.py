@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.cancellations import recorded_cancellations, table_of
 from tests.chaos.table import recorded, table
 from tests.stack import Stack, running_stack
 
@@ -30,6 +29,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if recoveries := recorded(reports):
         terminalreporter.section("killed at, recovered")
         terminalreporter.write_line(table(recoveries))
-    if cancellations := recorded_cancellations(reports):
-        terminalreporter.section("cancelled, nothing left")
-        terminalreporter.write_line(table_of(cancellations))

@@ -1,11 +1,15 @@
-"""How much work something is, in a measure that is the same on every machine."""
+"""How much work something is, in a measure that is the same on every machine; and how much a run shall do."""
 
+import os
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+NIGHTLY = os.environ.get("PROCTOR_TEST_PROFILE") == "nightly"
+"""Whether this run is ``make nightly``, which has the time for many more examples."""
 
 
 def calls_in(work: Callable[[], T]) -> tuple[int, T]:

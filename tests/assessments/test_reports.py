@@ -116,31 +116,11 @@ async def test_the_clock_moves_by_the_participants_step(stack: Stack) -> None:
     assert results_of(assessed).turns_taken == 3
 
 
-async def test_a_step_over_the_end_stops_at_the_end(stack: Stack) -> None:
-    async def step(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
-        return TurnCompleteMessage(actions=[], time_step="PT7H")
-
-    assessed = await followed(stack, step)
-    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
-    assert [(move.previous_time, move.new_time) for move in moves] == [
-        (START, START + timedelta(hours=7)),
-        (START + timedelta(hours=7), END),
-    ]
-    results = results_of(assessed)
-    assert (results.turns_taken, results.completion_reason) == (2, "scenario_complete")
-
-
 async def test_without_a_step_the_scenarios_own_counts(stack: Stack) -> None:
     async with by_hand(lambda _said: participants.message(participants.data(DONE))) as participant:
         assessed = await assess(stack, participant.url, "half_hours", max_turns=2)
     moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
     assert [move.duration for move in moves] == ["PT30M", "PT30M"]
-
-
-async def test_turns_end_at_max_turns_or_at_the_end_of_the_day(stack: Stack) -> None:
-    shortened, whole = await play(stack, "tiny", idle, max_turns=3), await play(stack, "tiny", idle)
-    assert (shortened.turns_taken, shortened.completion_reason) == (3, "scenario_complete")
-    assert (whole.turns_taken, whole.completion_reason) == (12, "scenario_complete")
 
 
 async def test_notes_reach_the_evaluators_turn_by_turn(stack: Stack) -> None:

@@ -7,10 +7,10 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import httpx
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
@@ -24,9 +24,6 @@ from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.rehearsals import PHASES, TURNS, ChaosError
 from tests.chaos.stage import SCENARIO, Stage
 from tests.stack import request_json
-
-CANCELLATION = "chaos cancellation"
-"""The property under which a test records situation, way and what came of it."""
 
 SOON = 5.0
 """Seconds within which a cancelled assessment has ended and left nothing behind."""
@@ -349,12 +346,6 @@ async def _at_a_shell(stage: Stage, situation: Situation) -> AsyncIterator[_Call
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-def recorded_cancellations(reports: Iterable[Any]) -> dict[tuple[str, str], Cancellation]:
-    """The cancellations that pytest's reports of passed and failed tests carry."""
-    properties = (kept for report in reports for kept in getattr(report, "user_properties", ()))
-    return {(kept[0], kept[1]): Cancellation(*kept[2:]) for name, kept in properties if name == CANCELLATION}
 
 
 def table_of(cancellations: Mapping[tuple[str, str], Cancellation]) -> str:

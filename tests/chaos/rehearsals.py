@@ -21,7 +21,7 @@ from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.stage import PROCESSES, SCENARIO, Stage
 from tests.stack import request_json
 
-SECONDS = 90.0
+SECONDS = 240.0
 """How long an assessment may take, with all that is done to it."""
 
 _NEWS_ARRIVE = 0.4

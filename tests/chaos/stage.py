@@ -5,6 +5,7 @@ and a participant, each a process that a supervisor brings back.
 import asyncio
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -156,7 +157,7 @@ def running_stage() -> Iterator[Stage]:
 def _services(local: LocalStack, for_workers: dict[str, str], listening_post_url: str) -> Iterator[Service]:
     for service in local.services():
         if service.name == "agent":
-            command = [*service.command[:2], "tests.chaos.participant", str(local.ports.agent), listening_post_url]
+            command = [sys.executable, "-m", "tests.chaos.participant", str(local.ports.agent), listening_post_url]
             yield replace(service, command=command)
         elif service.name == "worker":
             for name in _WORKERS:

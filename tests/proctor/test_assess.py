@@ -121,15 +121,15 @@ async def status_of(stack: Stack, workflow_id: str) -> str:
 
 async def test_a_gateway_that_dies_is_looked_for_and_no_turn_is_told_twice(stack: Stack, sandbox: Sandbox) -> None:
     async with serving(speak_slowly) as url:
-        with sandbox.started(*arguments(stack, url, "--json", "r.json")) as running:
-            await asyncio.to_thread(running.wait_for, "turn  2/12")
+        with sandbox.started(*arguments(stack, url, "--max-turns", "6", "--json", "r.json")) as running:
+            await asyncio.to_thread(running.wait_for, "turn 2/6")
             kill_gateway(stack)
             code = await asyncio.to_thread(running.process.wait, PATIENCE)
     assert code == 0, running.output
     assert "connection lost (" in running.output
     assert running.output.count("connected again") == 1
-    assert turns_told(running.output) == list(range(1, 13))
-    assert json.loads((sandbox.folder / "r.json").read_bytes())["turns_taken"] == 12
+    assert turns_told(running.output) == list(range(1, 7))
+    assert json.loads((sandbox.folder / "r.json").read_bytes())["turns_taken"] == 6
 
 
 async def test_an_assessment_that_ends_while_the_gateway_is_away_is_not_lost(stack: Stack, sandbox: Sandbox) -> None:

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from proctor_protocol.results import AssessmentResults
+from tests.assessments.packages import write_package
 from tests.proctor.commands import Sandbox
 from tests.waiting import wait_until
 
@@ -49,7 +50,9 @@ def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(sandbox: Sandbox) -
 
 
 def test_a_demo_that_is_kept_tells_where_to_look(sandbox: Sandbox) -> None:
-    with sandbox.started("demo", "--keep") as running:
+    write_package(sandbox.folder / "scenarios", "tiny")
+    folder = str(sandbox.folder / "scenarios")
+    with sandbox.started("demo", "--scenario", "tiny", "--keep", AGENTBEATS_GREEN_SCENARIOS_DIR=folder) as running:
         running.wait_for("Temporal UI")
         assert "proctor is up; Ctrl-C ends it" in running.output
         assert (sandbox.folder / "assessment_results.json").exists()

@@ -19,10 +19,10 @@ from pydantic import BaseModel
 
 from tests.ues_sim.helpers import HOST_KEY, Server, Sim, at
 from tests.ues_sim.test_every_modality import tell
+from tests.work import NIGHTLY
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Modality
 
-NIGHTLY = os.environ.get("PROCTOR_TEST_PROFILE") == "nightly"
 ADMIN_KEY = "admin-key-of-the-fuzz-0123456789"
 ROOT = Path(__file__).parents[2]
 

@@ -1,7 +1,5 @@
 """The server: a host of many simulations, or a single one; how it starts and how it ends."""
 
-import asyncio
-
 import httpx
 import pytest
 
@@ -118,23 +116,3 @@ def test_in_process_needs_a_secret(monkeypatch):
     monkeypatch.delenv("UES_HOST_KEY", raising=False)
     with pytest.raises(ValueError, match="UES_HOST_KEY"):
         create_app()
-
-
-async def test_two_hundred_busy_simulations_at_once(server):
-    headers = {"X-API-Key": HOST_KEY}
-    mail = {"from_address": "a@b.c", "to_addresses": ["u@x"], "subject": "s", "body_text": "b"}
-    async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=200)) as client:
-
-        async def live(n: int) -> int:
-            made = (await client.post(f"{server.url}/simulations", headers=headers, json={"seed": n})).json()
-            key = {"X-API-Key": made["admin_key"]}
-            await client.post(f"{made['base_url']}/simulation/start", headers=key, json={})
-            for _ in range(5):
-                answer = await client.post(f"{made['base_url']}/email/receive", headers=key, json=mail)
-                assert answer.json()["status"] == "executed"
-                await client.post(f"{made['base_url']}/simulator/time/advance", headers=key, json={"seconds": 1})
-            found = (await client.post(f"{made['base_url']}/email/query", headers=key, json={})).json()
-            await client.delete(made["base_url"], headers=headers)
-            return int(found["total_count"])
-
-        assert await asyncio.gather(*(live(n) for n in range(200))) == [5] * 200

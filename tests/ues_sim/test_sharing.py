@@ -8,10 +8,13 @@ from typing import Any, TypeVar
 import httpx
 
 from tests.ues_sim.helpers import HOST_KEY, Server, Sim
+from tests.waiting import PATIENCE
+from tests.work import NIGHTLY
 
 T = TypeVar("T")
 
 CLIENTS = 50
+MANY = 200 if NIGHTLY else 40
 DEEDS = 8
 ME = "user@example.com"
 
@@ -109,7 +112,7 @@ def test_fifty_simulations_at_once_are_fifty_worlds(server: Server) -> None:
         sim.delete_me()
 
 
-def test_two_hundred_busy_simulations_make_no_errors(server: Server) -> None:
+def test_many_busy_simulations_make_no_errors(server: Server) -> None:
     async def life(http: httpx.AsyncClient, number: int) -> list[int]:
         made = (await http.post("/simulations", json={"seed": str(number)}, headers={"X-API-Key": HOST_KEY})).json()
         base, headers = made["base_url"], {"X-API-Key": made["admin_key"]}
@@ -123,14 +126,16 @@ def test_two_hundred_busy_simulations_make_no_errors(server: Server) -> None:
                 ("POST", "/simulator/time/advance", {"seconds": 60}),
             ):
                 codes.append((await http.request(method, base + path, json=body, headers=headers)).status_code)
+        found = (await http.post(base + "/email/query", json={}, headers=headers)).json()
+        assert [len(found["emails"]), found["total_count"]] == [2, 2]
         gone = await http.delete(f"/simulations/{made['simulation_id']}", headers={"X-API-Key": HOST_KEY})
         return [*codes, gone.status_code]
 
     async def all_lives() -> list[list[int]]:
         limits = httpx.Limits(max_connections=200)
-        async with httpx.AsyncClient(base_url=server.url, timeout=120, limits=limits) as http:
-            return await at_once([lambda n=n: life(http, n) for n in range(200)])  # type: ignore[misc]
+        async with httpx.AsyncClient(base_url=server.url, timeout=PATIENCE, limits=limits) as http:
+            return await at_once([lambda n=n: life(http, n) for n in range(MANY)])  # type: ignore[misc]
 
     codes = Counter(code for life in asyncio.run(all_lives()) for code in life)
     assert set(codes) <= {200, 201, 204}, codes
-    assert sum(codes.values()) == 200 * 12
+    assert sum(codes.values()) == MANY * 12
