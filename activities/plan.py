@@ -212,6 +212,12 @@ TURN_SETTLES = timedelta(seconds=1)
 """How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""
 
 
+class PausesInput(Model):
+    """Measure for how long an assessment was not played, since an instant."""
+
+    since: datetime
+
+
 class QueueInput(Model):
     """Enter the queue of a context."""
 

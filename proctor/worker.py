@@ -26,6 +26,7 @@ from activities.notifications import NotificationActivities
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
+from activities.resets import ResetActivities
 from activities.scrubbing import Scrubbing
 from activities.simulations.hosts import SimulationHost
 from activities.troubles import Troubles
@@ -120,6 +121,7 @@ def _workers(
             AdmissionActivities(deployment).admit,
             QueueActivities(deployment).join_queue,
             QueueActivities(deployment).is_running,
+            ResetActivities().measure_pauses,
             participants.greet,
             participants.purple_turn,
             participants.farewell,

@@ -1,8 +1,8 @@
 """The story of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
@@ -26,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
         FarewellInput,
         GreetInput,
         JudgeInput,
+        PausesInput,
         Plan,
         PlannedReply,
         QueueInput,
@@ -35,6 +36,7 @@ with workflow.unsafe.imports_passed_through():
         TurnInput,
     )
     from activities.queueing import QueueActivities
+    from activities.resets import ResetActivities
     from activities.troubles import TROUBLE_SIGNAL, Trouble
     from activities.turns import TurnActivities
     from activities.verdicts import VerdictActivities
@@ -65,6 +67,9 @@ Done = TypeVar("Done")
 LOCAL_FAILURES_TOO = "local-failures-too"
 """The change since which an assessment that a local activity fails for good takes the way out that all others take."""
 
+TIME_PLAYED = "time-played"
+"""The change since which deadline and duration count the time played, without the pause before a reset."""
+
 CANCELED_WITH_RESULTS = "canceled-with-results"
 """The change since which an assessment that is cancelled keeps what was done so far."""
 
@@ -86,6 +91,9 @@ class Assessment:
         self._may_begin = carried is not None
         self._plan: Plan | None = carried.plan if carried else None
         self._progress: Progress | None = carried.progress if carried else None
+        self._is_reset = False
+        workflow.register_random_seed_callback(self._be_reset)
+        self._paused_before = carried.progress.paused if carried else 0.0
         self._turn_at_play: int | None = None
         self._verdicts: dict[str, CriterionResult] = {}
         self._under_way = UnderWay()
@@ -213,16 +221,53 @@ class Assessment:
         Raises:
             TimeoutError: the deadline has passed.
         """
-        deadline = progress.started_at + timedelta(seconds=plan.assessment_timeout)
-        seconds_left = max((deadline - workflow.now()).total_seconds(), 0.0)
+        loop = asyncio.get_running_loop()
+        is_up: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(max(plan.assessment_timeout - _seconds_played(progress), 0.0), is_up.set_result, None)
+        limit = asyncio.timeout(None)
         try:
-            async with asyncio.timeout(seconds_left):
-                return await self._assess(plan, progress)
+            async with limit:
+                keeping = asyncio.create_task(self._keep_to(limit, is_up, plan, progress))
+                try:
+                    return await self._assess(plan, progress)
+                finally:
+                    timer.cancel()
+                    keeping.cancel()
         except FailureError as problem:
             # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
-            if is_cancelled_exception(problem) and workflow.now() >= deadline:
+            if is_cancelled_exception(problem) and limit.expired():
                 raise TimeoutError from None
             raise
+
+    async def _keep_to(
+        self, limit: asyncio.Timeout, is_up: asyncio.Future[None], plan: Plan, progress: Progress
+    ) -> None:
+        """Let a limit expire at the deadline; in a run that is a reset that is later, as pauses don't count."""
+        await is_up
+        while self._is_reset and workflow.patched(TIME_PLAYED):
+            await self._learn_of_pauses(progress)
+            seconds_left = plan.assessment_timeout - _seconds_played(progress)
+            if seconds_left <= 0:
+                break
+            await asyncio.sleep(seconds_left)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _learn_of_pauses(self, progress: Progress | None) -> None:
+        """Before time played is told: a run that is a reset finds out how much of its time was not played."""
+        if progress is None or not self._is_reset or not workflow.patched(TIME_PLAYED):
+            return
+        try:
+            found = await self._do_here(
+                ResetActivities.measure_pauses,
+                PausesInput(since=progress.started_at),
+                **limits.quick("time not played"),
+            )
+        except FailureError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            workflow.logger.warning("it is not known for how long the assessment was not played: %s", problem)
+            return
+        progress.paused = self._paused_before + found
 
     async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""
@@ -231,6 +276,7 @@ class Assessment:
             self._turn_at_play = None
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
+                await self._learn_of_pauses(progress)
                 await self._stream.continue_as_new(
                     lambda stream: [self._carry_on(Carried(plan=plan, progress=progress, stream=stream))]
                 )
@@ -247,6 +293,7 @@ class Assessment:
         )
         await self._judge(plan, evidence)
         reason: CompletionReason = "early_completion" if progress.early_completion else "scenario_complete"
+        await self._learn_of_pauses(progress)
         results = self._sum_up(plan, progress, "completed", reason)
         self._publish(_ending(results, reason))
         return results
@@ -397,6 +444,7 @@ class Assessment:
             return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
         is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         reason: CompletionReason = "timeout" if is_timeout else "error"
+        await _undisturbed(self._learn_of_pauses(self._progress))
         details = [self._tell_of(failure, reason)] if self._plan is not None else []
         await self._close(reason, names.Status.FAILED)
         return ApplicationError(failure.sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
@@ -431,6 +479,7 @@ class Assessment:
         so_far = None
         if self._plan is not None and workflow.patched(CANCELED_WITH_RESULTS):
             try:
+                await _undisturbed(self._learn_of_pauses(self._progress))
                 so_far = self._results(
                     self._plan, self._progress, "canceled", "canceled", "the assessment was cancelled"
                 )
@@ -445,12 +494,7 @@ class Assessment:
 
         A cancellation that comes only now comes too late: what is being ended ends as it would have.
         """
-        closing = asyncio.create_task(self._part(reason, status, results))
-        while not closing.done():
-            try:
-                await asyncio.shield(closing)
-            except asyncio.CancelledError:
-                continue
+        await _undisturbed(self._part(reason, status, results))
 
     async def _part(self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None) -> None:
         partings: list[Awaitable[Any]] = [self._keep(results)]
@@ -486,6 +530,10 @@ class Assessment:
         return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
 
     # Small steps
+
+    def _be_reset(self, _seed: int) -> None:
+        """A run that is a reset gets a new seed at the point from which on it is no repetition."""
+        self._is_reset = True
 
     async def _do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """An activity that some worker takes from a task queue."""
@@ -557,7 +605,7 @@ class Assessment:
             scenario_id=plan.scenario_id,
             participant=plan.participant,
             status=status,
-            duration_seconds=_seconds_since(progress.started_at) if progress else 0.0,
+            duration_seconds=_seconds_played(progress) if progress else 0.0,
             turns_taken=progress.turn if progress else 0,
             criteria_results=[
                 # Verdicts that stand without the others would be a score on other points than everybody's.
@@ -626,8 +674,18 @@ def _reason(results: AssessmentResults) -> CompletionReason:
     return "early_completion" if results.completion_reason == "early_completion" else "scenario_complete"
 
 
-def _seconds_since(started_at: datetime) -> float:
-    return (workflow.now() - started_at).total_seconds()
+def _seconds_played(progress: Progress) -> float:
+    return (workflow.now() - progress.started_at).total_seconds() - progress.paused
+
+
+async def _undisturbed(ending: Coroutine[Any, Any, None]) -> None:
+    """Do something of an assessment's end to its own end, whatever is cancelled meanwhile."""
+    doing = asyncio.create_task(ending)
+    while not doing.done():
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            continue
 
 
 def _ending(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:

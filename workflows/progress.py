@@ -11,9 +11,10 @@ from proctor_storage.blobs import BlobRef
 
 
 class Progress(BaseModel):
-    """Where the assessment stands between two turns."""
+    """Where the assessment stands between two turns; ``paused`` are seconds since its start that were not played."""
 
     started_at: datetime
+    paused: float = 0.0
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
     current_time: datetime

@@ -32,6 +32,7 @@ from activities.plan import (
     TurnInput,
 )
 from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
+from activities.resets import ResetActivities
 from activities.troubles import Troubles
 from proctor.worker import WORKFLOWS, workflow_runner
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
@@ -101,6 +102,7 @@ class ScriptedActivities:
             self.admit,
             self.join_queue,
             self.is_running,
+            ResetActivities().measure_pauses,
             self.set_up,
             self.greet,
             self.purple_turn,

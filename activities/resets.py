@@ -1,0 +1,46 @@
+"""What a reset leaves in an assessment's history: the time that passed between a point and the reset to it.
+
+A reset makes a new run that repeats the history up to a step of the workflow; that step is recorded as failed, by the
+reset, at the time of the reset. Whatever passed since the step had first begun (the failure, a weekend, or a turn that
+was thrown away) belongs to no time played.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+from temporalio import activity
+from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
+from temporalio.api.history.v1 import HistoryEvent
+
+from activities.plan import PausesInput
+
+_STEP_BEGUN = EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
+_STEP_FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
+
+
+class ResetActivities:
+    """What a run that is a reset has to ask Temporal itself."""
+
+    @activity.defn
+    async def measure_pauses(self, given: PausesInput) -> float:
+        """Seconds that this activity's run has not been played, of those since ``given.since``."""
+        info = activity.info()
+        workflow = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
+        return (await pauses(workflow.fetch_history_events(), given.since)).total_seconds()
+
+
+async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timedelta:
+    """The time that resets have left out of a run, of those to steps that had begun at ``since`` or later."""
+    paused, begun = timedelta(0), since
+    async for event in history:
+        at = event.event_time.ToDatetime(tzinfo=UTC)
+        if event.event_type == _STEP_BEGUN:
+            begun = at
+        elif event.event_type == _STEP_FAILED and begun >= since and _is_by_reset(event):
+            paused += at - begun
+    return paused
+
+
+def _is_by_reset(failed: HistoryEvent) -> bool:
+    cause = failed.workflow_task_failed_event_attributes.cause
+    return cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW
