@@ -14,7 +14,7 @@ import pytest
 
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
-from tests.proctor.commands import wait_until
+from tests.waiting import wait_until
 
 PIPE = asyncio.subprocess.PIPE
 PARENT = "import os, time; {}; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(600)"
