@@ -7,7 +7,6 @@
 """
 
 import json
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal
 
@@ -34,8 +33,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 LEGACY_CARD_PATH = "/.well-known/agent.json"
 """Where callers of early 0.3 versions look for the agent card."""
-
-log = logging.getLogger(__name__)
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
@@ -94,7 +91,6 @@ def _checking_params(endpoint: Endpoint) -> Endpoint:
         problem, call_id = _problem_of_call(await request.body())
         if problem is None:
             return await endpoint(request)
-        log.warning("refused a 0.3 call: %s", problem)
         return JSONResponse(build_error_response(call_id, problem))
 
     return answer
@@ -124,7 +120,6 @@ def _checking_role(endpoint: Endpoint) -> Endpoint:
             if sent.HasField("request"):
                 check_role(sent.request.role)
         except InvalidParamsError as problem:
-            log.warning("refused a 0.3 message: %s", problem)
             return JSONResponse(build_rest_error_payload(problem), status_code=400)
         except (ParseError, UnicodeDecodeError):
             pass  # a2a-sdk tells

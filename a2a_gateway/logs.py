@@ -1,13 +1,14 @@
-"""Refused requests are one line in the log; only defects of ours come with a traceback."""
+"""Whatever is refused is one line in the log, with its sentence; only defects of ours come with a traceback."""
 
 import json
 import logging
 
-from a2a.utils.errors import A2AError, InternalError
+from a2a.utils.errors import A2AError
 from google.protobuf.json_format import ParseError
 from pydantic import ValidationError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_CALLERS_FAULTS = (A2AError, ParseError, ValidationError, json.JSONDecodeError, UnicodeError, RecursionError)
+_FORESEEN = (A2AError, ParseError, ValidationError, json.JSONDecodeError, UnicodeError, RecursionError)
 _LOGGERS = (
     "a2a.server.routes.jsonrpc_dispatcher",
     "a2a.server.routes.rest_dispatcher",
@@ -15,24 +16,51 @@ _LOGGERS = (
     "a2a.compat.v0_3.rest_adapter",
     "a2a.utils.error_handlers",
 )
-"""Where a2a-sdk logs what it refuses; a filter sees only its own logger's records."""
+"""Where a2a-sdk logs what it refuses: twice, with a traceback, or not at all. A filter sees its logger's records only."""
 
-_LONGEST = 500
+_LONGEST_LINE = 500
+_LONGEST_ERROR = 20_000
+"""Bytes of an answer that may be an error; a longer one is a result."""
+
+log = logging.getLogger(__name__)
 
 
-def log_refusals_as_lines() -> None:
-    """Have a2a-sdk log what callers do wrong without a traceback, once for the process."""
+class RefusalLog:
+    """Logs the error that an answer, or an event of a stream, tells a caller."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass everything on as it is."""
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.body" and (error := _error_in(message.get("body", b""))):
+                log.warning("%s %s: %s", scope["method"], scope["path"], error)
+            await send(message)
+
+        await self._app(scope, receive, watch if scope["type"] == "http" else send)
+
+
+def leave_refusals_to_us() -> None:
+    """Have a2a-sdk log nothing but exceptions that nobody foresaw, once for the process."""
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_as_line)
+        logging.getLogger(name).addFilter(_is_defect)
 
 
-def _as_line(record: logging.LogRecord) -> bool:
+def _is_defect(record: logging.LogRecord) -> bool:
     problem = record.exc_info[1] if record.exc_info else None
-    message = record.getMessage()
-    if isinstance(problem, _CALLERS_FAULTS) and not isinstance(problem, InternalError):
-        message = f"{message}: {problem}"
-        record.exc_info = record.exc_text = None
-    elif problem is not None:
-        return True
-    record.msg, record.args = " ".join(message.split())[:_LONGEST], ()
-    return True
+    return problem is not None and not isinstance(problem, _FORESEEN)
+
+
+def _error_in(body: bytes) -> str | None:
+    if b'"error"' not in body or len(body) > _LONGEST_ERROR:
+        return None
+    _, _, data = body.rpartition(b"data: ")  # of a stream's event; of any other answer it is all
+    try:
+        error = json.loads(data)["error"]
+        line = f"{error['code']} {error['message']}"
+    except (ValueError, KeyError, TypeError):
+        return None
+    one_line = " ".join(line.split())[:_LONGEST_LINE]
+    return "".join(character if character.isprintable() else "?" for character in one_line)

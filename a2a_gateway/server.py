@@ -25,7 +25,7 @@ from a2a_gateway.legacy import (
     with_stream_errors,
 )
 from a2a_gateway.limits import BodyLimit
-from a2a_gateway.logs import log_refusals_as_lines
+from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -63,7 +63,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
             with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
         ),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(BodyLimit, rpc_path=RPC_PATH)])
+    return Starlette(routes=routes, middleware=[Middleware(RefusalLog), Middleware(BodyLimit, rpc_path=RPC_PATH)])
 
 
 async def serve(config: GreenAgentConfig) -> None:
@@ -77,7 +77,7 @@ async def serve(config: GreenAgentConfig) -> None:
     listener = _listen(config.host, config.port)
     host, port = listener.getsockname()[:2]
     config = merge_configs(config, {"port": port})
-    log_refusals_as_lines()
+    leave_refusals_to_us()
     app = create_app(config, partial(connect, config))
     server = _Server(
         uvicorn.Config(

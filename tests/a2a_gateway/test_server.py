@@ -15,7 +15,7 @@ from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
 
 from a2a_gateway.limits import MOST_BYTES
-from a2a_gateway.logs import log_refusals_as_lines
+from a2a_gateway.logs import leave_refusals_to_us
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     call03,
@@ -116,14 +116,37 @@ async def test_a_request_that_never_ends_is_refused(gateway: Gateway) -> None:
 async def test_garbage_gets_an_error_and_never_a_traceback(
     gateway: Gateway, path: str, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log_refusals_as_lines()
+    leave_refusals_to_us()
     headers = V1 if path.startswith("/message") or b"SendMessage" in body else {}
     answer = await gateway.http.post(path, content=body, headers=headers)
     assert "Traceback" not in answer.text
     assert answer.json()["error"]["message"]
     lines = [line for record in caplog.records for line in caplog.handler.format(record).splitlines()]
-    assert 1 <= len(lines) <= 2, lines
-    assert not any(record.exc_info for record in caplog.records)
+    assert len(lines) == 1, lines
+    assert f"POST {path}: " in lines[0]
+
+
+@pytest.mark.parametrize(("path", "version"), [("/", "1.0"), ("/", "0.3"), ("/message:send", "1.0")])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_refusal_is_one_line_in_the_log(
+    gateway: Gateway, path: str, version: str, streams: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    leave_refusals_to_us()
+    text = "{}"
+    if version == "0.3":
+        method = "message/stream" if streams else "message/send"
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": message03(text03(text), taskId="nonesuch")}
+    else:
+        params = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}], "taskId": "nonesuch"}}
+        method = "SendStreamingMessage" if streams else "SendMessage"
+        body = params if path != "/" else {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    path = path.replace("send", "stream") if streams else path
+    await gateway.http.post(path, json=body, headers={"A2A-Version": version})
+    (record,) = [record for record in caplog.records if record.levelname != "INFO"]
+    line = caplog.handler.format(record)
+    assert "There is no task 'nonesuch'." in line
+    assert f"POST {path}: " in line
+    assert "\n" not in line
 
 
 @pytest.mark.usefixtures("worker")
