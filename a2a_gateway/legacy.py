@@ -3,6 +3,7 @@
 * HTTP+JSON streams: it answers with status 200 before it has looked at the request, and breaks the connection off at an
   error.
 * HTTP+JSON messages without a known role: it reads them as the agent's own.
+* HTTP+JSON: it has no way to delete a push notification configuration.
 * JSON-RPC parameters that don't fit: it says ``-32600`` (invalid request) instead of ``-32602`` (invalid params).
 """
 
@@ -13,11 +14,13 @@ from typing import Any, Literal
 from a2a.compat.v0_3.a2a_v0_3_pb2 import SendMessageRequest as SendMessageRequest03
 from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
 from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.server.routes.common import DefaultServerCallContextBuilder
+from a2a.types import DeleteTaskPushNotificationConfigRequest
 from a2a.utils import json_utils
 from a2a.utils.error_handlers import build_rest_error_payload
-from a2a.utils.errors import InvalidParamsError
+from a2a.utils.errors import A2AError, InvalidParamsError
 from google.protobuf.json_format import Parse, ParseError
 from pydantic import ValidationError
 from sse_starlette.event import ServerSentEvent
@@ -65,6 +68,22 @@ def with_checked_roles(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
         else route
         for route in routes
     ]
+
+
+def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
+    """The route by which callers of 0.3 over HTTP+JSON delete a push notification configuration."""
+
+    async def delete(request: Request) -> Response:
+        ids = request.path_params
+        params = DeleteTaskPushNotificationConfigRequest(task_id=ids["id"], id=ids["push_id"])
+        try:
+            await handler.on_delete_task_push_notification_config(params, contexts.build(request))
+        except A2AError as problem:
+            payload = build_rest_error_payload(problem)
+            return JSONResponse(payload, status_code=payload["error"]["code"])
+        return JSONResponse({})
+
+    return Route("/v1/tasks/{id}/pushNotificationConfigs/{push_id}", delete, methods=["DELETE"])
 
 
 def with_stream_errors(routes: Sequence[BaseRoute]) -> list[BaseRoute]:

@@ -16,7 +16,7 @@ _LOGGERS = (
     "a2a.compat.v0_3.rest_adapter",
     "a2a.utils.error_handlers",
 )
-"""Where a2a-sdk logs what it refuses: twice, with a traceback, or not at all. A filter sees its logger's records only."""
+"""Where a2a-sdk logs what it refuses: twice, with a traceback, or not at all. A filter sees only its logger's own."""
 
 _LONGEST_LINE = 500
 _LONGEST_ERROR = 20_000

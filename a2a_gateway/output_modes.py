@@ -54,7 +54,7 @@ class OutputModes:
 
     def _tailor_artifact(self, artifact: Artifact) -> None:
         kept = [part for part in artifact.parts if self._takes(part)]
-        if not self.json:  # the result itself, not only a sentence about it
+        if not self.json and len(kept) == 1:  # the result itself, not only a sentence about it
             kept += [text_part(part.raw.decode()) for part in artifact.parts if part.WhichOneof("content") == "raw"]
         del artifact.parts[:]
         artifact.parts.extend(kept)

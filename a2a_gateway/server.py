@@ -20,6 +20,7 @@ from a2a_gateway.handler import AssessmentHandler
 from a2a_gateway.legacy import (
     LEGACY_CARD_PATH,
     ContextBuilder,
+    deletion_route,
     with_checked_params,
     with_checked_roles,
     with_stream_errors,
@@ -54,6 +55,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
         Route("/health", health),
+        deletion_route(handler, contexts),
         *create_agent_card_routes(card),
         *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
         *with_checked_params(

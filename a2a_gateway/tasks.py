@@ -172,15 +172,19 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
 
 
 def results_artifact(results: AssessmentResults) -> Artifact:
-    """The artifact of an assessment: a sentence, the result as a data part, the exact JSON as a file part."""
+    """The artifact of an assessment: a sentence, the result as a data part, the exact JSON as a file part.
+
+    A result that fits into no data part is there as JSON text instead: some callers keep neither prose nor files.
+    """
+    exact = results.model_dump_json()
     return Artifact(
         artifact_id=ARTIFACT_NAME,
         name=ARTIFACT_NAME,
         description=f"The scored result of {results.scenario_id}.",
         parts=[
             text_part(results_sentence(results)),
-            *data_parts(results.model_dump(mode="json")),
-            json_file_part(results.model_dump_json(), f"{ARTIFACT_NAME}.json"),
+            *(data_parts(results.model_dump(mode="json")) or [text_part(exact)]),
+            json_file_part(exact, f"{ARTIFACT_NAME}.json"),
         ],
     )
 

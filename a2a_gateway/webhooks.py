@@ -7,7 +7,6 @@ more places than there are. A place is free where its workflow was terminated, o
 
 import asyncio
 import hashlib
-import socket
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -21,7 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_storage.sealing import NotOursError, seal, unseal
 from workflows.inputs import SEALED_WEBHOOK, Delivery
 from workflows.names import NOTIFICATIONS_WORKFLOW
@@ -58,13 +57,12 @@ async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "
         protocol=protocol,
     )
     try:
-        host = check_webhook(webhook).hostname
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await look_up(check_webhook(webhook).hostname or "")
     except BadWebhookError as problem:
         raise InvalidParamsError(f"No notifications can be pushed: {problem}.") from None
-    except (OSError, UnicodeError):
+    except OSError:
         raise InvalidParamsError("No notifications can be pushed: the webhook's host can't be resolved.") from None
-    if any(is_forbidden(str(address[0])) for *_, address in found):
+    if any(map(is_forbidden, addresses)):
         raise InvalidParamsError(
             "No notifications can be pushed: the webhook's host has an address that none may have."
         )

@@ -5,7 +5,6 @@ At least once and in order: an attempt notes how far it has come, and the next o
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities import failures, heartbeats
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_storage.sealing import NotOursError, unseal
 
 SEALED_WEBHOOK = "webhook"
@@ -148,10 +147,9 @@ async def _addresses(webhook: Webhook) -> list[str]:
         raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be used: {problem}.") from None
     host = parts.hostname or ""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await look_up(host)
     except OSError:
         raise failures.passing(failures.WEBHOOK_FAILED, f"The webhook's host {host} can't be resolved.") from None
-    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
     if any(map(is_forbidden, addresses)):
         raise failures.final(
             failures.WEBHOOK_UNUSABLE, f"The webhook's host {host} has an address that no webhook may have."

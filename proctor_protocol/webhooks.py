@@ -1,9 +1,13 @@
-"""Webhooks: where a task's updates are pushed to, and which addresses may be asked for.
+"""Webhooks: where a task's updates are pushed to, and which addresses may be asked for, by name or by number.
 
 A caller chooses the address that the evaluator then posts to. Whatever it may be, it is never one under which a machine
 or a cloud tells those on it what nobody else may know.
 """
 
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
@@ -12,6 +16,8 @@ from pydantic import Field
 
 from proctor_protocol._wire import WireModel
 
+_LOOK_UPS = ThreadPoolExecutor(16, "webhook-look-ups")
+_LOOK_UP_SECONDS = 5.0
 _LONGEST_URL = 2_048
 _LONGEST_SECRET = 4_096
 
@@ -79,6 +85,21 @@ def check_webhook(webhook: Webhook) -> SplitResult:
             "the webhook's url has a user in it: give scheme and credentials in authentication instead"
         )
     return parts
+
+
+async def look_up(host: str) -> list[str]:
+    """The IP addresses of a host, by threads of its own: a slow name server holds up nothing but webhooks.
+
+    Raises:
+        OSError: it has none, or they are not found out soon; TimeoutError is one too.
+    """
+    asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    async with asyncio.timeout(_LOOK_UP_SECONDS):
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
+        except UnicodeError:
+            raise OSError(f"{host!r} is no host's name") from None
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def is_forbidden(address: str) -> bool:

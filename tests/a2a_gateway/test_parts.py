@@ -12,9 +12,12 @@ from a2a_gateway.contexts import context_keyword, context_of
 from a2a_gateway.events import update_event
 from a2a_gateway.parts import data_parts, request_of
 from a2a_gateway.subscriptions import Update
+from a2a_gateway.tasks import results_artifact
 from proctor_protocol.numbers import restore_integers
+from proctor_protocol.results import ActionLogEntryWithTurn
 from tests.a2a_gateway.callers import call03, collect, kinds, message, message03, sdk_client
 from tests.a2a_gateway.conftest import Gateway, request
+from tests.a2a_gateway.standin import NOON, results_of
 from tests.a2a_gateway.test_listing import HOSTILE
 
 
@@ -47,6 +50,15 @@ def test_an_update_of_a_newer_worker_is_passed_on() -> None:
     text, data = event.status.message.parts
     assert text.text == "update_mood."
     assert MessageToDict(data.data) == {"message_type": "update_mood", "mood": "good"}
+
+
+def test_a_result_that_fits_no_data_part_is_json_text() -> None:
+    """A participant may choose such parameters for an action; leaderboards keep data parts and JSON text."""
+    action = ActionLogEntryWithTurn(turn=1, timestamp=NOON, action="a", parameters=nested(60), success=True)
+    results = results_of("t", 1).model_copy(update={"action_log": [action]})
+    sentence, text, exact = results_artifact(results).parts
+    assert sentence.text.startswith("http://participant earned")
+    assert text.text == exact.raw.decode() == results.model_dump_json()
 
 
 @pytest.mark.usefixtures("worker")
