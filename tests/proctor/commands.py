@@ -22,6 +22,7 @@ class Sandbox:
     """A working folder and a temporary folder of their own, and a mark in the environment that children inherit."""
 
     folder: Path
+    program: tuple[str, ...] = PROCTOR
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -38,7 +39,7 @@ class Sandbox:
     def run(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run ``proctor ...`` to its end."""
         return subprocess.run(
-            [*PROCTOR, *arguments],
+            [*self.program, *arguments],
             cwd=self.folder,
             env=self.environment(**environment),
             stdin=subprocess.DEVNULL,
@@ -54,7 +55,7 @@ class Sandbox:
         output = self.folder / f"output-{uuid.uuid4().hex[:8]}.txt"
         with output.open("w") as file:
             process = subprocess.Popen(
-                [*PROCTOR, *arguments],
+                [*self.program, *arguments],
                 cwd=self.folder,
                 env=self.environment(**environment),
                 stdin=subprocess.DEVNULL,

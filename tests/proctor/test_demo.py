@@ -9,6 +9,7 @@ import pytest
 from proctor_protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
 from tests.proctor.commands import Sandbox
+from tests.proctor.installed import install
 from tests.waiting import wait_until
 
 
@@ -16,7 +17,24 @@ def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
     return sandbox.processes(), list(sandbox.temporary.iterdir())
 
 
-def test_a_demo_ends_with_a_score_and_leaves_only_the_result(sandbox: Sandbox) -> None:
+TRAP = "raise SystemExit(f'{__name__} was imported from the working directory')"
+OUR_NAMES = ("activities", "workflows", "protocol", "storage", "proctor_protocol", "proctor_processes", "purple_sdk")
+
+
+def full_of_traps(folder: Path) -> set[str]:
+    """Give a folder what a user may have there under names that are ours, too; the names of it."""
+    (folder / "scenarios").mkdir()
+    for name in OUR_NAMES:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(TRAP)
+        (folder / f"{name}.py").write_text(TRAP)
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_only_the_result(tmp_path: Path) -> None:
+    (tmp_path / "played").mkdir()
+    traps = full_of_traps(tmp_path / "played")
+    sandbox = Sandbox(tmp_path / "played", program=(str(install(tmp_path)),))
     done = sandbox.run("demo", "--seed", "5")
     assert done.returncode == 0, done.stdout + done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "assessment_results.json").read_bytes())
@@ -25,7 +43,14 @@ def test_a_demo_ends_with_a_score_and_leaves_only_the_result(sandbox: Sandbox) -
     assert "turn 12/12" in done.stdout
     assert "result: assessment_results.json, checked against AssessmentResults" in done.stdout
     assert leftovers(sandbox) == ([], [])
-    assert {path.name for path in sandbox.folder.iterdir()} == {"assessment_results.json", "tmp"}
+    assert {path.name for path in sandbox.folder.iterdir()} == {"assessment_results.json", "tmp", *traps}
+
+
+def test_python_m_proctor_imports_nothing_from_where_it_is_typed(sandbox: Sandbox) -> None:
+    full_of_traps(sandbox.folder)
+    done = sandbox.run("scenarios", "list")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "email_triage_basic" in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
