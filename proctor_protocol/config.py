@@ -285,13 +285,18 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
 
 def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
     """Names of environment variables that look like ours and are none, each with the nearest one that there is."""
-    known = {
-        f"{kind.model_config.get('env_prefix', '')}{field}".upper()
-        for kind in (AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig)
-        for field in kind.model_fields
-    }
-    unknown = sorted(name for name in names if name.upper().startswith(COMMON_PREFIX) and name.upper() not in known)
-    return {name: next(iter(get_close_matches(name.upper(), known, n=1)), None) for name in unknown}
+    nearest: dict[str, str] = {}
+    for kind in (PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
+        for field in kind.model_fields:
+            variable = f"{kind.model_config.get('env_prefix', '')}{field}".upper()
+            nearest |= {variable.removeprefix(COMMON_PREFIX): variable, field.upper(): variable}
+    found: dict[str, str | None] = {}
+    for name in sorted(name for name in names if name.upper().startswith(COMMON_PREFIX)):
+        rest = name.upper().removeprefix(COMMON_PREFIX)
+        if f"{COMMON_PREFIX}{rest}" not in nearest.values():
+            close = get_close_matches(rest, nearest, n=1)
+            found[name] = nearest[close[0]] if close else None
+    return found
 
 
 def validate_config(config: AgentBeatsConfig) -> list[str]:

@@ -6,6 +6,8 @@ import secrets
 import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import uvicorn
@@ -95,9 +97,6 @@ def serve(
     )
     if served.generated:
         print(f"{'admin' if single else 'host'} key: {served.secret}", flush=True)
-    if threading.current_thread() is threading.main_thread():
-        # uvicorn raises the signal that ended it once more after its clean shutdown; that would turn it into a death.
-        signal.signal(signal.SIGTERM, lambda *_: None)
     # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -106,7 +105,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says that it is ready once it is."""
+    """Says that it is ready once it is; a signal is a reason to end rather than to die of it."""
 
     def __init__(self, config: uvicorn.Config, ready: str) -> None:
         super().__init__(config)
@@ -116,3 +115,16 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             print(self._ready, flush=True)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See ``uvicorn.Server``, which raises the signal once more after its clean end."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,6 +103,11 @@ class Running:
         """Wait until the command has written a text so many times."""
         wait_until(lambda: self.output.count(text) >= times or self.process.poll() is not None, seconds)
         assert self.output.count(text) >= times, f"{text!r} never came:\n{self.output}"
+
+    def wait_for_that(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, or the command has ended."""
+        wait_until(lambda: is_so() or self.process.poll() is not None)
+        assert is_so(), self.output
 
     def end(self, number: int, seconds: float = PATIENCE) -> int:
         """Send a signal and wait for the exit code."""

@@ -4,9 +4,11 @@ import json
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from proctor.main import main
@@ -44,6 +46,8 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["fly"], {}, "fly"),
     (["assess"], {}, "Missing argument"),
     (["assess", "email_triage_basic"], {}, "Missing option '--agent'"),
+    (["assess", "x", "--agent", "http://a", "--agent", "http://b"], {}, "--agent is given 2 times: give it once"),
+    (["gateway", "--port", "1", "--port", "1"], {}, "--port is given 2 times"),
     (["assess", "x", "--agent", "http://a", "--max-turns", "0"], {}, "--max-turns"),
     (["assess", "x", "--agent", "http://a", "--seed", "many"], {}, "--seed"),
     (["assess", "x", "--agent", "http://a", "--json", "no/such/folder/r.json"], {}, "--json no/such/folder/r.json"),
@@ -53,6 +57,10 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["gateway", "--temporal-adress", "x"], {}, "--temporal-adress"),
     (["worker", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
     (["worker"], {"AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT": "soon"}, "AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT"),
+    (["worker"], {"AGENTBEATS_LOG_LEVEL": "loud"}, 'AGENTBEATS_LOG_LEVEL is "LOUD"'),
+    (["worker"], {"AGENTBEATS_GREEN_SECRET": ""}, 'AGENTBEATS_GREEN_SECRET is "": everybody could derive the keys'),
+    (["worker", "--ues-url", "localhost:8100"], {}, '--ues-url is "localhost:8100": write it as http://HOST:PORT'),
+    (["worker", "--state", ""], {}, '--state is "": it is empty: name a folder'),
     (["demo", "--seed", "x"], {}, "--seed"),
     (["up", "--ues-port", "9000", "--ui-port", "9000"], {}, "--ues-port and --ui-port are both 9000"),
     (["up", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
@@ -81,6 +89,59 @@ def test_wrong_usage_is_told_and_ends_with_2(
         main()
     assert ended.value.code == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_installed_package(sandbox: Sandbox) -> None:
+    done = sandbox.run("--version")
+    assert (done.returncode, done.stdout) == (0, f"proctor {version('proctor')}\n")
+
+
+def test_a_variable_that_is_no_setting_is_warned_of_with_the_nearest_that_is(sandbox: Sandbox) -> None:
+    wrong = {"AGENTBEATS_GREEN_TEMPORAL_ADRESS": "x", "AGENTBEATS_PURPLE_HOTS": "x", "AGENTBEATS_XYZZY": "x"}
+    done = sandbox.run("scenarios", "list", AGENTBEATS_GREEN_PORT="8000", **wrong)
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "proctor: warning: AGENTBEATS_GREEN_TEMPORAL_ADRESS is no setting: "
+        "did you mean AGENTBEATS_GREEN_TEMPORAL_ADDRESS?",
+        "proctor: warning: AGENTBEATS_PURPLE_HOTS is no setting: did you mean AGENTBEATS_PURPLE_HOST?",
+        "proctor: warning: AGENTBEATS_XYZZY is no setting",
+    ]
+
+
+def test_settings_that_are_probably_not_meant_are_told_when_a_service_starts(sandbox: Sandbox) -> None:
+    (port,) = free_ports(1)
+    with sandbox.started("agent", "triage", "--port", str(port), AGENTBEATS_PURPLE_TEMPERATURE="1.9") as agent:
+        agent.wait_for("listening on")
+        assert "proctor: warning: temperature 1.9 makes most models incoherent" in agent.output
+    with sandbox.started("gateway", "--host", "0.0.0.0", "--port", str(port)) as gateway:
+        gateway.wait_for("listening on")
+        assert "proctor: warning: card_url is not set: the agent card says localhost" in gateway.output
+        assert (
+            "proctor: warning: whoever reaches this port may start assessments and read all results" in gateway.output
+        )
+
+
+@pytest.mark.parametrize("command", ["gateway", "ues", "agent triage"])
+def test_a_service_listens_on_this_machine_only_unless_told_otherwise(sandbox: Sandbox, command: str) -> None:
+    (port,) = free_ports(1)
+    with sandbox.started(*command.split(), "--port", str(port)) as service:
+        service.wait_for("listening on")
+        assert listening_at(service.process.pid) == {("127.0.0.1", port)}
+
+
+def test_common_variables_hold_for_every_service(sandbox: Sandbox) -> None:
+    (port,) = free_ports(1)
+    common = {"AGENTBEATS_PORT": str(port), "AGENTBEATS_HOST": "0.0.0.0", "AGENTBEATS_LOG_LEVEL": "error"}
+    for command in ("gateway", "agent triage"):
+        with sandbox.started(*command.split(), **common) as service:
+            service.wait_for("listening on")
+            assert listening_at(service.process.pid) == {("0.0.0.0", port)}
+            assert "INFO" not in service.output
+
+
+def listening_at(pid: int) -> set[tuple[str, int]]:
+    connections = psutil.Process(pid).net_connections("tcp")
+    return {tuple(found.laddr) for found in connections if found.status == psutil.CONN_LISTEN}
 
 
 def test_a_gateway_that_is_not_there_is_3_with_what_to_start(sandbox: Sandbox, nobody: str) -> None:

@@ -8,6 +8,7 @@ from proctor_protocol.config import (
     GreenAgentConfig,
     PurpleAgentConfig,
     merge_configs,
+    unknown_variables,
     validate_config,
 )
 
@@ -49,6 +50,42 @@ def test_the_command_line_wins_over_the_environment(monkeypatch, kind, prefix):
     monkeypatch.setenv(f"{prefix}HOST", "10.0.0.1")
     config = kind.from_cli_args(["--port", "9200", "--card-url", "http://me/"])
     assert (config.host, config.port, config.effective_card_url) == ("10.0.0.1", 9200, "http://me/")
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"), [(GreenAgentConfig, "AGENTBEATS_GREEN_"), (PurpleAgentConfig, "AGENTBEATS_PURPLE_")]
+)
+def test_common_variables_hold_beneath_the_specific_ones(monkeypatch, kind, prefix):
+    monkeypatch.setenv("AGENTBEATS_HOST", "10.0.0.1")
+    monkeypatch.setenv("AGENTBEATS_PORT", "9100")
+    monkeypatch.setenv("AGENTBEATS_LOG_LEVEL", "debug")
+    monkeypatch.setenv(f"{prefix}PORT", "9300")
+    config = kind()
+    assert (config.host, config.port, config.log_level) == ("10.0.0.1", 9300, "DEBUG")
+    assert kind.from_cli_args(["--port", "9400"]).port == 9400
+    assert kind.variable_of("host") == "AGENTBEATS_HOST"
+    assert kind.variable_of("port") == f"{prefix}PORT"
+
+
+def test_what_only_the_evaluator_has_is_no_common_variable(monkeypatch):
+    monkeypatch.setenv("AGENTBEATS_STATE", "/elsewhere")
+    monkeypatch.setenv("AGENTBEATS_MODEL", "other")
+    assert GreenAgentConfig().state != "/elsewhere"
+    assert PurpleAgentConfig().model == "gpt-4o"
+    assert unknown_variables(["AGENTBEATS_STATE", "AGENTBEATS_HOST", "PATH"]) == {
+        "AGENTBEATS_STATE": "AGENTBEATS_GREEN_STATE"
+    }
+
+
+def test_a_local_store_is_the_same_from_every_folder_and_a_url_stays_as_it_is(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
+    assert GreenAgentConfig().storage_url == "/var/lib/proctor/storage"
+    assert GreenAgentConfig(storage_url="blobs").storage_url == str(tmp_path / "blobs")
+    assert GreenAgentConfig(storage_url="s3://bucket/proctor").storage_url == "s3://bucket/proctor"
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")  # which the specification has us ignore
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert GreenAgentConfig().state == "/home/somebody/.local/state/proctor"
 
 
 def test_every_field_is_a_flag():

@@ -1,0 +1,66 @@
+"""Ctrl-C at any moment: before a command has begun it ends at once and silently, afterwards in its own way."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from proctor_processes.ports import free_ports
+from tests.proctor.commands import Sandbox
+
+INTERRUPTED_WHILE_IMPORTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPTED_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+BEGINNINGS = {
+    "--help": "typer",
+    "up": "proctor.supervisor",
+    "demo": "proctor.demo",
+    "assess email_triage_basic --agent http://127.0.0.1:1": "a2a.client",
+    "replay TASK": "temporalio.client",
+    "worker": "temporalio.worker",
+    "gateway": "a2a.server.routes",
+    "ues": "ues_sim.http.app",
+    "agent triage": "purple_sdk.server",
+    "scenarios list": "activities.packages.manager",
+}
+"""Each command, with a module in the midst of whose import it is interrupted."""
+
+
+@pytest.mark.parametrize("command", BEGINNINGS)
+def test_a_command_that_is_interrupted_while_it_imports_ends_silently(sandbox: Sandbox, command: str) -> None:
+    hook = sandbox.folder / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(INTERRUPTED_WHILE_IMPORTING)
+    done = sandbox.run(*command.split(), PYTHONPATH=str(hook), INTERRUPTED_AT=BEGINNINGS[command])
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert not sandbox.processes()
+
+
+SERVICES = {"gateway": "listening on", "ues": "listening on", "agent triage": "listening on"}
+
+
+@pytest.mark.parametrize("command", SERVICES)
+def test_a_service_that_is_interrupted_ends_well(sandbox: Sandbox, command: str) -> None:
+    with sandbox.started(*command.split(), "--port", str(free_ports(1)[0])) as service:
+        service.wait_for(SERVICES[command])
+        assert service.end(signal.SIGINT) == 0
+    assert "Traceback" not in service.output
+
+
+def test_up_that_is_interrupted_while_it_starts_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
+    flags = ("--port", "--ues-port", "--temporal-port", "--ui-port", "--agent-port")
+    ports = [word for flag, port in zip(flags, free_ports(5), strict=True) for word in (flag, str(port))]
+    with sandbox.started("up", *ports, "--state", str(tmp_path / "state")) as up:
+        up.wait_for_that((tmp_path / "state" / "logs" / "temporal.log").exists)
+        assert up.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.output
+    assert "proctor is up" not in up.output
+    assert not sandbox.processes()
