@@ -129,12 +129,20 @@ class RubricCheck(ScenarioModel):
         return self
 
 
+ItemScope = Literal["any", "none"]
+"""``any``: earned where it is found anywhere in the evidence; ``none``: kept where it is violated nowhere."""
+
+
 class RubricItem(ScenarioModel):
-    """One statement that is true of a good performance, and the points that it is worth."""
+    """One statement that is true of a good performance, and the points that it is worth.
+
+    ``scope`` says how the verdicts are combined when the evidence is too long to be judged at once.
+    """
 
     id: str = Field(min_length=1)
     points: int = Field(ge=1)
     statement: str = Field(min_length=1)
+    scope: ItemScope = "any"
     check: RubricCheck | None = None
 
 

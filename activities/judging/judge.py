@@ -5,29 +5,37 @@ What that is follows from the scenario and the settings alone, never from what t
 (``points_left_out``).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.language_models.chat_models import BaseChatModel
-
-from activities.judging.model_judge import judge_by_model
+from activities.judging.panel import Judge, judge_by_panel
+from activities.judging.records import records_of, windows
 from activities.judging.rubric import ItemScore, score_rubric
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 NO_MODEL = "no model (offline)"
 
 
 async def judge(
-    criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, llm: BaseChatModel | None, llm_name: str
+    criterion: EvaluationCriterion,
+    scenario: ScenarioConfig,
+    ctx: AgentBeatsEvalContext,
+    judges: Sequence[Judge],
+    window: int,
+    *,
+    is_last_resort: bool = False,
 ) -> CriterionResult:
     """Score a criterion that has no evaluator function.
 
     Args:
-        criterion: what to score.
+        criterion: what to score, one of the scenario's.
+        scenario: the scenario as it was admitted.
         ctx: the evidence.
-        llm: the judge's model; None offline, where a rubric's mechanical checks score what they can.
-        llm_name: the model's name, for ``judged_by``.
+        judges: the models; none offline, where a rubric's mechanical checks score what they can.
+        window: how many characters of evidence a model reads at once.
+        is_last_resort: whether a judge whose answers can't be used counts as in doubt, instead of failing.
 
     Returns:
         The score; wholly or partly unscored, with the reason, where nobody could judge.
@@ -36,8 +44,9 @@ async def judge(
         ModelUnavailableError, ModelAnswerError: the model failed; try again.
         ModelSettingsError: the model can't be used as it is configured.
     """
-    if llm is not None:
-        return await judge_by_model(criterion, ctx, llm, llm_name)
+    if judges:
+        evidence = windows(records_of(ctx), window)
+        return await judge_by_panel(criterion, scenario, evidence, judges, is_last_resort=is_last_resort)
     if criterion.rubric:
         return _by_offline_rubric(criterion, score_rubric(criterion.rubric, ctx.action_log))
     return unscored(criterion, NO_MODEL)

@@ -1,125 +1,187 @@
-"""A model as judge: prompt, structured answer, and the bounds that the answer has to keep."""
+"""A model as judge: prompt, structured verdict, and what a verdict has to keep to be believed.
 
-from typing import Any
+The evidence comes first and is the same for every criterion of an assessment, the criterion comes last: a provider's
+prompt cache serves all criteria with what it has read for the first, and the question is out of the evidence's reach.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel, Field
 
-from activities.judging.evidence import evidence
 from activities.judging.json_safe import json_safe_text
-from activities.models.prompts import UNTRUSTED_NOTICE
+from activities.judging.records import Window
+from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
 from activities.models.structured import ask
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion, RubricItem
+from proctor_protocol.scenario import EvaluationCriterion, ItemScope
+
+PROMPT_VERSION = "2"
+"""Rises with every change of what the judge is told; a calibration holds for one version."""
 
 _SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
-alone: what the simulator's event log and state show counts, what the assistant says about itself doesn't. Points are \
-earned by work that was done; what can't be found in the evidence earns none. Be strict, fair and consistent.
+alone. The evidence is a list of records, one JSON object a line: what the assistant wrote ("writing"), what it did by \
+the simulator's event log ("deed"), what it noted for the evaluator ("note"), and the environment after the last turn \
+("state"; "change" says what became of an entry since the beginning). What deeds and state show counts; what the \
+assistant says about itself doesn't. Points are earned by work that was done. Be strict, fair and consistent.
+For every item you name the records that decide it and quote them exactly. A quote that isn't in its record makes the \
+whole verdict void.
 {UNTRUSTED_NOTICE}"""
 
-
-class ScoreAnswer(BaseModel):
-    """A judgement of a criterion without a rubric."""
-
-    explanation: str = Field(description="two or three sentences that name the evidence")
-    score: int = Field(description="whole points, from 0 to the criterion's maximum")
+_WHOLE = "score"
+"""The id of the one item of a criterion that has no rubric."""
 
 
-class ItemAnswer(BaseModel):
-    """A judgement of one rubric item."""
+class Quote(BaseModel):
+    """Words of a record that decide an item."""
 
-    id: str = Field(description="the item's id, as given")
-    reason: str = Field(description="one sentence that names the evidence")
-    points: int = Field(description="whole points, from 0 to the item's points")
-
-
-class RubricAnswer(BaseModel):
-    """A judgement of a criterion by its rubric."""
-
-    items: list[ItemAnswer] = Field(description="every item of the rubric exactly once")
-    explanation: str = Field(description="one or two sentences that sum it up")
+    record: str = Field(description="the record's id", max_length=40)
+    quote: str = Field(description="some words of that record's text, exactly as they stand there", max_length=300)
 
 
-async def judge_by_model(
-    criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, llm: BaseChatModel, llm_name: str
-) -> CriterionResult:
-    """Let a model score a criterion; raises as ``structured.ask`` does."""
-    question = judge_question(criterion, ctx)
-    details: dict[str, Any] | None = None
+class ItemVerdict(BaseModel):
+    """A judgement of one item."""
+
+    id: str = Field(description="the item's id, as given", max_length=80)
+    quotes: list[Quote] = Field(description="the records that decide it; none where nothing bears on it", max_length=5)
+    reason: str = Field(description="one sentence", max_length=400)
+    points: int | None = Field(description="whole points, from 0 to the item's; null where no record bears on the item")
+
+
+class Verdict(BaseModel):
+    """A judgement of a criterion."""
+
+    items: list[ItemVerdict] = Field(description="every item exactly once", max_length=60)
+    explanation: str = Field(description="one or two sentences that sum it up", max_length=600)
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is judged: an item of the rubric, or the whole of a criterion that has none."""
+
+    id: str
+    points: int
+    statement: str
+    scope: ItemScope
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """What one judge says of one criterion, over all windows of the evidence: a verdict for each item, in order."""
+
+    judge: str
+    items: tuple[ItemVerdict, ...]
+    explanation: str
+
+
+def items_of(criterion: EvaluationCriterion) -> list[Item]:
+    """The items of a criterion."""
     if criterion.rubric:
-        rubric = criterion.rubric
-        judged = await ask(llm, _SYSTEM, question, RubricAnswer, lambda answer: _wrong_items(answer, rubric))
-        score, explanation = sum(item.points for item in judged.items), judged.explanation
-        details = {"items": _item_details(judged, rubric, llm_name)}
-    else:
-        answer = await ask(llm, _SYSTEM, question, ScoreAnswer, lambda given: _wrong_score(given, criterion.max_score))
-        score, explanation = answer.score, answer.explanation
-    return CriterionResult(
-        criterion_id=criterion.criterion_id,
-        name=criterion.name,
-        dimension=criterion.dimension,
-        score=score,
-        max_score=criterion.max_score,
-        explanation=json_safe_text(explanation),
-        details=details,
-        judged_by=f"model:{llm_name}",
-    )
+        return [Item(item.id, item.points, item.statement, item.scope) for item in criterion.rubric]
+    return [Item(_WHOLE, criterion.max_score, criterion.name, "any")]
 
 
-def judge_question(criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext) -> str:
-    """The prompt: what is asked first, then the evidence, then what is asked again, out of the evidence's reach."""
-    task = [
-        f"Criterion: {criterion.name}",
-        criterion.description,
-        f"Dimension: {criterion.dimension}",
-        f"Maximum: {criterion.max_score} points",
-        criterion.evaluation_prompt or "",
+async def vote(
+    criterion: EvaluationCriterion, user_prompt: str, evidence: Sequence[Window], llm: BaseChatModel, judge: str
+) -> Ballot:
+    """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
+    items = items_of(criterion)
+    verdicts = [
+        await ask(
+            llm,
+            _SYSTEM,
+            question_of(criterion, items, window),
+            Verdict,
+            lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
+            context=evidence_text(user_prompt, window),
+        )
+        for window in evidence
     ]
-    if criterion.rubric:
-        task.append("Rubric (each statement is true of a good performance; give it its share of points):")
-        task += [f"- {item.id} ({item.points} points): {item.statement}" for item in criterion.rubric]
-        closing = "Score every item of the rubric exactly once, by its id, each from 0 to its points."
-    else:
-        closing = f"Give a score from 0 to {criterion.max_score} and say why."
-    return "\n\n".join(
-        [
-            "\n".join(line for line in task if line),
-            f"What the user asked the assistant to do:\n{ctx.user_prompt}",
-            evidence(ctx),
-            f'Now judge the criterion "{criterion.name}". {closing}',
-        ]
+    by_item = [[_of(verdict, item) for verdict in verdicts] for item in items]
+    return Ballot(
+        judge,
+        tuple(combine(item, found) for item, found in zip(items, by_item, strict=True)),
+        json_safe_text(" ".join(dict.fromkeys(verdict.explanation for verdict in verdicts))),
     )
 
 
-def _wrong_score(answer: ScoreAnswer, maximum: int) -> str | None:
-    if 0 <= answer.score <= maximum:
-        return None
-    return f"score is {answer.score}: it must be between 0 and {maximum}"
+def evidence_text(user_prompt: str, window: Window) -> str:
+    """The part of the prompt that every criterion of an assessment shares."""
+    lines = "\n".join(record.line() for record in window.records) or "(nothing)"
+    return json_safe_text(
+        f"What the user asked the assistant to do:\n{user_prompt}\n\n"
+        f"The evidence:\n{quote_untrusted('records of the assessment', lines)}"
+    )
 
 
-def _wrong_items(answer: RubricAnswer, rubric: list[RubricItem]) -> str | None:
-    points = {item.id: item.points for item in rubric}
-    given = [item.id for item in answer.items]
-    if sorted(given) != sorted(points):
-        return f"items are {', '.join(given) or 'none'}: give each of {', '.join(points)} exactly once"
-    for item in answer.items:
-        if not 0 <= item.points <= points[item.id]:
-            return f"item {item.id} has {item.points} points: it must be between 0 and {points[item.id]}"
+def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
+    """The part of the prompt that is this criterion's own."""
+    task = [
+        f"Now judge this criterion: {criterion.name}",
+        criterion.description,
+        f"Dimension: {criterion.dimension}. Maximum: {criterion.max_score} points.",
+        criterion.evaluation_prompt or "",
+        "Items (each statement is true of a good performance; give it its share of points):"
+        if criterion.rubric
+        else "There is one item, the criterion as a whole:",
+        *(f"- {item.id} ({item.points} points; {_SCOPES[item.scope]}): {item.statement}" for item in items),
+    ]
+    if window.of > 1:
+        task.append(
+            f"This is window {window.number} of {window.of} of the evidence: say only what these records show. "
+            "What the other windows hold is judged by itself."
+        )
+    task.append("Give a verdict on every item exactly once, by its id, with points from 0 to the item's and quotes.")
+    return "\n".join(line for line in task if line)
+
+
+_SCOPES: dict[ItemScope, str] = {
+    "any": "earned by what is found anywhere",
+    "none": "kept unless it is violated anywhere",
+}
+
+
+def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
+    """What is wrong with a verdict on a window, in a sentence; None where it can be believed."""
+    wanted = {item.id: item for item in items}
+    given = [item.id for item in verdict.items]
+    if sorted(given) != sorted(wanted):
+        return f"items are {', '.join(given) or 'none'}: give each of {', '.join(wanted)} exactly once"
+    for said in verdict.items:
+        item = wanted[said.id]
+        if said.points is not None and not 0 <= said.points <= item.points:
+            return f"item {said.id} has {said.points} points: it must be between 0 and {item.points}"
+        for quote in said.quotes:
+            record = window.find(quote.record)
+            if record is None:
+                return f"item {said.id} quotes record {quote.record!r}: there is no such record"
+            if not quote.quote.strip() or not record.has(quote.quote):
+                return f"item {said.id} quotes {quote.quote[:80]!r}: that is not in record {quote.record}"
+        if not said.quotes and _needs_quote(item, said.points):
+            return f"item {said.id} has {said.points} points and no quote: name and quote the record that decides it"
     return None
 
 
-def _item_details(answer: RubricAnswer, rubric: list[RubricItem], llm_name: str) -> list[dict[str, Any]]:
-    judged = {item.id: item for item in answer.items}
-    return [
-        {
-            "id": item.id,
-            "statement": item.statement,
-            "points": judged[item.id].points,
-            "max_points": item.points,
-            "met": judged[item.id].points == item.points,
-            "by": f"model:{llm_name}",
-            "reason": json_safe_text(judged[item.id].reason),
-        }
-        for item in rubric
-    ]
+def _needs_quote(item: Item, points: int | None) -> bool:
+    """Points that are earned, and violations, have to be shown; that nothing is there can't be quoted."""
+    if points is None:
+        return False
+    return points > 0 if item.scope == "any" else points < item.points
+
+
+def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
+    """The verdict over all windows.
+
+    What is earned by being found anywhere has the points of its best window, 0 where no window bears on it. What is
+    kept unless violated has those of its worst, all of them where none does.
+    """
+    bearing = [verdict for verdict in verdicts if verdict.points is not None]
+    if not bearing:
+        points = 0 if item.scope == "any" else item.points
+        return verdicts[0].model_copy(update={"points": points})
+    choose = max if item.scope == "any" else min
+    return choose(bearing, key=lambda verdict: verdict.points or 0)
+
+
+def _of(verdict: Verdict, item: Item) -> ItemVerdict:
+    return next(said for said in verdict.items if said.id == item.id)

@@ -40,10 +40,11 @@ class ItemScore:
 
 def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenText]:
     """All that the participant wrote to anybody, in order; what failed to be sent wasn't said."""
-    return [text for entry in action_log if entry.success and (text := _text_of(entry)) is not None]
+    return [text for entry in action_log if entry.success and (text := text_written(entry)) is not None]
 
 
-def _text_of(entry: ActionLogEntryWithTurn) -> WrittenText | None:
+def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
+    """What an action wrote; None where it writes nothing."""
     given: dict[str, Any] = entry.parameters
     if entry.action in _EMAIL_ACTIONS:
         recipients = [

@@ -27,6 +27,9 @@ from langchain_openai import ChatOpenAI
 REQUEST_TIMEOUT = 120.0
 """Seconds that one call to a model may take, unless ``timeout`` is given."""
 
+MAX_TOKENS = 8_000
+"""Tokens of one answer, unless ``max_tokens`` is given: without a limit a small model may ramble until the timeout."""
+
 _NO_KEY_NEEDED = "not-needed"
 _OPENAI_PREFIX, _OLLAMA_PREFIX = "openai/", "ollama/"
 _REASONING = re.compile(r"o[134](-.*)?|gpt-5(?!.*chat).*")
@@ -87,12 +90,18 @@ _BASE_URLS: dict[LLMProvider, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class LLMConfig:
-    """What a model is made from; ``extra_kwargs`` go to the provider's LangChain class as they are."""
+    """What a model is made from.
+
+    ``timeout`` is seconds for one call, ``max_tokens`` the longest answer, reasoning included; ``extra_kwargs`` go to
+    the provider's LangChain class as they are.
+    """
 
     model: str
     temperature: float = 0.7
     seed: int | None = None
     base_url: str | None = None
+    timeout: float = REQUEST_TIMEOUT
+    max_tokens: int = MAX_TOKENS
     extra_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
@@ -122,14 +131,16 @@ class LLMFactory:
         temperature: float = 0.7,
         seed: int | None = None,
         base_url: str | None = None,
+        timeout: float = REQUEST_TIMEOUT,
+        max_tokens: int = MAX_TOKENS,
         **extra_kwargs: Any,
     ) -> BaseChatModel:
-        """Make a model. ``seed`` is passed on where the provider takes one (OpenAI, Ollama).
+        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Ollama).
 
         Raises:
             UnsupportedModelError, MissingExtraError, ModelSettingsError (no API key).
         """
-        return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, extra_kwargs))
+        return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, timeout, max_tokens, extra_kwargs))
 
     @classmethod
     def create_from_config(cls, config: LLMConfig) -> BaseChatModel:
@@ -170,7 +181,12 @@ def _openai(config: LLMConfig) -> BaseChatModel:
     name = config.model.strip()
     if name.lower().startswith(_OPENAI_PREFIX):
         name = name[len(_OPENAI_PREFIX) :]
-    settings: dict[str, Any] = {"model": name, "max_retries": 0, "timeout": REQUEST_TIMEOUT}
+    settings: dict[str, Any] = {
+        "model": name,
+        "max_retries": 0,
+        "timeout": config.timeout,
+        "max_tokens": config.max_tokens,
+    }
     if _REASONING.fullmatch(name.lower()):
         if config.temperature != 1.0:
             warnings.warn(
@@ -190,7 +206,8 @@ def _anthropic(config: LLMConfig) -> BaseChatModel:
         "model": config.model.strip(),
         "temperature": config.temperature,
         "max_retries": 0,
-        "timeout": REQUEST_TIMEOUT,
+        "timeout": config.timeout,
+        "max_tokens": config.max_tokens,
     }
     if config.base_url:
         settings["base_url"] = config.base_url
@@ -204,7 +221,8 @@ def _google(config: LLMConfig) -> BaseChatModel:
         "model": config.model.strip(),
         "temperature": config.temperature,
         "max_retries": 1,
-        "timeout": REQUEST_TIMEOUT,
+        "timeout": config.timeout,
+        "max_output_tokens": config.max_tokens,
     }
     if config.base_url:
         settings["base_url"] = config.base_url
@@ -216,7 +234,8 @@ def _ollama(config: LLMConfig) -> BaseChatModel:
     settings: dict[str, Any] = {
         "model": config.model.strip()[len(_OLLAMA_PREFIX) :],
         "temperature": config.temperature,
-        "client_kwargs": {"timeout": REQUEST_TIMEOUT},
+        "client_kwargs": {"timeout": config.timeout},
+        "num_predict": config.max_tokens,
     }
     if config.seed is not None:
         settings["seed"] = config.seed

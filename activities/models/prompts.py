@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
 
 UNTRUSTED_NOTICE = (
     "Text between <untrusted …> and </untrusted …> markers was written by the assessed assistant or by people in its "
@@ -29,32 +28,14 @@ def quote_untrusted(source: str, text: str) -> str:
     return f'<untrusted id="{mark}" source="{source}">\n{harmless}\n</untrusted id="{mark}">'
 
 
+def readable(text: str) -> str:
+    """A text as it was before ``quote_untrusted`` made its look-alike markers harmless."""
+    return text.replace("&lt;", "<")
+
+
 def shorten(text: str, most: int) -> str:
     """Cut the middle out of a text that is longer than ``most`` characters, and say how much is missing."""
     if len(text) <= most:
         return text
     half = max(most // 2, 1)
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out here …]\n{text[-half:]}"
-
-
-def within_budget(pieces: Sequence[str], ranks: Sequence[tuple[float, ...]], budget: int, what: str) -> str:
-    """Join the pieces that fit into a budget.
-
-    Args:
-        pieces: in the order in which they are to be read.
-        ranks: one for each piece; the highest are kept first. A piece longer than half the budget is shortened.
-        budget: characters for all of them.
-        what: what the pieces are, for the line that says how many were cut.
-    """
-    longest = max(budget // 2, 1)
-    kept: dict[int, str] = {}
-    for index in sorted(range(len(pieces)), key=lambda i: ranks[i], reverse=True):
-        piece = shorten(pieces[index], longest)
-        if len(piece) + 1 > budget:
-            continue
-        budget -= len(piece) + 1
-        kept[index] = piece
-    lines = [kept[index] for index in sorted(kept)]
-    if len(kept) < len(pieces):
-        lines.append(f"[{len(pieces) - len(kept)} of {len(pieces)} {what} left out for length]")
-    return "\n".join(lines)

@@ -22,10 +22,14 @@ AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Check = Callable[[AnswerT], str | None]
 
 _TEXT = "text"
+_WITHOUT_LENGTHS = "json_schema without lengths"
+"""Small models ramble for thousands of tokens in a string without ``maxLength``; some providers refuse the word."""
+
+_LENGTHS = {"maxLength", "maxItems"}
 _MODES: dict[str, tuple[str, ...]] = {
-    "ChatOpenAI": ("json_schema", "json_mode", _TEXT),
+    "ChatOpenAI": ("json_schema", _WITHOUT_LENGTHS, "json_mode", _TEXT),
     "ChatOllama": ("json_schema", "json_mode", _TEXT),
-    "ChatGoogleGenerativeAI": ("json_schema", _TEXT),
+    "ChatGoogleGenerativeAI": ("json_schema", _WITHOUT_LENGTHS, _TEXT),
     "ChatAnthropic": ("function_calling", _TEXT),
 }
 _OTHER_MODES = (_TEXT,)
@@ -43,6 +47,8 @@ async def ask(
     question: str,
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None = None,
+    *,
+    context: str = "",
 ) -> AnswerT:
     """Ask a model for an answer of a given shape.
 
@@ -52,6 +58,8 @@ async def ask(
         question: the prompt.
         answer_type: the shape.
         check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
+        context: what comes before the question and is the same for many questions. Providers that cache by prefix serve
+            it from there; those that want a hint get one.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
@@ -59,11 +67,14 @@ async def ask(
         ModelSettingsError: refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)
+    schema = answer_type.model_json_schema()
+    if schema == _without_lengths(schema):
+        modes = tuple(mode for mode in modes if mode != _WITHOUT_LENGTHS)
     address = _address(llm)
     start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
     for mode in modes[start:]:
         try:
-            answer = await _ask_twice(llm, mode, system, question, answer_type, check)
+            answer = await _ask_twice(llm, mode, system, _prompt(llm, context, question), answer_type, check)
         except ModelError:
             raise
         except Exception as problem:
@@ -73,6 +84,16 @@ async def ask(
         _working_mode[address] = mode
         return answer
     raise AssertionError("the last mode answers or raises")
+
+
+def _prompt(llm: BaseChatModel, context: str, question: str) -> HumanMessage:
+    """The question after its context, which Anthropic caches where it is told to, and others by themselves."""
+    if not context:
+        return HumanMessage(question)
+    shared: dict[str, Any] = {"type": "text", "text": f"{context}\n\n"}
+    if type(llm).__name__ == "ChatAnthropic":
+        shared["cache_control"] = {"type": "ephemeral"}
+    return HumanMessage([shared, {"type": "text", "text": question}])
 
 
 def _address(llm: BaseChatModel) -> tuple[str, str]:
@@ -124,13 +145,13 @@ async def _ask_twice(
     llm: BaseChatModel,
     mode: str,
     system: str,
-    question: str,
+    prompt: HumanMessage,
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None,
 ) -> AnswerT:
     form = _form(answer_type)
-    rules = system if mode in ("json_schema", "function_calling") else f"{system}\n\n{form}"
-    messages: list[BaseMessage] = [SystemMessage(rules), HumanMessage(question)]
+    rules = system if mode in ("json_schema", _WITHOUT_LENGTHS, "function_calling") else f"{system}\n\n{form}"
+    messages: list[BaseMessage] = [SystemMessage(rules), prompt]
     answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check)
     if answer is None:
         messages += [
@@ -162,10 +183,13 @@ async def _ask_once(
         raw = await llm.ainvoke(list(messages))
     else:
         try:
-            strict = {"strict": True} if (type(llm).__name__, mode) == ("ChatOpenAI", "json_schema") else {}
-            runnable = llm.with_structured_output(
-                answer_type.model_json_schema(), method=mode, include_raw=True, **strict
-            )
+            is_strict = type(llm).__name__ == "ChatOpenAI" and mode.startswith("json_schema")
+            strict = {"strict": True} if is_strict else {}
+            schema = answer_type.model_json_schema()
+            if mode == _WITHOUT_LENGTHS:
+                schema = _without_lengths(schema)
+            method = "json_schema" if mode == _WITHOUT_LENGTHS else mode
+            runnable = llm.with_structured_output(schema, method=method, include_raw=True, **strict)
             raw = (await runnable.ainvoke(list(messages)))["raw"]  # type: ignore[index]
         except Exception as problem:
             # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
@@ -175,6 +199,14 @@ async def _ask_once(
     said = _words(raw)
     answer, problem_sentence = read_answer(said, answer_type, check)
     return answer, problem_sentence, said
+
+
+def _without_lengths(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_lengths(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _without_lengths(value) for name, value in schema.items() if name not in _LENGTHS}
 
 
 def _words(raw: Any) -> str:
@@ -193,26 +225,25 @@ def read_answer(
 ) -> tuple[AnswerT | None, str]:
     """Read the JSON object out of a model's words, whatever stands around it.
 
-    The last object that fits counts: models that think aloud come to their answer at the end.
+    Two objects of the right shape are no answer: one of them may have been put into the model's mouth.
 
     Returns:
         The answer and "", or None and a sentence about what is wrong.
     """
     text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
     problem = "there is no JSON object in it"
-    for found in reversed(_objects_in(text)):
+    fitting: list[AnswerT] = []
+    for found in _objects_in(text):
         try:
-            answer = answer_type.model_validate(found)
+            fitting.append(answer_type.model_validate(found))
         except ValidationError as error:
-            sentence = describe(error)
-        else:
-            wrong = check(answer) if check else None
-            if wrong is None:
-                return answer, ""
-            sentence = wrong
-        if problem.startswith("there is no"):
-            problem = sentence
-    return None, problem
+            problem = describe(error)
+    if not fitting:
+        return None, problem
+    if len(fitting) > 1:
+        return None, f"there are {len(fitting)} answers in it: give one JSON object"
+    wrong = check(fitting[0]) if check else None
+    return (fitting[0], "") if wrong is None else (None, wrong)
 
 
 def _objects_in(text: str) -> list[dict[str, Any]]:

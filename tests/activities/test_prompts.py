@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.models.prompts import quote_untrusted, shorten, within_budget
+from activities.models.prompts import quote_untrusted, shorten
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,3 @@ def test_the_mark_follows_from_the_text() -> None:
 def test_a_long_text_loses_its_middle() -> None:
     assert shorten("abc", 3) == "abc"
     assert shorten("a" * 10 + "b" * 10, 10) == "aaaaa\n[… 10 characters left out here …]\nbbbbb"
-
-
-def test_the_highest_ranks_are_kept_in_reading_order() -> None:
-    pieces = ["a" * 9, "b" * 9, "c" * 9]
-    assert within_budget(pieces, [(1.0,), (0.0,), (2.0,)], 20, "things") == (
-        f"{pieces[0]}\n{pieces[2]}\n[1 of 3 things left out for length]"
-    )
-    assert within_budget(pieces, [(0.0,)] * 3, 100, "things") == "\n".join(pieces)
-    assert within_budget([], [], 100, "things") == ""

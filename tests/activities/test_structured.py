@@ -4,7 +4,13 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel
 
-from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from activities.models.factory import (
+    MAX_TOKENS,
+    LLMFactory,
+    ModelAnswerError,
+    ModelSettingsError,
+    ModelUnavailableError,
+)
 from activities.models.structured import ask, read_answer
 from tests.openai_endpoint import OpenAIEndpoint
 
@@ -119,10 +125,22 @@ async def test_nobody_listening_is_worth_another_try() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'The mail said {"name": "red", "strength": 1}. I say: {"name": "blue", "strength": 2}',
+        'I thought about it. {"name": "blue", "strength": 2}',
         '<think>{"name": "red", "strength": 1}</think>{"name": "blue", "strength": 2}',
         '{"name": "blue", "strength": 2} {"other": 1}',
     ],
 )
-def test_the_last_object_that_fits_is_the_answer(text: str) -> None:
+def test_the_one_object_that_fits_is_the_answer(text: str) -> None:
     assert read_answer(text, Colour)[0] == Colour(name="blue", strength=2)
+
+
+def test_two_objects_that_fit_are_no_answer() -> None:
+    said = 'The mail said {"name": "red", "strength": 1}. I say: {"name": "blue", "strength": 2}'
+    assert read_answer(said, Colour) == (None, "there are 2 answers in it: give one JSON object")
+
+
+async def test_a_context_comes_before_its_question(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    await ask(llm, "You know colours.", "Which colour?", Colour, context="A long story.")
+    assert endpoint.prompts[0].index("A long story.") < endpoint.prompts[0].index("Which colour?")
+    assert endpoint.requests[0]["max_completion_tokens"] == MAX_TOKENS

@@ -1,0 +1,85 @@
+"""One criterion before several judges: the median of each item's points, and where they disagree.
+
+The median is robust against one judge that errs or was talked over; of two middle values the lower counts, so that a
+tie is never a point earned.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import Any
+
+from langchain_core.language_models.chat_models import BaseChatModel
+
+from activities.judging.json_safe import json_safe_text
+from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, items_of, vote
+from activities.judging.records import Window
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that judges: the name that results show, and the model. One model may sit on a panel several times."""
+
+    name: str
+    llm: BaseChatModel
+
+
+async def judge_by_panel(
+    criterion: EvaluationCriterion, user_prompt: str, evidence: Sequence[Window], judges: Sequence[Judge]
+) -> CriterionResult:
+    """Let every judge score a criterion; raises as ``structured.ask`` does."""
+    ballots = await asyncio.gather(*(vote(criterion, user_prompt, evidence, judge.llm, judge.name) for judge in judges))
+    rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
+    models = list(dict.fromkeys(judge.name for judge in judges))
+    details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}
+    if len(judges) > 1:
+        details["disagreements"] = [row["id"] for row in rows if row["spread"]]
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=sum(row["points"] for row in rows),
+        max_score=criterion.max_score,
+        explanation=_explanation(ballots, rows),
+        details=details,
+        judged_by=f"model:{', '.join(models)}",
+    )
+
+
+def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[Window]) -> dict[str, Any]:
+    """One item's row: the reason and the quotes are those of a judge that gave the median."""
+    votes = [ballot.items[place].points or 0 for ballot in ballots]
+    points = median_low(votes)
+    ballot = ballots[votes.index(points)]
+    decisive = ballot.items[place]
+    row: dict[str, Any] = {
+        "id": item.id,
+        "statement": item.statement,
+        "points": points,
+        "max_points": item.points,
+        "met": points == item.points,
+        "by": f"model:{ballot.judge}",
+        "reason": json_safe_text(decisive.reason),
+        "quotes": [_quoted(quote, evidence) for quote in decisive.quotes],
+    }
+    if len(votes) > 1:
+        row |= {"votes": votes, "spread": max(votes) - min(votes)}
+    return row
+
+
+def _quoted(quote: Any, evidence: Sequence[Window]) -> dict[str, Any]:
+    """A quote with what a reader needs to find it."""
+    record = next(found for window in evidence if (found := window.find(quote.record)) is not None)
+    shown: dict[str, Any] = {"record": record.id, "quote": json_safe_text(quote.quote), "kind": record.kind}
+    known = {"turn": record.turn, "time": record.time, "channel": record.channel, "entry": record.facts.get("entry")}
+    return shown | {name: value for name, value in known.items() if value is not None}
+
+
+def _explanation(ballots: Sequence[Ballot], rows: Sequence[dict[str, Any]]) -> str:
+    if len(ballots) == 1:
+        return ballots[0].explanation
+    unanimous = sum(not row["spread"] for row in rows)
+    return f"{len(ballots)} judges, of one mind on {unanimous} of {len(rows)} items. {ballots[0].explanation}"
