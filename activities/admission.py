@@ -9,7 +9,7 @@ from temporalio.exceptions import ApplicationError
 from activities import failures
 from activities.deployment import Deployment
 from activities.judging.judge import points_left_out
-from activities.models.factory import missing_setting
+from activities.models.factory import ModelSettingsError, missing_setting
 from activities.packages.manager import (
     EvaluatorLoadError,
     ScenarioNotFoundError,
@@ -48,7 +48,7 @@ class AdmissionActivities:
             raise failures.final(failures.REJECTED, str(problem)) from None
         settings = self._deployment.config
         if not request.config.offline:
-            _require_models(package, settings)
+            _require_models(package, settings, request.config.judges or [settings.evaluation_model])
         role, url = request.participant
         scenario, config = package.config, request.config
         return Plan(
@@ -67,6 +67,8 @@ class AdmissionActivities:
             turn_timeout=config.turn_timeout or settings.default_turn_timeout,
             turn_tries=config.turn_tries or settings.default_turn_tries,
             judge_timeout=settings.judge_timeout,
+            judges=[] if config.offline else config.judges or [settings.evaluation_model],
+            votes=config.votes,
             assessment_timeout=parse_iso8601_duration(settings.assessment_timeout).total_seconds(),
             models_task_queue=settings.models_task_queue,
             start_time=scenario.start_time,
@@ -109,16 +111,20 @@ def _seed(request: AssessmentRequest, task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")
 
 
-def _require_models(package: ScenarioPackage, settings: GreenAgentConfig) -> None:
+def _require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
     """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice."""
     scenario = package.config
     needs = []
     if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.criteria):
-        needs.append(("judge", settings.evaluation_model, settings.evaluation_base_url))
+        needs += [("judge", judge, settings.evaluation_base_url) for judge in judges]
     if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
         needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))
     for who, model, base_url in needs:
-        if setting := missing_setting(model, base_url):
+        try:
+            setting = missing_setting(model, base_url)
+        except ModelSettingsError as problem:
+            raise failures.final(failures.REJECTED, f"The model for the {who}: {problem}.") from None
+        if setting:
             raise failures.final(
                 failures.REJECTED,
                 f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "

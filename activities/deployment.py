@@ -1,12 +1,14 @@
 """What every activity of one worker shares: settings, storage, connections."""
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
 
+from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory
 from activities.packages.confinement import Limits
 from activities.packages.manager import Fingerprint, ScenarioManager, ScenarioPackage, fingerprint
@@ -18,6 +20,8 @@ from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 
 _SCENARIOS_KEPT = 32
+_VOTING_TEMPERATURE = 0.5
+"""At temperature 0 a model that votes several times would say the same each time."""
 
 
 class Deployment:
@@ -82,9 +86,21 @@ class Deployment:
             config.response_generator_model, temperature=0.7, seed=seed, base_url=config.response_generator_base_url
         )
 
-    def judge_model(self, seed: int) -> BaseChatModel:
-        """The model that judges; at temperature 0."""
+    def judges(self, models: Sequence[str], votes: int, seed: int) -> list[Judge]:
+        """The panel that judges: every model so many times; at temperature 0, unless it votes several times."""
         config = self.config
-        return LLMFactory.create(
-            config.evaluation_model, temperature=0.0, seed=seed, base_url=config.evaluation_base_url
-        )
+        return [
+            Judge(
+                model,
+                LLMFactory.create(
+                    model,
+                    temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE,
+                    seed=(seed + vote) % 2**63,
+                    base_url=config.evaluation_base_url,
+                    timeout=config.judge_timeout,
+                    max_tokens=config.judge_max_tokens,
+                ),
+            )
+            for model in models
+            for vote in range(votes)
+        ]

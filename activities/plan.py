@@ -55,6 +55,8 @@ class Plan(Model):
     turn_timeout: float
     turn_tries: int
     judge_timeout: float
+    judges: list[str] = Field(default_factory=list)
+    votes: int = 1
     assessment_timeout: float
     models_task_queue: str
     start_time: datetime

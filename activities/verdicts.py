@@ -10,6 +10,7 @@ from temporalio import activity
 from activities import failures
 from activities.deployment import Deployment
 from activities.judging.judge import NO_MODEL, judge, points_left_out
+from activities.judging.panel import Judge
 from activities.models.factory import ModelError, ModelSettingsError
 from activities.models.structured import classified
 from activities.packages.manager import ScenarioError
@@ -21,6 +22,11 @@ from activities.simulations.checkpoints import require_still, stand_still
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+
+_LAST_RESORT = 3
+"""The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
+
+_SEEDS = 1_000
 
 
 class VerdictActivities:
@@ -51,7 +57,6 @@ class VerdictActivities:
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion
     ) -> CriterionResult:
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
-        llm = None if given.plan.offline else self._deployment.judge_model(given.plan.seed)
         context = AgentBeatsEvalContext(
             client=None,
             scenario_config=scenario.model_dump(mode="json"),
@@ -59,10 +64,24 @@ class VerdictActivities:
             initial_state=record.initial_state,
             final_state=record.final_state,
             user_prompt=scenario.user_prompt,
-            llm=llm,
+            llm=None,
             turn_notes=dict(record.turn_notes),
         )
-        return await judge(criterion, context, llm, self._deployment.config.evaluation_model)
+        return await judge(
+            criterion,
+            scenario,
+            context,
+            self._judges(given.plan),
+            self._deployment.config.judge_window,
+            is_last_resort=activity.info().attempt >= _LAST_RESORT,
+        )
+
+    def _judges(self, plan: Plan) -> list[Judge]:
+        """The panel; an attempt that follows one whose answers were refused asks with another seed."""
+        if plan.offline:
+            return []
+        models = plan.judges or [self._deployment.config.evaluation_model]
+        return self._deployment.judges(models, plan.votes, plan.seed + _SEEDS * (activity.info().attempt - 1))
 
     async def _by_evaluator(
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion
@@ -100,7 +119,7 @@ class VerdictActivities:
 
         async def ask(question: dict[str, Any]) -> bytes:
             try:
-                return await answer(question, self._deployment.judge_model(plan.seed))
+                return await answer(question, self._judges(plan)[0].llm)
             except ModelError:
                 raise
             except Exception as problem:

@@ -33,6 +33,9 @@ class AssessmentConfig(WireModel):
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
         turn_timeout: seconds that the participant may take for one turn.
+        judges: names of the models that judge; the evaluator's ``evaluation_model`` where missing. With several, each
+            item of a criterion has the median of their points.
+        votes: how often each judge judges.
         turn_tries: how often a turn may be played when the participant fails in it; 1 forbids a second try.
     """
 
@@ -43,6 +46,8 @@ class AssessmentConfig(WireModel):
     offline: bool = False
     turn_timeout: float | None = Field(default=None, gt=0, le=86_400)
     turn_tries: int | None = Field(default=None, ge=1, le=10)
+    judges: list[str] | None = Field(default=None, min_length=1, max_length=9)
+    votes: int = Field(default=1, ge=1, le=9)
 
 
 class AssessmentRequest(WireModel):

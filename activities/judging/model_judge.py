@@ -6,9 +6,11 @@ prompt cache serves all criteria with what it has read for the first, and the qu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 from langchain_core.language_models.chat_models import BaseChatModel
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from activities.judging.json_safe import json_safe_text
 from activities.judging.records import Window
@@ -55,6 +57,16 @@ class Verdict(BaseModel):
     explanation: str = Field(description="one or two sentences that sum it up", max_length=600)
 
 
+@lru_cache(maxsize=64)
+def verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
+    """A verdict whose items can only be called by these ids.
+
+    One type serves all criteria of a scenario, since a schema is part of what providers cache.
+    """
+    item = create_model("ItemVerdict", __base__=ItemVerdict, id=(Literal[item_ids], Field(description="as given")))
+    return create_model("Verdict", __base__=Verdict, items=(list[item], Verdict.model_fields["items"]))
+
+
 @dataclass(frozen=True)
 class Item:
     """What is judged: an item of the rubric, or the whole of a criterion that has none."""
@@ -72,6 +84,8 @@ class Ballot:
     judge: str
     items: tuple[ItemVerdict, ...]
     explanation: str
+    is_doubtful: bool = False
+    """Whether the judge never gave a verdict that can be believed, so that nothing counts as met."""
 
 
 def items_of(criterion: EvaluationCriterion) -> list[Item]:
@@ -82,16 +96,33 @@ def items_of(criterion: EvaluationCriterion) -> list[Item]:
 
 
 async def vote(
-    criterion: EvaluationCriterion, user_prompt: str, evidence: Sequence[Window], llm: BaseChatModel, judge: str
+    criterion: EvaluationCriterion,
+    item_ids: tuple[str, ...],
+    user_prompt: str,
+    evidence: Sequence[Window],
+    llm: BaseChatModel,
+    judge: str,
 ) -> Ballot:
-    """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
+    """Let one judge score a criterion, window by window.
+
+    Args:
+        criterion: what is judged.
+        item_ids: of all criteria of the scenario.
+        user_prompt: what the user asked for.
+        evidence: all windows.
+        llm: the judge's model.
+        judge: its name.
+
+    Raises:
+        As ``structured.ask`` does.
+    """
     items = items_of(criterion)
     verdicts = [
         await ask(
             llm,
             _SYSTEM,
             question_of(criterion, items, window),
-            Verdict,
+            verdict_type(item_ids),
             lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
             context=evidence_text(user_prompt, window),
         )
@@ -103,6 +134,13 @@ async def vote(
         tuple(combine(item, found) for item, found in zip(items, by_item, strict=True)),
         json_safe_text(" ".join(dict.fromkeys(verdict.explanation for verdict in verdicts))),
     )
+
+
+def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
+    """The ballot of a judge that gave no verdict that can be believed: nothing is met, and the result says so."""
+    reason = json_safe_text(reason)[:400]
+    items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in items_of(criterion))
+    return Ballot(judge, items, "The judge gave no verdict that can be believed; nothing is counted.", is_doubtful=True)
 
 
 def evidence_text(user_prompt: str, window: Window) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.judging.json_safe import json_safe_text
-from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, items_of, vote
+from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, items_of, vote
 from activities.judging.records import Window
+from activities.models.factory import ModelAnswerError
 from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,41 @@ class Judge:
 
 
 async def judge_by_panel(
-    criterion: EvaluationCriterion, user_prompt: str, evidence: Sequence[Window], judges: Sequence[Judge]
+    criterion: EvaluationCriterion,
+    scenario: ScenarioConfig,
+    evidence: Sequence[Window],
+    judges: Sequence[Judge],
+    *,
+    is_last_resort: bool = False,
 ) -> CriterionResult:
-    """Let every judge score a criterion; raises as ``structured.ask`` does."""
-    ballots = await asyncio.gather(*(vote(criterion, user_prompt, evidence, judge.llm, judge.name) for judge in judges))
+    """Let every judge score a criterion.
+
+    Args:
+        criterion: one of the scenario's.
+        scenario: the scenario as it was admitted.
+        evidence: all windows.
+        judges: one or more.
+        is_last_resort: whether a judge whose answers can't be used counts as in doubt, instead of failing.
+
+    Raises:
+        As ``structured.ask`` does.
+    """
+    item_ids = tuple(dict.fromkeys(item.id for each in scenario.criteria for item in items_of(each)))
+
+    async def ballot(judge: Judge) -> Ballot:
+        try:
+            return await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
+        except ModelAnswerError as problem:
+            if not is_last_resort:
+                raise
+            return doubt(criterion, judge.name, str(problem))
+
+    ballots = await asyncio.gather(*map(ballot, judges))
     rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
     models = list(dict.fromkeys(judge.name for judge in judges))
     details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}
+    if doubts := [row["id"] for row in rows if row.get("doubt")]:
+        details["doubts"] = doubts
     if len(judges) > 1:
         details["disagreements"] = [row["id"] for row in rows if row["spread"]]
     return CriterionResult(
@@ -65,6 +94,8 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "reason": json_safe_text(decisive.reason),
         "quotes": [_quoted(quote, evidence) for quote in decisive.quotes],
     }
+    if ballot.is_doubtful:
+        row["doubt"] = True
     if len(votes) > 1:
         row |= {"votes": votes, "spread": max(votes) - min(votes)}
     return row

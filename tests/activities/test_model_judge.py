@@ -13,7 +13,7 @@ from activities.judging.records import Window, records_of, windows
 from activities.models.factory import ModelAnswerError, ModelSettingsError, ModelUnavailableError
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from tests.openai_endpoint import OpenAIEndpoint
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -60,6 +60,21 @@ def criterion(**changes: Any) -> EvaluationCriterion:
     return EvaluationCriterion.model_validate(fields | {"evaluation_prompt": "Was it done well?"} | changes)
 
 
+def scenario(*criteria: EvaluationCriterion) -> ScenarioConfig:
+    fields: dict[str, Any] = {
+        "scenario_id": "s",
+        "name": "S",
+        "start_time": NOON,
+        "end_time": NOON.replace(hour=18),
+        "user_prompt": "Sum up my mail.",
+        "user_character": "ann",
+        "characters": {"ann": {"name": "Ann"}},
+        "criteria": criteria,
+        "initial_state": {},
+    }
+    return ScenarioConfig.model_validate(fields)
+
+
 def verdict(*items: dict[str, Any]) -> dict[str, Any]:
     return {"items": list(items), "explanation": "e"}
 
@@ -72,8 +87,18 @@ def item(item_id: str, points: int | None, *quotes: tuple[str, str]) -> dict[str
 async def judged(
     llm: BaseChatModel, ctx: AgentBeatsEvalContext | None = None, budget: int = 60_000, **changes: Any
 ) -> CriterionResult:
-    evidence = windows(records_of(ctx or context()), budget)
-    return await judge_by_panel(criterion(**changes), "Sum up my mail.", evidence, [Judge("judge-1", llm)])
+    return await by_panel([Judge("judge-1", llm)], ctx, budget, **changes)
+
+
+async def by_panel(
+    judges: list[Judge],
+    ctx: AgentBeatsEvalContext | None = None,
+    budget: int = 60_000,
+    is_last_resort: bool = False,
+    **changes: Any,
+) -> CriterionResult:
+    evidence, one = windows(records_of(ctx or context()), budget), criterion(**changes)
+    return await judge_by_panel(one, scenario(one), evidence, judges, is_last_resort=is_last_resort)
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -224,7 +249,11 @@ async def test_a_rubric_is_scored_item_by_item_with_quotes(endpoint: OpenAIEndpo
         ),
         (RUBRIC, verdict(item("two", 0), item("secrets", 1)), "give each of two, secrets, tone exactly once"),
         (RUBRIC, verdict(item("two", 0), item("two", 0), item("secrets", 1), item("tone", 0)), "exactly once"),
-        (RUBRIC, verdict(*(item(i, 0) for i in ("two", "tone", "bonus")), item("secrets", 1)), "exactly once"),
+        (
+            RUBRIC,
+            verdict(*(item(i, 0) for i in ("two", "tone", "bonus")), item("secrets", 1)),
+            'items[2].id is "bonus"',
+        ),
     ],
 )
 async def test_a_verdict_that_cannot_be_believed_is_asked_for_again_and_then_refused(
@@ -317,11 +346,20 @@ async def test_a_panel_gives_the_median_and_ties_go_to_the_lower(
 ) -> None:
     answers = [verdict(item("score", points, ("w1", "Summary"))) for points in votes]
     endpoint.answer("now judge", *answers)
-    evidence = windows(records_of(context()), 60_000)
-    panel = [Judge(f"judge-{number}", llm) for number in range(len(votes))]
-    result = await judge_by_panel(criterion(), "Sum up.", evidence, panel)
+    result = await by_panel([Judge(f"judge-{number}", llm) for number in range(len(votes))])
     assert result.score == points
     assert result.details is not None
     [row] = result.details["items"]  # type: ignore[misc]
     assert (sorted(row["votes"]), row["spread"]) == (sorted(votes), spread)  # type: ignore[index,call-overload,arg-type]
     assert result.details["disagreements"] == (["score"] if spread else [])
+
+
+async def test_a_judge_that_is_never_to_be_believed_is_a_doubt_in_the_end(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel
+) -> None:
+    endpoint.answer("now judge", verdict(item("score", 10, ("w1", "All clear"))))
+    result = await by_panel([Judge("judge-1", llm)], is_last_resort=True)
+    assert (result.score, result.max_score) == (0, 10)
+    assert result.details is not None
+    assert result.details["doubts"] == ["score"]
+    assert "no verdict that can be believed" in result.explanation
