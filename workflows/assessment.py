@@ -1,7 +1,7 @@
 """The story of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -72,6 +72,9 @@ TIME_PLAYED = "time-played"
 
 CANCELED_WITH_RESULTS = "canceled-with-results"
 """The change since which an assessment that is cancelled keeps what was done so far."""
+
+EVIDENCE_READ_ONCE = "evidence-read-once"
+"""The change since which one of the criteria that models judge goes before the others."""
 
 
 _SENTENCES_TOLD = 5
@@ -402,7 +405,7 @@ class Assessment:
         return replies
 
     async def _judge(self, plan: Plan, evidence: Evidence) -> None:
-        """Every criterion by an activity of its own, all at the same time."""
+        """Every criterion by an activity of its own, all at the same time but for the first that a model judges."""
         self._publish(
             updates.EvaluationStartedUpdate(
                 criteria_count=len(plan.criteria), dimensions=sorted({c.dimension for c in plan.criteria})
@@ -429,7 +432,19 @@ class Assessment:
                 )
             )
 
-        outcomes = await asyncio.gather(*map(judge, plan.criteria), return_exceptions=True)
+        async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
+            return await asyncio.gather(*map(judge, criteria), return_exceptions=True)
+
+        async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
+            """All models' criteria share the evidence: what has read it for one has it in its cache for the others."""
+            return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
+
+        by_model = [] if plan.offline else [criterion for criterion in plan.criteria if criterion.by_model]
+        if len(by_model) > 1 and workflow.patched(EVIDENCE_READ_ONCE):
+            rest = [criterion for criterion in plan.criteria if not criterion.by_model]
+            outcomes = [o for each in await asyncio.gather(judge_all(rest), judge_one_first(by_model)) for o in each]
+        else:
+            outcomes = await judge_all(plan.criteria)
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)

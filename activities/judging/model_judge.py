@@ -63,7 +63,8 @@ def verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
 
     One type serves all criteria of a scenario, since a schema is part of what providers cache.
     """
-    item = create_model("ItemVerdict", __base__=ItemVerdict, id=(Literal[item_ids], Field(description="as given")))
+    ids = (Literal[item_ids], Field(description="as given"))
+    item = create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
     return create_model("Verdict", __base__=Verdict, items=(list[item], Verdict.model_fields["items"]))
 
 

@@ -29,7 +29,7 @@ def did(action: str, turn: int = 1, **parameters: Any) -> ActionLogEntryWithTurn
 
 
 def said(text: str, turn: int = 1) -> ActionLogEntryWithTurn:
-    return did("chat.send", turn, role="assistant", content=text)
+    return did("chat.send_message", turn, role="assistant", content=text)
 
 
 def context(**changes: Any) -> AgentBeatsEvalContext:

@@ -17,10 +17,11 @@ from tests.openai_endpoint import OpenAIEndpoint, prompt_of
 from tests.stack import Assessed, Script, Stack, assess, running_stack, serving
 
 PEOPLE, JUDGE = "openai/people", "openai/judge"
+QUOTES = [{"record": "w1", "quote": "Thanks"}]
 RUBRIC = {
     "items": [
-        {"id": "thanks", "reason": "It ends with thanks.", "points": 2},
-        {"id": "warm", "reason": "Dear Ben, and no more.", "points": 1},
+        {"id": "thanks", "quotes": QUOTES, "reason": "It ends with thanks.", "points": 2},
+        {"id": "warm", "quotes": QUOTES, "reason": "Dear Ben, and no more.", "points": 1},
     ],
     "explanation": "Polite, a little cool.",
 }
@@ -52,7 +53,7 @@ def endpoint(server: OpenAIEndpoint) -> OpenAIEndpoint:
     server.forget()
     server.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
     server.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-    server.answer('Now judge the criterion "Good manners"', RUBRIC)
+    server.answer("Now judge this criterion: Good manners", RUBRIC)
     return server
 
 
