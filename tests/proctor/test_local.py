@@ -9,6 +9,7 @@ import pytest
 from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, find_temporal, require_free
+from proctor.up import what_is_open
 from proctor_processes.ports import listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
@@ -74,3 +75,51 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path:
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
     assert own.environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
+
+
+OUTSIDE = "http://evaluator.example:8000/"
+
+
+@pytest.mark.parametrize(
+    ("settings", "address"),
+    [
+        ({"host": "127.0.0.1"}, None),
+        ({"host": "127.0.0.1", "card_url": OUTSIDE}, None),
+        ({"host": "0.0.0.0"}, None),
+        ({"host": "0.0.0.0", "card_url": "http://localhost:8000/"}, None),
+        ({"host": "0.0.0.0", "card_url": OUTSIDE}, "http://evaluator.example:2"),
+        ({"host": "::", "card_url": "https://[2001:db8::7]/"}, "http://[2001:db8::7]:2"),
+        ({"host": "0.0.0.0", "card_url": OUTSIDE, "ues_host": "127.0.0.1"}, None),
+        ({"host": "0.0.0.0", "card_url": OUTSIDE, "ues_public_url": "https://ues.example"}, "https://ues.example"),
+        (
+            {"host": "0.0.0.0", "card_url": OUTSIDE, "ues_command": "ues --port {port}"},
+            "http://evaluator.example:{port}",
+        ),
+    ],
+)
+def test_participants_elsewhere_are_told_the_simulators_address_where_it_is_open_to_them(
+    tmp_path: Path, settings: dict[str, str], address: str | None
+) -> None:
+    local = stack(tmp_path, is_durable=True, **settings)
+    assert local.ues_public_url == address
+    assert local.environment()["AGENTBEATS_GREEN_UES_PUBLIC_URL"] == (address or "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentences"),
+    [
+        ({"host": "127.0.0.1"}, []),
+        ({"host": "0.0.0.0"}, ["whoever reaches port 1", "port 2 is open, too", "name this machine with --card-url"]),
+        ({"host": "0.0.0.0", "card_url": OUTSIDE}, ["whoever reaches port 1", "port 2 is open, too"]),
+        ({"host": "0.0.0.0", "ues_host": "127.0.0.1"}, ["whoever reaches port 1", "choose another --ues-host"]),
+    ],
+)
+def test_what_is_open_to_others_is_said(tmp_path: Path, settings: dict[str, str], sentences: list[str]) -> None:
+    said = what_is_open(stack(tmp_path, is_durable=True, **settings))
+    assert len(said) == len(sentences)
+    assert all(part in sentence for part, sentence in zip(sentences, said, strict=True))
+
+
+def test_a_service_at_an_address_of_its_own_is_asked_there(tmp_path: Path) -> None:
+    local = stack(tmp_path, is_durable=True, host="10.1.2.3")
+    assert (local.gateway_url, local.ues_url) == ("http://10.1.2.3:1", "http://10.1.2.3:2")

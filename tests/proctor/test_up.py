@@ -4,9 +4,12 @@ import asyncio
 import os
 import re
 import signal
+import socket
 from datetime import datetime
+from urllib.parse import urlsplit
 
 import httpx
+import psutil
 
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
@@ -84,3 +87,31 @@ def test_services_come_back_and_the_state_folder_is_taken(sandbox: Sandbox) -> N
         assert running.end(signal.SIGTERM) == 0
     assert not sandbox.processes()
     assert oct((sandbox.folder / "state" / "secret").stat().st_mode & 0o777) == "0o600"
+
+
+async def test_a_participant_elsewhere_is_told_an_address_that_it_can_reach(sandbox: Sandbox) -> None:
+    ports = free_ports(4)
+    this_machine = socket.gethostname()
+    told = set()
+
+    async def look_around(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        told.add(urlsplit(ues.base_url)[:2])
+        await ues.chat.send(role="assistant", content="I can see it from here.")
+
+    outside = ("--host", "0.0.0.0", "--card-url", f"http://{this_machine}:{ports[0]}/")
+    async with serving(look_around) as agent:
+        with sandbox.started(*up(ports, *outside)) as running:
+            await asyncio.to_thread(running.wait_for, "proctor is up")
+            gateway = f"http://127.0.0.1:{ports[0]}"
+            played = await asyncio.to_thread(
+                sandbox.run,
+                *("assess", "email_triage_basic", "--agent", agent, "--gateway", gateway),
+                *("--offline", "--max-turns", "1", "--json", "r.json"),
+            )
+            listening = psutil.Process(sandbox.process_running("ues", str(ports[1])).pid).net_connections("tcp")
+    assert played.returncode == 0, played.stderr
+    assert told == {("http", f"{this_machine}:{ports[1]}")}
+    assert ("0.0.0.0", ports[1]) in {tuple(at.laddr) for at in listening if at.status == psutil.CONN_LISTEN}
+    assert f"whoever reaches port {ports[0]} of this machine may start assessments" in running.output
+    assert f"port {ports[1]} is open, too" in running.output
+    assert f"participants: http://{this_machine}:{ports[1]}" in running.output
