@@ -25,13 +25,29 @@ app.add_typer(agent_app, name="agent")
 app.add_typer(scenarios_app, name="scenarios")
 
 HostOption = Annotated[
-    str | None, typer.Option(help="Address to listen on; 0.0.0.0 for all.  [default: this machine only]")
+    str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
 ]
-PortOption = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
-CardUrlOption = Annotated[str | None, typer.Option(help="Address that the agent card names.")]
-TemporalOption = Annotated[str | None, typer.Option(help="Temporal's front end, host:port.")]
-StorageOption = Annotated[str | None, typer.Option(help="Folder or fsspec URL of checkpoints and large payloads.")]
-ScenariosOption = Annotated[str | None, typer.Option(help="Folder that holds the scenario packages.")]
+PortOption = Annotated[
+    int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+CardUrlOption = Annotated[str | None, typer.Option(metavar="URL", help="Address that the agent card names.")]
+TemporalOption = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Temporal's front end.  [default: 127.0.0.1:7233]")
+]
+StorageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Folder or fsspec URL of checkpoints and large payloads.  [default: storage in the state folder]",
+    ),
+]
+ScenariosOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder that holds the scenario packages.  [default: scenarios, else those that came with proctor]",
+    ),
+]
 StateOption = Annotated[
     str | None,
     typer.Option(
@@ -39,7 +55,7 @@ StateOption = Annotated[
         help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="What every random choice derives from.")]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
 
 
 def _show_version(is_wanted: bool) -> None:
@@ -66,28 +82,36 @@ def before_every_command(
 
 @app.command()
 def up(
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The gateway's port.  [default: 8000]")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
+    ] = None,
     host: Annotated[
         str | None,
         typer.Option(
-            help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: this machine only]"
+            metavar="HOST",
+            help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]",
         ),
     ] = None,
     card_url: CardUrlOption = None,
     ues_host: Annotated[
-        str | None, typer.Option(help="Address that the simulator listens on, if not that of --host.")
+        str | None, typer.Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
     ] = None,
     ues_public_url: Annotated[
         str | None,
-        typer.Option(help="Simulator's address for participants elsewhere.  [default: made from --card-url]"),
+        typer.Option(
+            metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"
+        ),
     ] = None,
     ues_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The simulator's port.  [default: 8100]")
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
     ] = None,
-    temporal_port: Annotated[int, typer.Option(min=1, max=65535, help="Temporal's port.")] = 7233,
-    ui_port: Annotated[int, typer.Option(min=1, max=65535, help="The Temporal UI's port.")] = 8233,
+    temporal_port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")] = 7233,
+    ui_port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")] = 8233,
     agent_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]")
+        int | None,
+        typer.Option(
+            metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"
+        ),
     ] = None,
     with_agent: Annotated[
         bool,
@@ -98,7 +122,7 @@ def up(
     scenarios_dir: ScenariosOption = None,
     state: StateOption = None,
 ) -> None:
-    """Run everything on this machine, until Ctrl-C; assessments survive a restart."""
+    """Run everything on this machine until Ctrl-C. Assessments in progress go on at the next start."""
     from proctor.up import run_up
 
     run_up(
@@ -119,11 +143,11 @@ def up(
 
 @app.command()
 def demo(
-    scenario: Annotated[str, typer.Option(help="The scenario to play.")] = "email_triage_basic",
-    seed: Annotated[int, typer.Option(help="What every random choice derives from.")] = 42,
+    scenario: Annotated[str, typer.Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, typer.Option(metavar="N", help="What every random choice derives from.")] = 42,
     keep: Annotated[bool, typer.Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
 ) -> None:
-    """Play a scenario with the baseline agent, without any model; writes assessment_results.json here."""
+    """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here."""
     from proctor.demo import run_demo
 
     raise typer.Exit(run_demo(scenario, seed, keep))
@@ -131,7 +155,9 @@ def demo(
 
 @app.command()
 def assess(
-    scenario: Annotated[str, typer.Argument(help="The scenario's id; see `proctor scenarios list`.")],
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="The scenario's id; see `proctor scenarios list`.")
+    ],
     agent_url: Annotated[str, typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")],
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
@@ -140,14 +166,16 @@ def assess(
     offline: Annotated[
         bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
-    max_turns: Annotated[int | None, typer.Option(min=1, help="At most so many turns.")] = None,
-    turn_timeout: Annotated[float | None, typer.Option(help="Seconds that the agent may take for a turn.")] = None,
+    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many turns.")] = None,
+    turn_timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="What the agent may take for a turn.")
+    ] = None,
     json_file: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
 ) -> None:
-    """Assess an agent and show how it does; Ctrl-C cancels the assessment."""
+    """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
     from proctor.assess import AssessOptions, default_gateway, run_assess
 
     options = AssessOptions(
@@ -167,14 +195,14 @@ def assess(
 @app.command()
 def replay(
     task_id: Annotated[str, typer.Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: Annotated[int | None, typer.Option(min=1, help="Play again from this turn on.")] = None,
+    from_turn: Annotated[int | None, typer.Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
     from_judging: Annotated[bool, typer.Option("--from-judging", help="Keep all turns, and judge again.")] = False,
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Reset an assessment to a turn (without a wish: to what failed), and follow how it goes on."""
+    """Reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
     from proctor.assess import default_gateway
     from proctor.replay import run_replay
 
@@ -184,12 +212,14 @@ def replay(
 @app.command()
 def worker(
     temporal_address: TemporalOption = None,
-    ues_url: Annotated[str | None, typer.Option(help="The simulator's address.")] = None,
+    ues_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
+    ] = None,
     scenarios_dir: ScenariosOption = None,
     storage_url: StorageOption = None,
     state: StateOption = None,
 ) -> None:
-    """Run a worker: it plays assessments."""
+    """Run a worker. It plays assessments."""
     from proctor.services import run_worker
 
     run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state)
@@ -204,7 +234,7 @@ def gateway(
     storage_url: StorageOption = None,
     state: StateOption = None,
 ) -> None:
-    """Run the A2A gateway: it takes requests and tells their progress."""
+    """Run the A2A gateway. It takes requests and tells their progress."""
     from proctor.services import run_gateway
 
     run_gateway(host, port, card_url, temporal_address, storage_url, state)
@@ -217,7 +247,7 @@ def ues(
     single: Annotated[
         bool, typer.Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
-    public_url: Annotated[str | None, typer.Option(help="Address under which others reach it.")] = None,
+    public_url: Annotated[str | None, typer.Option(metavar="URL", help="Address under which others reach it.")] = None,
     state: StateOption = None,
 ) -> None:
     """Run the simulator."""
@@ -252,7 +282,7 @@ def show_scenario(
     scenario_id: Annotated[str, typer.Argument(metavar="ID", help="The scenario's id.")],
     scenarios_dir: ScenariosOption = None,
 ) -> None:
-    """Show a scenario: what the user wants, who is in it, what is scored and who judges it."""
+    """Show a scenario. What the user wants, who is in it, what is scored and who judges it."""
     from proctor.scenario_commands import show_scenario
 
     show_scenario(scenario_id, scenarios_dir)
@@ -263,7 +293,7 @@ def validate_scenario(
     scenario: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")],
     scenarios_dir: ScenariosOption = None,
 ) -> None:
-    """Check a scenario; exit code 1 where it can't be played."""
+    """Check a scenario. Exit code 1 where it can't be played."""
     from proctor.scenario_commands import validate_scenario
 
     validate_scenario(scenario, scenarios_dir)
