@@ -13,8 +13,10 @@ from activities.models.factory import LLMFactory
 from activities.packages.confinement import Limits
 from activities.packages.manager import Fingerprint, ScenarioManager, ScenarioPackage, fingerprint
 from activities.packages.processes import ScenarioCode
-from activities.simulations.hosts import SharedHost, SimulationHost
+from activities.simulations.hosts import SimulationHost
 from activities.simulations.own_servers import OwnServers
+from activities.simulations.shared_host import SharedHost
+from activities.simulations.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore
@@ -37,15 +39,16 @@ class Deployment:
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         )
-        self.simulation_host: SimulationHost = (
+        host: SimulationHost = (
             OwnServers(config, config.ues_command, self._http) if config.ues_command else SharedHost(config, self._http)
         )
+        self.simulations = Simulations(host, self.store)
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
         """Let go of all simulations that are this worker's own, end scenarios' code, and close all connections."""
         await self.code.aclose()
-        await self.simulation_host.aclose()
+        await self.simulations.host.aclose()
         await self._http.aclose()
 
     async def package(self, scenario_id: str) -> ScenarioPackage:

@@ -25,6 +25,9 @@ DEADLINE = "Deadline"
 SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
+OVERTAKEN = "Overtaken"
+"""Another attempt has taken the simulation over: this one is from the past, and has no effect."""
+
 SERVER_FAILED = "ServerFailed"
 """A UES server of one's own can't be started."""
 
@@ -61,6 +64,15 @@ def in_words(kind: str | None, message: str) -> str:
 def final(kind: str, sentence: str) -> ApplicationError:
     """A failure that the same input would meet again."""
     return ApplicationError(sentence, type=kind, non_retryable=True, category=_category(kind))
+
+
+OVER = "the participant's task is over"
+"""Detail of a failed turn whose participant is known to have stopped."""
+
+
+def of_ended_task(problem: ApplicationError) -> ApplicationError:
+    """The same failure of a turn, known to have ended at the participant too."""
+    return ApplicationError(problem.message, OVER, type=problem.type, non_retryable=problem.non_retryable)
 
 
 def passing(kind: str, sentence: str) -> ApplicationError:

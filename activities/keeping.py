@@ -10,7 +10,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.simulations.checkpoints import patiently
+from activities.patience import patiently
 
 
 class Keeping(Interceptor):

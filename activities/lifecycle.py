@@ -8,25 +8,22 @@ from typing import Any
 from pydantic_core import from_json, to_json
 from temporalio import activity
 
-from activities import called_off, failures
+from activities import failures
 from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
-from activities.simulations import checkpoints
+from activities.simulations.hosts import Step
+from activities.simulations.states import snapshot
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
-TAKE_DOWN_SECONDS = 2.0
-"""How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
-
 _REMOVAL_SECONDS = 1.5
-_LOOK_SECONDS = 0.1
+"""How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
 
 log = logging.getLogger(__name__)
 
 _SUMMARISED = ("email", "sms", "calendar", "chat")
-_WITH_STATE = (*_SUMMARISED, "contacts", "location", "weather")
 
 
 class LifecycleActivities:
@@ -40,7 +37,8 @@ class LifecycleActivities:
     async def set_up(self, plan: Plan) -> Prepared:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
         initial_state = from_json(await self._deployment.store.get(plan.initial_state))
-        simulation = await checkpoints.create(self._deployment, plan.simulation_id, plan.seed)
+        simulations = self._deployment.simulations
+        simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
             await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
@@ -48,11 +46,11 @@ class LifecycleActivities:
                 failures.SCENARIO_BROKEN,
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
             ) from None
-        await simulation.make_keys()
+        await simulation.make_reader_key()
         await simulation.admin.simulation.start()
         states = await snapshot(simulation.admin)
         return Prepared(
-            checkpoint=await checkpoints.take_checkpoint(self._deployment, simulation),
+            checkpoint=await simulations.keep(simulation),
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
             summary=await summarise(simulation.admin, plan.start_time, states),
@@ -61,18 +59,17 @@ class LifecycleActivities:
     @activity.defn
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
-        plan = given.plan
-        simulation = await checkpoints.stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        await simulation.revoke_participant_key()
+        found, checkpoint = await self._deployment.simulations.step(
+            given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
+        )
         record = JudgeRecord(
             action_log=given.action_log,
             turn_notes=given.turn_notes,
             initial_state=from_json(await self._deployment.store.get(given.initial_state)),
-            final_state=await snapshot(simulation.admin),
+            final_state=found.states,
         )
         return Evidence(
-            checkpoint=await checkpoints.take_checkpoint(self._deployment, simulation),
-            record=await self._deployment.store.put(record.model_dump_json().encode()),
+            checkpoint=checkpoint, record=await self._deployment.store.put(record.model_dump_json().encode())
         )
 
     @activity.defn
@@ -82,25 +79,12 @@ class LifecycleActivities:
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
-        """End the simulation; the participant's key dies with it.
+        """End the simulation; the participant's key dies with it, and no attempt of before can bring it back.
 
-        At once, and again after the last attempt that was called off has ended: until it hears of that, it may be
-        making or restoring what has just been removed. A simulator that doesn't answer keeps no assessment from
-        ending: the removal goes on, and should it fail, the worker's tidying is left to do it.
+        A simulator that doesn't answer keeps no assessment from ending: the removal goes on, and should it fail, the
+        worker's tidying is left to do it.
         """
-        give_up_at = asyncio.get_running_loop().time() + TAKE_DOWN_SECONDS
-        await self._remove(simulation_id)
-        if not await called_off.under_way():
-            return
-        while await called_off.under_way():
-            if asyncio.get_running_loop().time() > give_up_at:
-                log.warning("%s: attempts that were called off have not ended yet", simulation_id)
-                break
-            await asyncio.sleep(_LOOK_SECONDS)
-        await self._remove(simulation_id)
-
-    async def _remove(self, simulation_id: str) -> None:
-        removing = asyncio.create_task(checkpoints.remove(self._deployment, simulation_id))
+        removing = asyncio.create_task(self._deployment.simulations.end(simulation_id))
         self._removing.add(removing)
         removing.add_done_callback(self._removing.discard)
         await asyncio.wait({removing}, timeout=_REMOVAL_SECONDS)
@@ -122,12 +106,6 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
         "auto_advance": False,
     }
     return {**initial_state, "environment": environment}
-
-
-async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
-    """Every modality's state by name, as its own endpoint shows it."""
-    there = (await client.environment.list_modalities()).modalities
-    return {name: await getattr(client, name).get_state() for name in there if name in _WITH_STATE}
 
 
 async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any] | None = None) -> InitialStateSummary:

@@ -1,14 +1,22 @@
 """The participant's part: it is greeted, plays its turns, and is told when all is over.
 
 A turn is the hard one: whatever dies meanwhile, the participant must not act twice. The simulation is *marked* with
-the try that is being played before the message goes out. An attempt that finds the mark of its own try knows that the
-participant may have acted already, and asks for the answer (by the task it was given, or by the same message id)
-instead of starting over; one that should find the mark and doesn't knows that the simulator lost the turn.
+the try that is being played before the message goes out, in the same request by which the attempt claims it. An attempt
+that finds the mark of its own try knows that the participant may have acted already, and asks for the answer (by the
+task it was given, or by the same message id) instead of starting over; one that should find the mark and doesn't knows
+that the simulator lost the turn.
+
+Nobody from the past may act, nor speak: an attempt looks whether it was overtaken right before it says something, and
+its messages carry its fence. Where the participant may still be at what nobody waits for any more, it gets a new key,
+the old one is refused, and it is greeted again: in a new run, in a try after one whose end it didn't confirm, and by an
+attempt that can't know what those before it have asked for. The mark names the key, by the fence of the attempt that
+made it. ``tests/model`` goes through what can happen.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -18,20 +26,22 @@ from temporalio.service import RPCError
 
 from activities import called_off, failures, heartbeats
 from activities.deployment import Deployment
+from activities.fencing import own_fence
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
-from activities.plan import FarewellInput, GreetInput, Plan, TurnAnswer, TurnInput
-from activities.simulations.checkpoints import find, patiently, stand_at, take_checkpoint
-from activities.simulations.hosts import Simulation, SimulationGoneError
+from activities.patience import patiently
+from activities.plan import FarewellInput, Greeted, GreetInput, ParticipantKey, Plan, TurnAnswer, TurnInput
+from activities.simulations.hosts import Access, Simulation, SimulationGoneError
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     InitialStateSummary,
+    ToParticipant,
     TurnCompleteMessage,
     TurnStartMessage,
 )
 from proctor_storage.blobs import BlobRef
-from purple_sdk.ues.answers import CurrentCheckpoint
+from purple_sdk.ues import UESError
 
 T = TypeVar("T")
 
@@ -46,8 +56,13 @@ _LAST_KNOCK_SECONDS = 1.0
 before: it may have been the store or the simulator that the attempt before had to wait for.
 """
 
-_MARKED = "marked"
-"""The note that the simulation was marked: from then on the participant may have been told."""
+_LOOK_SECONDS = 0.5
+"""How long the simulator is waited for when somebody may have gone on with the assessment."""
+
+_MARKED = "marked: "
+"""Before the mark, in the note that the simulation was marked: from then on the participant may have been told. Who was
+stopped, and marks a simulator that has lost all, makes another mark, which is not taken for this one.
+"""
 
 
 class ParticipantActivities:
@@ -62,42 +77,54 @@ class ParticipantActivities:
         await self._clients.aclose()
 
     @activity.defn
-    async def greet(self, given: GreetInput) -> BlobRef:
+    async def greet(self, given: GreetInput) -> Greeted:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
         plan, prepared = given.plan, given.prepared
-        step = f"{_run()} start"
-        simulation, mark = await self._begin(plan, prepared.checkpoint, step, may_start_over=True)
-        answer = await self._heard(
-            plan, "the start message", lambda participant: self._start(participant, given, simulation, mark)
+        work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
+        simulation = await self._begin(work)
+        answer, simulation = await self._heard(
+            plan, "the start message", lambda participant: self._start(participant, given, work, simulation)
         )
-        simulation = find(self._deployment, plan.simulation_id)
         stands = await patiently(simulation.current)
-        if not _is_marked(stands.mark, step):
+        if stands.mark != simulation.mark:
             raise failures.passing(  # whatever the participant says: it was not its fault
                 failures.SIMULATION_LOST,
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
             )
         answer.require_success()
         simulation.participant_was_told()
-        return await self._reached(simulation, stands, prepared.checkpoint)
+        checkpoint = await patiently(lambda: self._deployment.simulations.keep(simulation))
+        return Greeted(
+            sha256=checkpoint.sha256,
+            size=checkpoint.size,
+            key=ParticipantKey(issue=_key_in(simulation), run=_run()),
+        )
 
     @activity.defn
     async def purple_turn(self, given: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = given.plan
         step = f"{_run()} turn {given.turn} try {given.attempt}"
-        simulation, mark = await self._begin(plan, given.checkpoint, step, may_start_over=False)
+        work = _Work(plan, given.checkpoint, step, None if given.needs_new_key else given.key.issue)
+        simulation = await self._begin(work)
         try:
             answer = await self._heard(
-                plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation, mark)
+                plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation)
             )
-            stands = await patiently(simulation.current)
-            if stands.mark != mark:
-                raise _lost(step)  # whatever the participant says: it was not its fault
-            said = answer.to_turn()
-            checkpoint = await self._reached(simulation, stands, given.checkpoint)
+            try:
+                stands = await patiently(simulation.current)
+                if stands.mark != simulation.mark:
+                    raise _lost(step)  # whatever the participant says: it was not its fault
+                said = answer.to_turn()
+            except ApplicationError as problem:
+                raise failures.of_ended_task(problem) from None
+            checkpoint = given.checkpoint
+            if _key_in(simulation) != given.key.issue or not stands.is_untouched:
+                checkpoint = await patiently(lambda: self._deployment.simulations.keep(simulation))
         except SimulationGoneError:
             raise _lost(step) from None
+        issue = _key_in(simulation)
+        key = given.key if issue == given.key.issue else ParticipantKey(issue=issue, run=_run())
         if isinstance(said, TurnCompleteMessage):
             return TurnAnswer(
                 checkpoint=checkpoint,
@@ -105,16 +132,21 @@ class ParticipantActivities:
                 reported=said.actions,
                 notes=said.notes,
                 time_step=said.time_step if "time_step" in said.model_fields_set else None,
+                key=key,
             )
-        return TurnAnswer(checkpoint=checkpoint, kind="early_completion", notes=said.reason)
+        return TurnAnswer(checkpoint=checkpoint, kind="early_completion", notes=said.reason, key=key)
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:
         """Have the participant stop what it may still be at, and send ``assessment_complete``.
 
-        A participant that can't be told is no failure.
+        A participant that can't be told is no failure. An assessment that has been reset since is none that has ended.
         """
         plan = given.plan
+        with suppress(UESError, TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                if await self._deployment.simulations.is_held_by_newer(plan.simulation_id):
+                    return
         noted: list[str] = []
         with suppress(RPCError):
             noted = _tasks_in(await called_off.notes_under_way())
@@ -125,79 +157,70 @@ class ParticipantActivities:
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_CANCEL_SECONDS):
-                        unfinished = {*noted, *await participant.unfinished()}
-                        await asyncio.gather(*map(participant.cancel, unfinished))
+                await _stop_all(participant, noted)
                 await participant.send(
-                    AssessmentCompleteMessage(reason=given.reason), message_id(plan.assessment_id, _run(), "complete")
+                    AssessmentCompleteMessage(reason=given.reason),
+                    message_id(plan.assessment_id, _run(), "complete"),
+                    fence=own_fence(),
                 )
 
-    async def _begin(
-        self, plan: Plan, checkpoint: BlobRef, step: str, *, may_start_over: bool
-    ) -> tuple[Simulation, str]:
-        """Have the simulation stand at the start of a step and marked with it, unless the step is under way there.
+    async def _begin(self, work: "_Work", again: str = "") -> Simulation:
+        """Have the simulation stand at the start of a step and marked with it; or go on with the step, where an earlier
+        attempt has noted the mark that it made, and the simulation still has that.
 
-        Returns:
-            The simulation and its mark. The mark names the attempt that made it, and messages derive their ids from
-            it: where a mark was lost with what the participant did, the message that comes next is a new one.
+        Messages derive their ids from the mark: where one was lost with what the participant did, the message that
+        comes next is a new one.
 
         Raises:
             ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
-                ``may_start_over``.
+                ``may_start_over``; what earlier attempts noted is void then.
         """
+        simulations, plan = self._deployment.simulations, work.plan
 
-        async def begin() -> tuple[Simulation, str]:
-            with suppress(SimulationGoneError):  # then it is made anew below
-                simulation = find(self._deployment, plan.simulation_id)
-                mark = (await simulation.current()).mark
-                if mark and _is_marked(mark, step):
-                    return simulation, mark
-            if heartbeats.notes() and not may_start_over:
-                raise _lost(step)
-            return await self._start_over(plan, checkpoint, f"{step} since {activity.info().attempt}")
+        async def begin() -> Simulation:
+            if noted := [note.removeprefix(_MARKED) for note in heartbeats.notes() if note.startswith(_MARKED)]:
+                try:
+                    return await simulations.take_over(plan.simulation_id, mark=noted[-1])
+                except SimulationGoneError:
+                    if not work.may_start_over:
+                        raise _lost(work.step) from None
+                    heartbeats.forget()
+            # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
+            is_first = activity.info().attempt == 1
+            issue = own_fence() if work.issue is None or not is_first else work.issue
+            mark = f"{work.step} since {own_fence()}{again}{_KEY}{issue}"
+            simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
+            heartbeats.note(f"{_MARKED}{simulation.mark}")
+            return simulation
 
         return await patiently(begin)
 
-    async def _start_over(self, plan: Plan, checkpoint: BlobRef, mark: str) -> tuple[Simulation, str]:
-        """Have the simulation stand at the start of a step, with a new mark; what earlier attempts noted is void."""
-        heartbeats.forget()
-        simulation = await stand_at(self._deployment, plan.simulation_id, checkpoint)
-        await simulation.mark(mark)
-        heartbeats.note(_MARKED)
-        return simulation, mark
-
-    async def _reached(self, simulation: Simulation, stands: CurrentCheckpoint, before: BlobRef) -> BlobRef:
-        """The checkpoint at which a step has ended."""
-        if stands.checkpoint == before.sha256:
-            return before
-        return await patiently(lambda: take_checkpoint(self._deployment, simulation))
-
     async def _start(
-        self, participant: ParticipantClient, given: GreetInput, simulation: Simulation, mark: str
-    ) -> Answer:
-        plan, prepared = given.plan, given.prepared
+        self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
+    ) -> tuple[Answer, Simulation]:
+        prepared = given.prepared
         if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
-                return known
+                return known, simulation
             # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
-            again = f"{_run()} start since {activity.info().attempt} again"
-            simulation, mark = await patiently(lambda: self._start_over(plan, prepared.checkpoint, again))
-        message = await self._greeting(plan, simulation, prepared.current_time, prepared.summary)
-        start_id = message_id(plan.assessment_id, mark, simulation.fingerprint)
-        return await participant.send(message, start_id, _note_task)
+            heartbeats.forget()
+            simulation = await self._begin(work, again=" again")
+        elif _key_in(simulation) == own_fence():
+            await _stop_all(participant)
+        access = simulation.access(_key_in(simulation))
+        message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
+        start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
+        return await self._say(participant, simulation, message, start_id, _note_task), simulation
 
-    async def _play(
-        self, participant: ParticipantClient, given: TurnInput, simulation: Simulation, mark: str
-    ) -> Answer:
+    async def _play(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         message = TurnStartMessage(
             turn_number=given.turn,
             current_time=given.current_time,
             events_processed=given.events_processed,
             attempt=given.attempt,
         )
-        step = (given.plan.assessment_id, mark)
+        step = (given.plan.assessment_id, simulation.mark)
         if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
@@ -207,34 +230,45 @@ class ParticipantActivities:
                 )
             answer = known
         else:
-            if not simulation.is_known_to_participant:
+            if _key_in(simulation) == own_fence():
+                await _stop_all(participant)
+            if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, given, simulation)
                 if greeted.has_failed:
                     return greeted
-            answer = await participant.send(message, message_id(*step), _note_task)
-        if answer.may_have_refused and (await patiently(simulation.current)).checkpoint == given.checkpoint.sha256:
+            answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
+        if answer.may_have_refused and (await patiently(simulation.current)).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
             greeted = await self._greet_again(participant, given, simulation)
             if greeted.has_failed:
                 return greeted
-            answer = await participant.send(message, message_id(*step, "after start"), _note_task)
+            answer = await self._say(participant, simulation, message, message_id(*step, "after start"), _note_task)
         return answer
 
     async def _greet_again(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         """Tell a participant in mid-assessment where the simulation is and how to get in."""
-        plan = given.plan
-        greeting = await self._greeting(
-            plan, simulation, given.current_time, await summarise(simulation.admin, given.current_time)
-        )
-        start_id = message_id(plan.assessment_id, _run(), given.turn, given.attempt, "start")
-        answer = await participant.send(greeting, start_id)
+        access = simulation.access(_key_in(simulation))
+        summary = await summarise(simulation.admin, given.current_time)
+        greeting = await self._greeting(given.plan, access, given.current_time, summary, resumes_turn=given.turn)
+        start_id = message_id(given.plan.assessment_id, simulation.mark, "start", access.fingerprint)
+        answer = await self._say(participant, simulation, greeting, start_id)
         if not answer.has_failed:
             simulation.participant_was_told()
         return answer
 
-    async def _heard(
-        self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, Answer]]
+    async def _say(
+        self,
+        participant: ParticipantClient,
+        simulation: Simulation,
+        message: ToParticipant,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
+        """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking."""
+        await patiently(simulation.current)
+        return await participant.send(message, message_id, on_event, fence=own_fence())
+
+    async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
         """Talk to the participant and wait for an answer; one that nobody waits for any more is told to stop.
 
         An attempt that is given up because another one has taken its place, or because its worker ends, tells nobody:
@@ -267,16 +301,49 @@ class ParticipantActivities:
                     await participant.cancel(tasks[-1])
 
     async def _greeting(
-        self, plan: Plan, simulation: Simulation, current_time: datetime, summary: InitialStateSummary
+        self,
+        plan: Plan,
+        access: Access,
+        current_time: datetime,
+        summary: InitialStateSummary,
+        resumes_turn: int | None = None,
     ) -> AssessmentStartMessage:
         scenario = await self._deployment.scenario(plan.scenario)
         return AssessmentStartMessage(
-            ues_url=simulation.address,
-            api_key=simulation.participant_secret,
+            ues_url=access.address,
+            api_key=access.secret,
             assessment_instructions=scenario.user_prompt,
             current_time=current_time,
             initial_state_summary=summary,
+            resumes_turn=resumes_turn,
         )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a participant is to do, and from where.
+
+    Attributes:
+        plan: the assessment's.
+        checkpoint: where the simulation stands at its start.
+        step: run, turn and try.
+        issue: the participant's key; None where the attempt that begins makes a new one.
+        may_start_over: whether it may begin anew after it was lost.
+    """
+
+    plan: Plan
+    checkpoint: BlobRef
+    step: str
+    issue: int | None
+    may_start_over: bool = False
+
+
+_KEY = " with key "
+
+
+def _key_in(simulation: Simulation) -> int:
+    """The participant's key while this work is in hand, as the mark names it."""
+    return int((simulation.mark or "").rpartition(_KEY)[2])
 
 
 def _run() -> str:
@@ -290,7 +357,7 @@ def _tasks() -> list[str]:
 
 
 def _tasks_in(notes: list[str]) -> list[str]:
-    return [note for note in notes if note != _MARKED]
+    return [note for note in notes if not note.startswith(_MARKED)]
 
 
 def _note_task(answer: Answer) -> None:
@@ -298,8 +365,11 @@ def _note_task(answer: Answer) -> None:
         heartbeats.note(answer.task_id)
 
 
-def _is_marked(mark: str | None, step: str) -> bool:
-    return mark is not None and mark.startswith(f"{step} since ")
+async def _stop_all(participant: ParticipantClient, noted: Iterable[str] = ()) -> None:
+    """Have the participant stop what it may still be at: the tasks that it was noted to have, and those it tells of."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CANCEL_SECONDS):
+            await asyncio.gather(*map(participant.cancel, {*noted, *await participant.unfinished()}))
 
 
 def _is_unwanted() -> bool:

@@ -77,6 +77,24 @@ class Prepared(Model):
     summary: InitialStateSummary
 
 
+class ParticipantKey(Model):
+    """Which key the participant has: the fence of the attempt that made it, and the run that this was in."""
+
+    issue: int = 0
+    run: str = ""
+
+
+class Greeted(BlobRef):
+    """The checkpoint that was reached when the participant was greeted, and the key that it was told."""
+
+    key: ParticipantKey = ParticipantKey()
+
+    @property
+    def checkpoint(self) -> BlobRef:
+        """The checkpoint alone."""
+        return BlobRef(sha256=self.sha256, size=self.size)
+
+
 class GreetInput(Model):
     """Tell the participant that an assessment begins."""
 
@@ -85,7 +103,11 @@ class GreetInput(Model):
 
 
 class TurnInput(Model):
-    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start."""
+    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
+
+    ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
+    that one.
+    """
 
     plan: Plan
     turn: int
@@ -93,6 +115,8 @@ class TurnInput(Model):
     checkpoint: BlobRef
     current_time: datetime
     events_processed: int
+    key: ParticipantKey = ParticipantKey()
+    needs_new_key: bool = False
 
 
 class TurnAnswer(Model):
@@ -106,6 +130,7 @@ class TurnAnswer(Model):
     reported: list[ActionLogEntry] = Field(default_factory=list)
     notes: str | None = None
     time_step: str | None = None
+    key: ParticipantKey = ParticipantKey()
 
 
 class ApplyInput(Model):

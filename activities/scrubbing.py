@@ -9,7 +9,6 @@ the one place where all of it passes.
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel
@@ -24,13 +23,14 @@ from temporalio.worker import (
 )
 
 from activities.deployment import Deployment
-from activities.simulations.hosts import SimulationGoneError
-from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
+from activities.simulations.keys import PARTICIPANT_KEYS, admin_key, host_key, participant_key, reader_key
 
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
 """Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+
+_KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 
 _SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 
@@ -48,7 +48,7 @@ class Scrubber:
     def __init__(self, secrets: Iterable[str]) -> None:
         # Longest first, as one secret may begin with another.
         ordered = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
+        self._pattern = re.compile("|".join([PARTICIPANT_KEYS.pattern, *map(re.escape, ordered)]))
         self._as_json = [to_json(secret)[1:-1] for secret in ordered]
 
     def text(self, text: str) -> str:
@@ -68,7 +68,7 @@ class Scrubber:
     def result(self, result: Any) -> Any:
         """What an activity returns, without secrets."""
         written = to_json(result)
-        if not any(secret in written for secret in self._as_json):
+        if not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written):
             return result
         clean = self.data(to_jsonable_python(result))
         return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
@@ -114,9 +114,8 @@ class Scrubbing(Interceptor):
     def scrubber(self, simulation_id: str) -> Scrubber:
         """For an activity of an assessment, whose id is its simulation's too."""
         secret = self._deployment.config.secret.get_secret_value()
-        known = {make(secret, simulation_id) for make in (admin_key, participant_key, reader_key)}
-        with suppress(SimulationGoneError):
-            known.add(self._deployment.simulation_host.find(simulation_id).participant_secret)  # some servers choose it
+        known = {admin_key(secret, simulation_id), reader_key(secret, simulation_id)}
+        known |= {participant_key(secret, simulation_id, 0), *self._deployment.simulations.host.secrets(simulation_id)}
         return Scrubber(self._shared | known)
 
 

@@ -1,7 +1,6 @@
 """What happens between two turns of the participant: its deeds are read, characters answer, the clock moves."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from temporalio import activity
 
@@ -19,15 +18,13 @@ from activities.plan import (
     Advanced,
     AdvanceInput,
     ApplyInput,
+    PlannedReply,
     RespondInput,
     TurnApplied,
 )
-from activities.simulations.checkpoints import stand_at, take_checkpoint
-from activities.simulations.hosts import Simulation
-from activities.simulations.keys import PARTICIPANT_KEY_ID
-from purple_sdk.ues import AsyncUESClient
-
-_PAGE = 1000
+from activities.simulations.hosts import PlannedEvent, Step
+from activities.simulations.keys import PARTICIPANT
+from proctor_protocol.scenario import ScenarioConfig
 
 
 class TurnActivities:
@@ -40,15 +37,17 @@ class TurnActivities:
     async def apply(self, given: ApplyInput) -> TurnApplied:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
-        simulation = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
-        now = (await simulation.admin.time.get_state()).current_time
-        await _move_clock(simulation.admin, now, given.turn_start + TURN_SETTLES)
-        events = await _events_of_turn(simulation, given)
         scenario = await self._deployment.scenario(plan.scenario)
-        messages = await outgoing_messages(simulation.admin, events)
+        found, checkpoint = await self._deployment.simulations.step(
+            plan.simulation_id,
+            given.checkpoint,
+            Step(to=given.turn_start + TURN_SETTLES, deeds_at=given.turn_start),
+        )
+        deeds = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
+        messages = outgoing_messages(found.news, deeds)
         return TurnApplied(
-            checkpoint=await take_checkpoint(self._deployment, simulation),
-            actions=entries_from_events(events, PARTICIPANT_KEY_ID, given.turn),
+            checkpoint=checkpoint,
+            actions=entries_from_events(deeds, PARTICIPANT, given.turn),
             messages=messages,
             addressed=[
                 Addressed(message=place, character_id=character_id)
@@ -69,43 +68,26 @@ class TurnActivities:
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:
-        """Schedule the characters' replies, then move the clock to ``given.to``; what is due on the way happens."""
+        """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
-        simulation = await stand_at(self._deployment, plan.simulation_id, given.checkpoint)
         scenario = await self._deployment.scenario(plan.scenario)
-        now = (await simulation.admin.time.get_state()).current_time
-        for planned in given.replies:
-            modality, data = generator.reply_event(planned.reply, planned.message, scenario)
-            due = max(now, planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds))
-            await simulation.admin.events.create(
-                scheduled_time=due,
-                modality=modality,
-                data={**data, "timestamp": due.isoformat()},
-                metadata={"character_id": planned.reply.character_id, "turn": given.turn},
-            )
-        processed = await _move_clock(simulation.admin, now, given.to)
+        found, checkpoint = await self._deployment.simulations.step(
+            plan.simulation_id,
+            given.checkpoint,
+            Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),
+        )
         return Advanced(
-            checkpoint=await take_checkpoint(self._deployment, simulation),
-            current_time=max(given.to, now),
-            events_processed=processed,
+            checkpoint=checkpoint,
+            current_time=max(given.to, found.current_time),
+            events_processed=found.events_executed,
         )
 
 
-async def _move_clock(admin: AsyncUESClient, now: datetime, to: datetime) -> int:
-    """Move the clock to an instant, unless it is there already; returns how many events happened on the way."""
-    left = (to - now).total_seconds()
-    return (await admin.time.advance(left)).events_executed if left > 0 else 0
-
-
-async def _events_of_turn(simulation: Simulation, given: ApplyInput) -> list[dict[str, Any]]:
-    """The participant's events since the turn began, in the order in which they were executed."""
-    found: list[dict[str, Any]] = []
-    while True:
-        page = await simulation.admin.events.list(
-            start_time=given.turn_start, end_time=given.turn_start, limit=_PAGE, offset=len(found)
-        )
-        found.extend(event.model_dump() for event in page.events)
-        if len(page.events) < _PAGE:
-            break
-    own = [event for event in found if event.get("agent_id") in simulation.participant_key_ids]
-    return [{**event, "agent_id": PARTICIPANT_KEY_ID} for event in own]
+def _planned(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
+    modality, data = generator.reply_event(planned.reply, planned.message, scenario)
+    return PlannedEvent(
+        scheduled_time=planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds),
+        modality=modality,
+        data=data,
+        metadata={"character_id": planned.reply.character_id, "turn": turn},
+    )

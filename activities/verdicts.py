@@ -18,7 +18,7 @@ from activities.packages.processes import Bench, EvaluatorFailedError, Evaluator
 from activities.packages.relayed_model import answer
 from activities.packages.tasks import JudgeTask
 from activities.plan import JudgeInput, JudgeRecord, Plan
-from activities.simulations.checkpoints import require_still, stand_still
+from activities.simulations.simulations import require_still
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -90,7 +90,7 @@ class VerdictActivities:
         plan = given.plan
         lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
         async with lock:  # one criterion's judge restores it for all
-            simulation, mark = await stand_still(self._deployment, plan.simulation_id, given.evidence.checkpoint)
+            simulation = await self._deployment.simulations.look_at(plan.simulation_id, given.evidence.checkpoint)
         try:
             directory, code = await self._deployment.code_of(plan.scenario_id)
             bench = Bench(
@@ -109,9 +109,9 @@ class VerdictActivities:
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
-            await require_still(simulation, mark)
+            await require_still(simulation)
             raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
-        await require_still(simulation, mark)
+        await require_still(simulation)
         return result
 
     def _asking(self, plan: Plan) -> Callable[[dict[str, Any]], Awaitable[bytes]]:

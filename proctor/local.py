@@ -23,6 +23,10 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
     # One partition per task queue: on one machine more of them only add a hop to every task.
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
+    # Tasks are handed out as soon as they are there: by default these two queues are looked at 20 times a second, which
+    # makes a tick of 50 ms of every activity.
+    "history.transferProcessorMaxPollRPS": "2000",
+    "history.timerProcessorMaxPollRPS": "2000",
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
 

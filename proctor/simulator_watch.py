@@ -25,13 +25,15 @@ class SimulatorWatch:
         self._host = host
         self._trouble: str | None = None
 
-    async def standing(self) -> list[str]:
-        """The names of the simulations that stand there; none where the simulator gives no answer."""
+    async def standing(self) -> dict[str, int]:
+        """The names of the simulations that stand there, and the fences that hold them; none where the simulator gives
+        no answer.
+        """
         try:
             standing = await self._host.standing()
         except UESError as problem:
             self._note(trouble_with(self._config, problem))
-            return []
+            return {}
         self._note(None)
         return standing
 

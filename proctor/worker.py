@@ -19,6 +19,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
+from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
@@ -36,7 +37,7 @@ from proctor.simulator_watch import SimulatorWatch
 from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from purple_sdk.ues import UESError
+from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
 from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE, SEARCH_ATTRIBUTES
@@ -92,9 +93,9 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.push_async_callback(participants.aclose)
         for worker in _workers(client, config, deployment, participants):
             await stack.enter_async_context(worker)
-        watch = SimulatorWatch(config, deployment.simulation_host)
+        watch = SimulatorWatch(config, deployment.simulations.host)
         await watch.standing()
-        tidying = asyncio.create_task(_tidy(client, deployment.simulation_host, watch))
+        tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
         stack.callback(tidying.cancel)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
@@ -132,7 +133,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment)],
+        interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_cached_workflows=500,
@@ -146,7 +147,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[models_beats, Troubles(), Keeping(), Scrubbing(deployment)],
+        interceptors=[models_beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
         max_concurrent_activities=100,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -191,11 +192,14 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
     while True:
         await asyncio.sleep(_TIDY_SECONDS)
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
-            for simulation_id in await _of_no_running_assessment(client, await watch.standing()):
+            fences = await watch.standing()
+            for simulation_id in await _of_no_running_assessment(client, list(fences)):
                 status = await status_of(client, simulation_id)
                 is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
-                    await simulation_host.remove(simulation_id)
+                    # By the fence that it had when we looked: not if a reset has brought it back since.
+                    with suppress(OvertakenError):
+                        await simulation_host.end(simulation_id, fences[simulation_id])
 
 
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:

@@ -12,6 +12,11 @@ from proctor_protocol._wire import ByMessageType, Instant, WireModel
 from proctor_protocol._wire import UnknownMessageTypeError as UnknownMessageTypeError
 from proctor_protocol.durations import Duration
 
+FENCE_METADATA = "proctor_fence"
+"""In the metadata of the evaluator's A2A messages: a whole number as text, which only rises in a context. One that is
+lower than what was heard before is of an attempt that was stopped and has been given up: it is to be refused.
+"""
+
 
 class EmailSummary(WireModel):
     """Counts of the mailbox."""
@@ -60,7 +65,12 @@ class InitialStateSummary(WireModel):
 
 
 class AssessmentStartMessage(WireModel):
-    """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone."""
+    """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone.
+
+    ``resumes_turn`` is there only where the participant is greeted again in mid-assessment, and says which turn comes
+    next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is
+    to be dropped.
+    """
 
     message_type: Literal["assessment_start"] = "assessment_start"
     ues_url: str
@@ -68,6 +78,7 @@ class AssessmentStartMessage(WireModel):
     assessment_instructions: str
     current_time: Instant
     initial_state_summary: InitialStateSummary
+    resumes_turn: int | None = Field(default=None, ge=1)
 
 
 class TurnStartMessage(WireModel):

@@ -59,6 +59,16 @@ class BasePurpleAgent(ABC):
         self.current_time = current_time
         self.instructions = instructions
 
+    async def get_in_by(self, ues_url: str, api_key: str) -> None:
+        """Get access to the simulation by another address or key, in mid-assessment.
+
+        Raises:
+            ValueError: ``ues_url`` isn't an HTTP address.
+        """
+        before = self.ues
+        self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
+        await before.aclose()
+
     def begin_turn(self, turn: TurnStartMessage) -> None:
         """Take note of the turn that comes next; called before ``execute_turn``."""
         self.turn_number, self.attempt, self.current_time = turn.turn_number, turn.attempt, turn.current_time

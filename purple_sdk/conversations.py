@@ -3,6 +3,11 @@
 Nothing is done twice: a message id that was seen before gets the same turn again, whether that still runs or has
 ended. A new id for a turn that was played before is a new try: the turn that runs is stopped, the agent's state is
 set back to what it was when the turn first started, and the turn is played from there.
+
+Nobody from the past is listened to: messages carry a fence that only rises, and a lower one than was heard is refused.
+
+An evaluator may greet again in mid-assessment, with another address or key, and says which turn comes next. An agent
+that knows the assessment gets in by these from then on, stops what it is still at, and forgets nothing else.
 """
 
 import asyncio
@@ -29,12 +34,17 @@ _log = logging.getLogger(__name__)
 
 MOST_TURNS_KEPT = 64
 MOST_STATES_KEPT = 128
+MOST_FENCES_KEPT = 10_000
 LONGEST_STOP = 10.0
 """Seconds that a stopped turn may take to end."""
 
 
 class NoAssessmentError(Exception):
     """A turn in a context in which no assessment has started."""
+
+
+class FromThePastError(Exception):
+    """A message of an evaluator's attempt that was stopped for a while, and has been given up since."""
 
 
 class TurnStuckError(Exception):
@@ -82,12 +92,30 @@ class Conversation:
     def was_started_by(self, message_id: str, message: AssessmentStartMessage) -> bool:
         """Whether a start message is about this assessment, rather than about a new one.
 
-        It is when it is a repeat, or when it speaks of the same simulation at a later time: evaluators greet again
-        in mid-assessment, for agents that were restarted, which this one wasn't.
+        It is when it is a repeat, when it says which turn comes next, or when it speaks of the same simulation at a
+        later time: evaluators greet again in mid-assessment, for agents that were restarted, which this one wasn't.
         """
         known = self._start
         is_same_simulation = (message.ues_url, message.api_key) == (known.ues_url, known.api_key)
-        return message_id == self._start_id or (is_same_simulation and message.current_time > known.current_time)
+        return (
+            message_id == self._start_id
+            or message.resumes_turn is not None
+            or (is_same_simulation and message.current_time > known.current_time)
+        )
+
+    async def get_in_by(self, message_id: str, message: AssessmentStartMessage) -> None:
+        """Take note of address and key, where they are new; what was being played in the old way is stopped.
+
+        Raises:
+            TurnStuckError: a turn was told to stop and goes on.
+        """
+        self.last_used = time.monotonic()
+        if message_id == self._start_id or message.resumes_turn is None:
+            return
+        if (message.ues_url, message.api_key) != (self._start.ues_url, self._start.api_key):
+            await self.stop("the evaluator started over")
+            await self.agent.get_in_by(message.ues_url, message.api_key)
+        self._start_id, self._start = message_id, message
 
     @property
     def running(self) -> Turn | None:
@@ -162,11 +190,27 @@ class Conversations:
         self._config = config
         self._idle_limit = idle_limit
         self._known: dict[str, Conversation] = {}
+        self._fences: OrderedDict[str, int] = OrderedDict()
         # One message of a context after the other; a lock that nobody uses goes away by itself.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def hear(self, context_id: str, fence: int) -> None:
+        """Take note of a message's fence, and let nobody from the past speak in this context any more.
+
+        Raises:
+            FromThePastError: a newer attempt has spoken since.
+        """
+        heard = self._fences.pop(context_id, 0)
+        self._fences[context_id] = max(fence, heard)
+        while len(self._fences) > MOST_FENCES_KEPT:
+            self._fences.popitem(last=False)
+        if fence < heard:
+            raise FromThePastError(
+                f"a newer attempt of the evaluator has spoken: the fence {fence} is lower than {heard}"
+            )
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
         """Begin an assessment; a message about the one that runs does nothing, another one begins anew.
@@ -178,6 +222,7 @@ class Conversations:
         async with self._lock(context_id):
             known = self._known.get(context_id)
             if known is not None and known.was_started_by(message_id, message):
+                await known.get_in_by(message_id, message)
                 return
             await self._drop(context_id)
             agent = self._factory(self._config)

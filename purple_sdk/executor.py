@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from proctor_protocol.messages import (
+    FENCE_METADATA,
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     FromParticipant,
@@ -22,7 +23,7 @@ from proctor_protocol.messages import (
     parse_to_participant,
 )
 from proctor_protocol.problems import describe
-from purple_sdk.conversations import Conversations, NoAssessmentError, Turn
+from purple_sdk.conversations import Conversations, FromThePastError, NoAssessmentError, Turn
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class PurpleAgentExecutor(AgentExecutor):
         self._open[task_id] = None
         try:
             await self._answer(message, context_id, updater)
-        except (UnreadableMessageError, NoAssessmentError) as problem:
+        except (UnreadableMessageError, NoAssessmentError, FromThePastError) as problem:
             await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
         except Exception as problem:
             _log.exception("context %s: a message could not be answered", context_id)
@@ -80,7 +81,9 @@ class PurpleAgentExecutor(AgentExecutor):
             await turn.stop("it was cancelled")
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
-        match read_message(message):
+        said = read_message(message)
+        self._conversations.hear(context_id, fence_of(message))
+        match said:
             case AssessmentStartMessage() as start:
                 await updater.start_work()
                 await self._conversations.start(context_id, message.message_id, start)
@@ -133,6 +136,14 @@ def read_message(message: Message) -> ToParticipant:
         raise UnreadableMessageError(str(problem)) from None
     except ValidationError as problem:
         raise UnreadableMessageError(describe(problem)) from None
+
+
+def fence_of(message: Message) -> int:
+    """The fence that the evaluator's message carries; 0 where it has none, as evaluators elsewhere know no fences."""
+    if FENCE_METADATA not in message.metadata:
+        return 0
+    told = message.metadata[FENCE_METADATA]
+    return int(told) if isinstance(told, str) and told.isdecimal() else 0
 
 
 def _object_in(message: Message) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ues_sim.ids import IdSource
 from ues_sim.modalities import MODALITIES
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
-from ues_sim.simulation import Simulation
+from ues_sim.simulation import Simulation, new_life
 
 FORMAT = 1
 """The version of a checkpoint's layout."""
@@ -67,6 +67,7 @@ def restore(simulation: Simulation, content: bytes) -> str:
     simulation.scenario_metadata = data["scenario_metadata"]
     simulation.mark = None
     simulation.allowance.renew()
+    simulation.life = new_life()
     digest = sha256(content).hexdigest()
     simulation.checkpoint = (digest, content)
     return digest

@@ -3,6 +3,8 @@
 import re
 import secrets
 
+from ues_sim import fences
+from ues_sim.fences import Ended
 from ues_sim.problems import Conflict, NotFound
 from ues_sim.simulation import Simulation
 
@@ -15,15 +17,30 @@ class Host:
 
     def __init__(self) -> None:
         self.simulations: dict[str, Simulation] = {}
+        self.ended = Ended()
 
     def create(self, simulation_id: str | None, admin_secret: str, seed: str | None) -> Simulation:
-        """Make a simulation; id and seed are drawn when not given. Raises Conflict (409) when the id is taken."""
+        """Make a simulation; id and seed are drawn when not given.
+
+        Raises Conflict (409) when the id is taken, FenceMissing (428) when it was one of a simulation that was ended
+        with a fence: it takes a claim to bring that back.
+        """
         chosen = simulation_id or f"sim_{secrets.token_hex(8)}"
+        fences.require(None, self.ended.fence_of(chosen), changes=True)
         if chosen in self.simulations:
             raise Conflict(f"simulation_id {chosen!r} is taken; choose another, or leave it out to have one made.")
-        simulation = Simulation(chosen, admin_secret, seed if seed is not None else secrets.token_hex(16))
-        self.simulations[chosen] = simulation
+        return self.replace(chosen, admin_secret, seed)
+
+    def replace(self, simulation_id: str, admin_secret: str, seed: str | None) -> Simulation:
+        """Make an empty simulation in the place of what may stand there."""
+        simulation = Simulation(simulation_id, admin_secret, seed if seed is not None else secrets.token_hex(16))
+        self.keep(simulation)
         return simulation
+
+    def keep(self, simulation: Simulation) -> None:
+        """Have it among the simulations."""
+        self.ended.forget(simulation.simulation_id)
+        self.simulations[simulation.simulation_id] = simulation
 
     def get(self, simulation_id: str) -> Simulation:
         """The simulation of that id. Raises NotFound (404)."""
@@ -32,7 +49,21 @@ class Host:
             raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")
         return simulation
 
-    def delete(self, simulation_id: str) -> None:
-        """Forget a simulation and its keys. Raises NotFound (404)."""
+    def fence_of(self, simulation_id: str) -> int:
+        """The fence that holds a simulation, or by which it was ended; 0 for none."""
+        there = self.simulations.get(simulation_id)
+        return max(there.fence if there else 0, self.ended.fence_of(simulation_id))
+
+    def delete(self, simulation_id: str, fence: int | None = None) -> None:
+        """Forget a simulation and its keys; a fence is remembered, also of one that isn't there.
+
+        Raises NotFound (404), Overtaken (412, a lower fence), FenceMissing (428).
+        """
+        held = self.fence_of(simulation_id)
+        if fence is None:
+            fences.require(None, held, changes=True)
+        else:
+            fences.refuse_lower(fence, held)
+            self.ended.note(simulation_id, fence)
         self.get(simulation_id)
         del self.simulations[simulation_id]

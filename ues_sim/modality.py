@@ -147,6 +147,9 @@ class Modality:
     digest: Callable[[View], JsonObject]
     """At most about 200 bytes for the one-page view of the environment: counts, and a few short lists. Lists are
     shortened from the end when the page grows too long."""
+    news: Callable[[View, str], JsonObject] | None = None
+    """What ``show`` gives of the messages, with those alone that came since an instant and the threads that they
+    belong to; for a modality that may hold a great many."""
     describe: Callable[[State], str]
     """One short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
     check: Callable[[State], Iterable[str]] = lambda _state: ()
@@ -198,6 +201,21 @@ class Modality:
         if operation is None:
             raise OperationFailed(f"{self.name} has no operation {name!r}")
         operation(change, given)
+
+    def show_state(self, view: View) -> JsonObject:
+        """The state as ``GET /{modality}/state`` answers it; as it is kept where there is no such route."""
+        return view.state if self.show is None else self.show(view, self.state_params())
+
+    def show_news(self, view: View, since: str) -> JsonObject:
+        """What is new since an instant: the whole state where the modality says nothing better."""
+        return self.show_state(view) if self.news is None else self.news(view, since)
+
+
+def threads_since(messages: JsonObject, since: str) -> JsonObject:
+    """The messages, by id, of every thread in which something was sent since an instant."""
+    new = [message for message in messages.values() if message["sent_at"] >= since]
+    threads = {message["thread_id"] for message in new}
+    return {key: message for key, message in messages.items() if message["thread_id"] in threads}
 
 
 def page(

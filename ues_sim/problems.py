@@ -66,6 +66,20 @@ class Conflict(Problem):
     title = "Conflict"
 
 
+class Overtaken(Problem):
+    """412: somebody with a higher fence has taken the simulation over."""
+
+    status = 412
+    title = "Precondition Failed"
+
+
+class FenceMissing(Problem):
+    """428: the simulation is held by a fence, and the request has none."""
+
+    status = 428
+    title = "Precondition Required"
+
+
 class TooLarge(Problem):
     """413: the body is larger than the server reads."""
 

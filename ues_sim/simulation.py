@@ -1,6 +1,7 @@
 """One simulation: its clock, events, modality states, undo history, keys, holds and log, and what moves them."""
 
 import logging
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -42,6 +43,11 @@ class Author:
     key_id: str
 
 
+def new_life() -> str:
+    """A text that no other life of any simulation has."""
+    return secrets.token_hex(8)
+
+
 class Simulation:
     """A simulated user environment. Every method leaves it consistent, also when it raises.
 
@@ -70,12 +76,29 @@ class Simulation:
         """What the participant may still do in this turn. No checkpoint holds it."""
         self.mark: str | None = None
         """What the evaluator notes of the work in hand; a restore forgets it, and no checkpoint holds it."""
+        self.fence = 0
+        """The fence of whoever holds the simulation (``fences``); 0 until somebody does. No checkpoint holds it."""
+        self.is_untouched = False
+        """Whether nothing has changed since the simulation was last claimed."""
+        self.life = new_life()
+        """Drawn anew when the simulation is made and when it is restored: who finds another one has missed a loss."""
         self.checkpoint: tuple[str, bytes] | None = None
         """Digest and bytes of the last checkpoint taken or restored, while nothing has changed since."""
 
     def changed(self) -> None:
         """Note that the simulation is no longer equal to its last checkpoint."""
         self.checkpoint = None
+        self.is_untouched = False
+
+    def whereabouts(self) -> JsonObject:
+        """Where it is: checkpoint, mark, fence and life."""
+        return {
+            "checkpoint": None if self.checkpoint is None else self.checkpoint[0],
+            "mark": self.mark,
+            "fence": self.fence,
+            "is_untouched": self.is_untouched,
+            "life": self.life,
+        }
 
     # --- modalities -----------------------------------------------------------------------------------------------
 

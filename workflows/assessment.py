@@ -26,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
         FarewellInput,
         GreetInput,
         JudgeInput,
+        ParticipantKey,
         PausesInput,
         Plan,
         PlannedReply,
@@ -76,6 +77,9 @@ CANCELED_WITH_RESULTS = "canceled-with-results"
 EVIDENCE_READ_ONCE = "evidence-read-once"
 """The change since which one of the criteria that models judge goes before the others."""
 
+
+REMOTE_STEPS = "remote-steps"
+"""The change since which steps that change a simulation are no local activities: each attempt has a fence."""
 
 _SENTENCES_TOLD = 5
 """How many failed judgements are told one by one."""
@@ -211,11 +215,12 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        progress.checkpoint = await self._do(
+        greeted = await self._do(
             ParticipantActivities.greet,
             GreetInput(plan=plan, prepared=prepared),
             **limits.turn("start message", plan.turn_timeout),
         )
+        progress.checkpoint, progress.key = greeted.checkpoint, greeted.key
         return progress
 
     async def _assess_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
@@ -283,7 +288,7 @@ class Assessment:
                 await self._stream.continue_as_new(
                     lambda stream: [self._carry_on(Carried(plan=plan, progress=progress, stream=stream))]
                 )
-        evidence = await self._do_here(
+        evidence = await self._do_quickly(
             LifecycleActivities.conclude,
             ConcludeInput(
                 plan=plan,
@@ -292,7 +297,7 @@ class Assessment:
                 action_log=progress.action_log,
                 turn_notes=progress.turn_notes,
             ),
-            **limits.quick("close the simulation"),
+            "close the simulation",
         )
         await self._judge(plan, evidence)
         reason: CompletionReason = "early_completion" if progress.early_completion else "scenario_complete"
@@ -312,10 +317,10 @@ class Assessment:
             )
         )
         answer = await self._let_participant_play(plan, progress, turn)
-        applied = await self._do_here(
+        applied = await self._do_quickly(
             TurnActivities.apply,
             ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
-            **limits.quick(f"turn {turn}"),
+            f"turn {turn}",
         )
         step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
         self._note_turn(progress, turn, answer, applied, step)
@@ -324,10 +329,10 @@ class Assessment:
             return
         replies = await self._let_characters_reply(plan, turn, applied)
         target = min(began_at + step, plan.end_time)
-        advanced = await self._do_here(
+        advanced = await self._do_quickly(
             TurnActivities.advance,
             AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
-            **limits.quick(f"turn {turn} · to {target:%H:%M}"),
+            f"turn {turn} · to {target:%H:%M}",
         )
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
@@ -345,11 +350,12 @@ class Assessment:
     async def _let_participant_play(self, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
         """Let the participant play, again where it truly failed and the request allows another try."""
         failed = lost = 0
+        needs_new_key = _was_reset_since(progress.key)
         while True:
             attempt = failed + lost + 1
             again = f" · try {attempt}" if attempt > 1 else ""
             try:
-                return await self._do(
+                answer: TurnAnswer = await self._do(
                     ParticipantActivities.purple_turn,
                     TurnInput(
                         plan=plan,
@@ -358,11 +364,16 @@ class Assessment:
                         checkpoint=progress.checkpoint,
                         current_time=progress.current_time,
                         events_processed=progress.events_processed,
+                        key=progress.key,
+                        needs_new_key=needs_new_key,
                     ),
                     **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
                 )
+                progress.key = answer.key
+                return answer
             except ActivityError as problem:
                 kind, sentence, _ = what_failed(problem)
+                needs_new_key = needs_new_key or not _has_stopped(problem)
                 lost += kind == failures.SIMULATION_LOST
                 failed += kind in limits.TRIED_AGAIN
                 is_hopeless = kind not in {failures.SIMULATION_LOST, *limits.TRIED_AGAIN}
@@ -560,6 +571,12 @@ class Assessment:
         with self._under_way.step(step.__name__):
             return await workflow.execute_local_activity_method(step, given, **options)
 
+    async def _do_quickly(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, summary: str) -> Done:
+        """A step that changes the simulation, some milliseconds' work."""
+        if workflow.patched(REMOTE_STEPS):
+            return await self._do(step, given, **limits.prepared(summary))
+        return await self._do_here(step, given, **limits.quick(summary))
+
     def _is_another_turn_due(self, plan: Plan, progress: Progress) -> bool:
         return (
             not progress.early_completion and progress.turn < plan.max_turns and progress.current_time < plan.end_time
@@ -683,6 +700,17 @@ def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseExcepti
         f"`proctor replay {plan.assessment_id} --from-judging`."
     )
     return ApplicationError(" ".join(sentences), type=failures.EVALUATOR_FAILED, non_retryable=True)
+
+
+def _was_reset_since(key: ParticipantKey) -> bool:
+    """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
+    run = workflow.info()
+    return run.run_id not in (run.original_execution_run_id, key.run)
+
+
+def _has_stopped(problem: ActivityError) -> bool:
+    """Whether the participant is known to be at this try of the turn no more."""
+    return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details
 
 
 def _reason(results: AssessmentResults) -> CompletionReason:

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.plan import Plan, Prepared
+from activities.plan import ParticipantKey, Plan, Prepared
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 from proctor_storage.blobs import BlobRef
 
@@ -18,6 +18,7 @@ class Progress(BaseModel):
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
     current_time: datetime
+    key: ParticipantKey = ParticipantKey()
     turn: int = 0
     events_processed: int = 0
     early_completion: bool = False

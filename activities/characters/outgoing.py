@@ -6,7 +6,6 @@ from typing import Any
 
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor_protocol.readings import instant
-from purple_sdk.ues import AsyncUESClient
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
 _CALENDAR_TELLING = {"create", "update", "delete", "respond"}
@@ -17,20 +16,21 @@ _LONGEST_TEXT = 4000
 Json = Mapping[str, Any]
 
 
-async def outgoing_messages(client: AsyncUESClient, events: list[dict[str, Any]]) -> list[OutgoingMessage]:
+def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) -> list[OutgoingMessage]:
     """Read off everything that went out to somebody: mails, text messages, invitations and their changes.
 
     Args:
-        client: reads the states; the simulation stands right after the turn.
+        states: of the modalities in which something was done, right after the turn, with all messages of the threads
+            that something was sent in.
         events: the participant's events of the turn, as ``GET /events`` answers them, in order of execution.
 
     Returns:
         One message for each event that sent one and did not fail, in the same order.
     """
     done = [event for event in events if event.get("status") == "executed"]
-    mails = _Sent(await _values(client, "email", "emails", done))
-    texts = _Sent(await _values(client, "sms", "messages", done))
-    appointments = await _values(client, "calendar", "events", done)
+    mails = _Sent(_values(states, "email", "emails"))
+    texts = _Sent(_values(states, "sms", "messages"))
+    appointments = _values(states, "calendar", "events")
     messages: list[OutgoingMessage | None] = []
     for event in done:
         data = event.get("data") or {}
@@ -46,11 +46,8 @@ async def outgoing_messages(client: AsyncUESClient, events: list[dict[str, Any]]
     return [message for message in messages if message is not None]
 
 
-async def _values(client: AsyncUESClient, modality: str, table: str, events: list[dict[str, Any]]) -> list[Json]:
-    if not any(event["modality"] == modality for event in events):
-        return []
-    state = await getattr(client, modality).get_state()
-    return list((state.get(table) or {}).values())
+def _values(states: Mapping[str, Json], modality: str, table: str) -> list[Json]:
+    return list((states.get(modality, {}).get(table) or {}).values())
 
 
 class _Sent:

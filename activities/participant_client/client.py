@@ -35,7 +35,7 @@ from activities.participant_client.answer import AT_WORK, Answer
 from activities.participant_client.bounds import ParticipantBounds
 from activities.participant_client.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.messages import ToParticipant
+from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
@@ -62,7 +62,12 @@ class ParticipantClient:
         self._bounds = bounds
 
     async def send(
-        self, message: ToParticipant, message_id: str, on_event: Callable[[Answer], None] | None = None
+        self,
+        message: ToParticipant,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+        *,
+        fence: int,
     ) -> Answer:
         """Send a message and wait until its task has ended.
 
@@ -70,6 +75,7 @@ class ParticipantClient:
             message: what to say; it goes as a data part and, for exact numbers, as JSON text.
             message_id: the A2A message id.
             on_event: called after every event, with the answer so far.
+            fence: of the attempt that speaks, by which the participant may tell it from those of the past.
 
         Raises:
             ApplicationError: ``ParticipantUnreachable``, where the attempt may be repeated with the same
@@ -80,9 +86,10 @@ class ParticipantClient:
                 message_id=message_id,
                 context_id=self._context_id,
                 role=Role.ROLE_USER,
+                metadata={FENCE_METADATA: str(fence)},
                 parts=[
-                    new_data_part(message.model_dump(mode="json"), media_type="application/json"),
-                    new_text_part(message.model_dump_json()),
+                    new_data_part(message.model_dump(mode="json", exclude_none=True), media_type="application/json"),
+                    new_text_part(message.model_dump_json(exclude_none=True)),
                 ],
             )
         )

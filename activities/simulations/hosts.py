@@ -1,62 +1,141 @@
 """Where simulations live: on the embedded simulator's server, or each in a UES server of its own.
 
-A ``Simulation`` is what the evaluator needs of one beyond the UES contract: checkpoints, a mark for the work in hand,
-keys. A ``SimulationHost`` makes them, finds them and ends them; which kind it is, a deployment decides
-(``AGENTBEATS_GREEN_UES_COMMAND``).
+A ``SimulationHost`` makes simulations, has attempts claim them, and ends them; which kind it is, a deployment decides
+(``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` is one that an attempt has claimed: it answers to that attempt
+for as long as no newer one has claimed it.
 """
 
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
-import httpx
+from pydantic import BaseModel, ConfigDict, Field
 
-from activities.simulations.keys import (
-    PARTICIPANT_KEY_ID,
-    READER_KEY_ID,
-    READER_PERMISSIONS,
-    USER_PERMISSIONS,
-    admin_key,
-    host_key,
-    participant_key,
-    reader_key,
-)
-from proctor_protocol.config import GreenAgentConfig
-from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
-from purple_sdk.ues.answers import CurrentCheckpoint
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues.answers import CurrentCheckpoint, Instant
+
+Content = Callable[[], Awaitable[bytes]]
+"""Fetches the content of the checkpoint that a claim names; it is mostly not needed."""
 
 
 class SimulationGoneError(Exception):
     """There is no such simulation (any more), as far as this worker can tell; a checkpoint brings it back."""
 
 
-class Simulation(ABC):
-    """One simulation; a request to it fails with a ``purple_sdk.ues.UESError``.
+@dataclass(frozen=True)
+class Claim:
+    """Who takes a simulation over, and where it is to stand (``ues_sim.claims``).
 
     Attributes:
-        admin: a client that may do everything in it.
+        simulation_id: its name.
+        fence: the attempt's.
+        checkpoint: where it is to stand; None where only ``keep`` will do.
+        keep: where this is its mark, it is left as it is: this is the work in hand.
+        mark: its mark from now on, unless it is kept.
+        issue: the participant's one key from now on, unless it is kept.
+        looks: the attempt only reads; a simulation that stands there already is fine, whoever holds it.
+    """
+
+    simulation_id: str
+    fence: int
+    checkpoint: BlobRef | None = None
+    keep: str | None = None
+    mark: str | None = None
+    issue: int | None = None
+    looks: bool = False
+
+
+class PlannedEvent(BaseModel):
+    """An event that is to be scheduled; where its time is past it happens now."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scheduled_time: datetime
+    modality: str
+    data: dict[str, Any]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done in a simulation from one checkpoint to the next, in this order.
+
+    Attributes:
+        closes: no key of the participant's opens it any more.
+        events: to be scheduled.
+        to: the instant to move the clock to, unless it is there already.
+        deeds_at: read what the participant did at that instant, and what is new since then.
+        shows_all: read every modality's state.
+    """
+
+    closes: bool = False
+    events: tuple[PlannedEvent, ...] = ()
+    to: datetime | None = None
+    deeds_at: datetime | None = None
+    shows_all: bool = False
+
+
+class Stepped(BaseModel):
+    """What a step found.
+
+    Attributes:
+        current_time: of the clock, after it.
+        events_executed: while the clock moved.
+        deeds: the participant's events, as ``GET /events`` answers them.
+        news: the states of the modalities that it did something in, with those messages at least that are new.
+        states: every modality's state.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    current_time: Instant
+    events_executed: int = 0
+    deeds: list[dict[str, Any]] = Field(default_factory=list)
+    news: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    states: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a participant has to know: where the simulation is, and the key that opens it."""
+
+    address: str
+    secret: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for as long as address and key are."""
+        return sha256(f"{self.address} {self.secret}".encode()).hexdigest()[:16]
+
+
+class Simulation(ABC):
+    """One simulation, claimed by an attempt; a request to it fails with a ``purple_sdk.ues.UESError``.
+
+    Attributes:
+        admin: a client that may do everything in it, for as long as the attempt isn't overtaken.
         reader: a client that may look at everything in it and change nothing.
         reader_secret: the key of ``reader``.
-        address: where the participant finds it.
-        participant_secret: the key that the participant acts with.
-        participant_key_ids: the ids of that key, as events carry them; more than one where it had to be made again.
+        mark: how it was marked when it was claimed.
+        life: changes when it is lost and restored.
     """
 
     admin: AsyncUESClient
     reader: AsyncUESClient
     reader_secret: str
-    address: str
-    participant_secret: str
-    participant_key_ids: frozenset[str]
+    mark: str | None = None
+    life: str = ""
 
-    @property
-    def fingerprint(self) -> str:
-        """Of what a participant has to know: the same for as long as address and key are."""
-        return sha256(f"{self.address} {self.participant_secret}".encode()).hexdigest()[:16]
+    @abstractmethod
+    def access(self, issue: int) -> Access:
+        """What the participant has to know, with the key that was issued last."""
 
     @property
     def is_known_to_participant(self) -> bool:
-        """False where address or key are not what the participant was told last."""
+        """False where address or key are not what the participant was told last, though nobody issued a new one."""
         return True
 
     def participant_was_told(self) -> None:
@@ -65,35 +144,25 @@ class Simulation(ABC):
 
     @abstractmethod
     async def current(self) -> CurrentCheckpoint:
-        """Which checkpoint the simulation equals, if any, and how it is marked.
+        """Where it is.
 
         Raises:
-            SimulationGoneError: there is no such simulation.
+            SimulationGoneError: what was claimed is gone.
+            purple_sdk.ues.OvertakenError: a newer attempt has claimed it.
         """
-
-    @abstractmethod
-    async def mark(self, text: str) -> None:
-        """Note what is going on in the simulation; the note lasts until the next restore."""
 
     @abstractmethod
     async def checkpoint(self) -> bytes:
         """The simulation as it is now."""
 
     @abstractmethod
-    async def make_keys(self) -> None:
-        """Make the participant's and the evaluators' keys, in a simulation that has none yet."""
-
-    async def revoke_participant_key(self) -> None:
-        """End the participant's access; a key that is revoked already is fine."""
-        for key_id in self.participant_key_ids:
-            try:
-                await self.admin.keys.revoke(key_id)
-            except (NotFoundError, ConflictError):
-                continue
+    async def make_reader_key(self) -> None:
+        """Make the evaluators' key, in a simulation that has none yet."""
 
 
 class SimulationHost(ABC):
-    """All simulations of a worker.
+    """All simulations of a worker. Whoever comes with a lower fence than one that was here before is refused
+    (``purple_sdk.ues.OvertakenError``).
 
     Attributes:
         may_be_others: whether some of those that are standing may be of assessments in another Temporal.
@@ -102,119 +171,37 @@ class SimulationHost(ABC):
     may_be_others = False
 
     @abstractmethod
-    def find(self, simulation_id: str) -> Simulation:
-        """The simulation of that name; whether it is still there may come out only when it is asked something.
+    async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
+        """Make an empty one, in the place of one that may stand there from an earlier attempt."""
+
+    @abstractmethod
+    async def claim(self, claim: Claim, content: Content) -> Simulation:
+        """Take one over and have it stand where it is to; where there is none, it is made.
 
         Raises:
-            SimulationGoneError: it is known not to be there.
+            SimulationGoneError: the claim names no checkpoint, and there is nothing to be kept.
         """
 
     @abstractmethod
-    async def create(self, simulation_id: str, seed: int) -> Simulation:
-        """Make an empty one.
-
-        Raises:
-            purple_sdk.ues.ConflictError: there is one of that name already.
-        """
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """Take one over and carry out a step in it; what it found, and the checkpoint that it reached."""
 
     @abstractmethod
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> Simulation:
-        """Make the simulation of that name equal to a checkpoint, wherever it stands; where there is none, make one."""
+    async def end(self, simulation_id: str, fence: int) -> None:
+        """End one, and all its keys with it; one that is gone already is fine. Nobody from before brings it back."""
 
     @abstractmethod
-    async def remove(self, simulation_id: str) -> None:
-        """End one, and all its keys with it; one that is gone already is fine."""
+    async def holder(self, simulation_id: str) -> int:
+        """The fence that holds one that is there; 0 where there is none."""
 
     @abstractmethod
-    async def standing(self) -> list[str]:
-        """The names of those that are there and can be ended from here."""
+    async def standing(self) -> dict[str, int]:
+        """The names of those that are there and can be ended from here, and the fences that hold them."""
+
+    def secrets(self, simulation_id: str) -> set[str]:
+        """Keys of the participant's that can't be told by their looks."""
+        return set()
 
     async def aclose(self) -> None:
         """Let go of everything, at the end of the worker."""
         return
-
-
-class HostedSimulation(Simulation):
-    """A simulation on the embedded simulator's server, whose keys are all derived."""
-
-    def __init__(self, config: GreenAgentConfig, simulation_id: str, http: httpx.AsyncClient) -> None:
-        secret = config.secret.get_secret_value()
-        inside = f"{config.ues_url.rstrip('/')}/simulations/{simulation_id}"
-        self.reader_secret = reader_key(secret, simulation_id)
-        self.admin = AsyncUESClient(inside, admin_key(secret, simulation_id), http=http)
-        self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
-        self.address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
-        self.participant_secret = participant_key(secret, simulation_id)
-        self.participant_key_ids = frozenset({PARTICIPANT_KEY_ID})
-
-    async def current(self) -> CurrentCheckpoint:
-        """See ``Simulation``."""
-        try:
-            return await self.admin.simulation.current()
-        except (AuthenticationError, NotFoundError) as problem:
-            raise SimulationGoneError(str(problem)) from None
-
-    async def mark(self, text: str) -> None:
-        """See ``Simulation``."""
-        await self.admin.simulation.mark(text)
-
-    async def checkpoint(self) -> bytes:
-        """See ``Simulation``."""
-        return await self.admin.simulation.checkpoint()
-
-    async def make_keys(self) -> None:
-        """See ``Simulation``; checkpoints carry the keys, so they are made once."""
-        await self.admin.keys.create(
-            name="participant",
-            permissions=USER_PERMISSIONS,
-            secret=self.participant_secret,
-            key_id=PARTICIPANT_KEY_ID,
-        )
-        await self.admin.keys.create(
-            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
-        )
-
-
-class SharedHost(SimulationHost):
-    """The simulations of the embedded simulator's server."""
-
-    may_be_others = True
-
-    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient) -> None:
-        self._config = config
-        self._http = http
-
-    def find(self, simulation_id: str) -> HostedSimulation:
-        """See ``SimulationHost``; only the server knows whether it is there."""
-        return HostedSimulation(self._config, simulation_id, self._http)
-
-    async def create(self, simulation_id: str, seed: int) -> HostedSimulation:
-        """See ``SimulationHost``."""
-        await self._create(simulation_id, seed)
-        return self.find(simulation_id)
-
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> HostedSimulation:
-        """See ``SimulationHost``; the checkpoint has the seed."""
-        with suppress(ConflictError):  # it is there, only elsewhere
-            await self._create(simulation_id, None)
-        simulation = self.find(simulation_id)
-        await simulation.admin.simulation.restore(checkpoint)
-        return simulation
-
-    async def remove(self, simulation_id: str) -> None:
-        """See ``SimulationHost``."""
-        try:
-            await self._host().delete(simulation_id)
-        except NotFoundError:
-            return
-
-    async def standing(self) -> list[str]:
-        """See ``SimulationHost``; the server knows."""
-        return [str(simulation["simulation_id"]) for simulation in (await self._host().list())["simulations"]]
-
-    async def _create(self, simulation_id: str, seed: int | None) -> None:
-        key = admin_key(self._config.secret.get_secret_value(), simulation_id)
-        await self._host().create(simulation_id=simulation_id, admin_key=key, seed=seed)
-
-    def _host(self) -> AsyncUESHost:
-        return AsyncUESHost(self._config.ues_url, host_key(self._config.secret.get_secret_value()), http=self._http)

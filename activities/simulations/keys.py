@@ -5,8 +5,14 @@ So every activity, on whichever worker, can compute what no payload has to carry
 
 import hashlib
 import hmac
+import re
 
-PARTICIPANT_KEY_ID = "participant"
+PARTICIPANT = "participant"
+"""The name of every key that a participant has, and the author of its deeds."""
+
+PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
+"""What a participant's key looks like, whosever it is."""
+
 READER_KEY_ID = "reader"
 
 USER_PERMISSIONS = [
@@ -55,9 +61,19 @@ def admin_key(secret: str, simulation_id: str) -> str:
     return _derive(secret, f"admin:{simulation_id}")
 
 
-def participant_key(secret: str, simulation_id: str) -> str:
-    """The key that the participant acts with."""
-    return _derive(secret, f"participant:{simulation_id}")
+def participant_key(secret: str, simulation_id: str, issue: int) -> str:
+    """The key that the participant acts with.
+
+    ``issue`` is the fence of the attempt that made it; 0 is that of an assessment that began before there were fences.
+    """
+    if not issue:
+        return _derive(secret, f"participant:{simulation_id}")
+    return f"participant-{issue}-{_derive(secret, f'participant:{simulation_id}:{issue}')}"
+
+
+def participant_key_id(issue: int) -> str:
+    """The id by which the simulation's events name that key."""
+    return f"{PARTICIPANT}-{issue}" if issue else PARTICIPANT
 
 
 def reader_key(secret: str, simulation_id: str) -> str:

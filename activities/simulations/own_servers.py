@@ -12,20 +12,21 @@ import httpx
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
-from activities.simulations.hosts import SimulationGoneError, SimulationHost
-from activities.simulations.keys import admin_key, participant_key, reader_key
-from activities.simulations.own_simulation import OwnSimulation, labelled
+from activities.simulations.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulations.keys import admin_key, reader_key
+from activities.simulations.lease import refuse_lower
+from activities.simulations.own_simulation import LeasedSimulation, OwnSimulation, labelled
 from activities.simulations.server_process import ServerProcess
 from proctor_processes.guard import Guard
 from proctor_processes.ports import claim, is_free
 from proctor_protocol.config import GreenAgentConfig
-from purple_sdk.ues import ConflictError
 
 _SETTING = "AGENTBEATS_GREEN_UES_COMMAND"
 _STARTS_TRIED = 2
 _PORTS_TRIED = 2000
 _PORT_LOOKS, _PORT_PAUSE = 20, 0.05
 _LONGEST_WORDS = 200
+_FENCES_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class _Served:
 class OwnServers(SimulationHost):
     """The servers of this worker, which end with it, however it ends.
 
-    A server that another worker has started is none of ours: a simulation that comes from there is restored here.
+    A server that another worker has started is none of ours: a simulation that comes from there is restored here. The
+    fences that keep attempts apart are this worker's: an attempt in another one has another server, of which no
+    participant of a newer attempt knows.
     """
 
     def __init__(self, config: GreenAgentConfig, command: str, http: httpx.AsyncClient) -> None:
@@ -49,15 +52,9 @@ class OwnServers(SimulationHost):
         self._ports: dict[int, socket.socket] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._guard: Guard | None = None
+        self._fences: dict[str, int] = {}
 
-    def find(self, simulation_id: str) -> OwnSimulation:
-        """See ``SimulationHost``."""
-        served = self._served.get(simulation_id)
-        if served is None or served.server.exit_code is not None:
-            raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
-        return served.simulation
-
-    async def create(self, simulation_id: str, seed: int) -> OwnSimulation:
+    async def create(self, simulation_id: str, seed: int, fence: int) -> LeasedSimulation:
         """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
 
         Raises:
@@ -65,11 +62,12 @@ class OwnServers(SimulationHost):
                 healthy.
         """
         async with self._lock(simulation_id):
-            if simulation_id in self._served:
-                raise ConflictError(f"there is a simulation {simulation_id} already", 409, "taken")
-            return await self._start(simulation_id, self._candidates())
+            refuse_lower(fence, self._fence_of(simulation_id))
+            self._note_fence(simulation_id, fence)
+            await self._end(simulation_id)
+            return (await self._start(simulation_id, self._candidates())).leased(fence)
 
-    async def restore(self, simulation_id: str, checkpoint: bytes) -> OwnSimulation:
+    async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
         """See ``SimulationHost``; where there is no server, one is started, at the port that the participant was told
         if it is free.
 
@@ -77,34 +75,55 @@ class OwnServers(SimulationHost):
             ApplicationError: ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in
                 passing where the server can't be started, as the command has worked before.
         """
-        label, _ = labelled(checkpoint)
-        async with self._lock(simulation_id):
+        async with self._lock(claim.simulation_id):
+            if not claim.looks:
+                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
             try:
-                simulation = self.find(simulation_id)
-                await simulation.current()
+                own = self._found(claim.simulation_id)
+                async with own.lease.taken(claim.fence, looks=claim.looks):
+                    if claim.keep is not None and own.mark == claim.keep:
+                        await own.current()
+                    else:
+                        await self._have_stand(own, claim, content)
             except SimulationGoneError:
-                await self._end(simulation_id)
-                await self._until_free(label.port)
-                try:
-                    simulation = await self._start(simulation_id, self._candidates(label.port))
-                except ApplicationError as problem:
-                    raise failures.passing(failures.SERVER_FAILED, problem.message) from None
-            if not await simulation.stands_at(checkpoint):  # several judges may ask for it at the same time
-                await simulation.restore(checkpoint)
-            return simulation
+                if claim.checkpoint is None:
+                    raise
+                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                own = await self._start_again(claim, await content())
+                async with own.lease.taken(claim.fence, looks=claim.looks):
+                    await self._have_stand(own, claim, content)
+            self._note_fence(claim.simulation_id, claim.fence)
+            return own.leased(None if claim.looks else claim.fence)
 
-    async def remove(self, simulation_id: str) -> None:
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """See ``SimulationHost``; by as many requests as it takes."""
+        simulation = await self.claim(claim, content)
+        found = await simulation.carry_out(step)
+        return found, await simulation.checkpoint()
+
+    async def end(self, simulation_id: str, fence: int) -> None:
         """See ``SimulationHost``."""
         async with self._lock(simulation_id):
+            refuse_lower(fence, self._fence_of(simulation_id))
+            self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
+
+    async def holder(self, simulation_id: str) -> int:
+        """See ``SimulationHost``."""
+        return self._fence_of(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
         """The names of the simulations that this worker has a server for."""
         return list(self._served)
 
-    async def standing(self) -> list[str]:
+    async def standing(self) -> dict[str, int]:
         """See ``SimulationHost``."""
-        return self.held()
+        return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
+
+    def secrets(self, simulation_id: str) -> set[str]:
+        """See ``SimulationHost``; some servers choose keys by themselves."""
+        served = self._served.get(simulation_id)
+        return {served.simulation.participant_secret} if served else set()
 
     async def aclose(self) -> None:
         """End every server."""
@@ -112,6 +131,38 @@ class OwnServers(SimulationHost):
         if self._guard:
             await asyncio.to_thread(self._guard.dismiss)
             self._guard = None
+
+    def _found(self, simulation_id: str) -> OwnSimulation:
+        served = self._served.get(simulation_id)
+        if served is None or served.server.exit_code is not None:
+            raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
+        return served.simulation
+
+    async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
+        """Have it stand where the claim says, unless it does."""
+        if claim.checkpoint is None:
+            raise SimulationGoneError("what was under way is not there any more")
+        if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
+            refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+            await own.restore(await content())
+        await own.be_claimed(claim)
+
+    async def _start_again(self, claim: Claim, content: bytes) -> OwnSimulation:
+        label, _ = labelled(content)
+        await self._end(claim.simulation_id)
+        await self._until_free(label.port)
+        try:
+            return await self._start(claim.simulation_id, self._candidates(label.port))
+        except ApplicationError as problem:
+            raise failures.passing(failures.SERVER_FAILED, problem.message) from None
+
+    def _fence_of(self, simulation_id: str) -> int:
+        return self._fences.get(simulation_id, 0)
+
+    def _note_fence(self, simulation_id: str, fence: int) -> None:
+        self._fences[simulation_id] = max(fence, self._fences.pop(simulation_id, 0))
+        while len(self._fences) > _FENCES_KEPT:
+            self._fences.pop(next(iter(self._fences)))
 
     def _lock(self, simulation_id: str) -> asyncio.Lock:
         """Held while a simulation's server is started, ended or restored; there for as long as somebody wants it."""
@@ -167,14 +218,15 @@ class OwnServers(SimulationHost):
                 words,
                 _environment(key),
                 self._guarded(),
-                [key, participant_key(secret, simulation_id), reader_key(secret, simulation_id)],
+                [key, reader_key(secret, simulation_id)],
             )
         except OSError as problem:
             raise failures.final(
                 failures.SERVER_FAILED,
                 f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}.",
             ) from None
-        simulation = OwnSimulation(self._config, simulation_id, port, self._http, server)
+        fence = self._fence_of(simulation_id)
+        simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
         seconds = self._config.ues_start_timeout
         try:
             if await server.until(simulation.is_ready, seconds):

@@ -281,10 +281,18 @@ class Restored(UESAnswer):
 
 
 class CurrentCheckpoint(UESAnswer):
-    """The checkpoint (sha256, hex) that the simulation equals, None where it has changed since; and its mark."""
+    """Where a simulation is.
+
+    ``checkpoint`` (sha256, hex) is the one that it equals, None where it has changed since; ``mark`` the evaluator's
+    note; ``fence`` the one that holds it, 0 for none; ``is_untouched`` whether nothing has changed since it was
+    claimed; ``life`` changes with every restore.
+    """
 
     checkpoint: str | None = None
     mark: str | None = None
+    fence: int = 0
+    is_untouched: bool = False
+    life: str = ""
 
 
 class Imported(UESAnswer):
@@ -365,6 +373,13 @@ class AccessStatistics(UESAnswer):
     unique_keys: int
     first_request: Instant | None = None
     last_request: Instant | None = None
+
+
+class FenceHeld(UESAnswer):
+    """The fence that holds a simulation, or by which it was ended; 0 for none."""
+
+    fence: int
+    is_there: bool
 
 
 class SimulationCreated(UESAnswer):

@@ -9,17 +9,22 @@ from purple_sdk.ues import _calendar, _control, _messages, _world
 from purple_sdk.ues import _call as wire
 from purple_sdk.ues._call import Room, Runner
 from purple_sdk.ues._runners import AsyncRunner, Exchange, Observer, SyncRunner
-from purple_sdk.ues.answers import SimulationCreated, json_object
+from purple_sdk.ues.answers import FenceHeld, SimulationCreated, json_object, raw
 
 
-def _exchange(base_url: str, api_key: str, timeout: float, observer: Observer | None) -> Exchange:
+def _exchange(
+    base_url: str, api_key: str, timeout: float, observer: Observer | None, fence: int | None = None
+) -> Exchange:
     try:
         url = httpx.URL(base_url)
     except (httpx.InvalidURL, TypeError):
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
         raise ValueError(f"base_url is {base_url!r}: give the simulator's address, such as http://127.0.0.1:8100")
-    return Exchange(base_url.rstrip("/"), {"X-API-Key": api_key, "Accept": "application/json"}, timeout, observer)
+    headers = {"X-API-Key": api_key, "Accept": "application/json"}
+    if fence is not None:
+        headers["X-UES-Fence"] = str(fence)
+    return Exchange(base_url.rstrip("/"), headers, timeout, observer)
 
 
 class _Simulation(Room[Runner]):
@@ -65,6 +70,7 @@ class AsyncUESClient(_Simulation[AsyncRunner]):
     ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
     step of a request. Reading requests are repeated up to three times when the server can't be reached or is
     overloaded; whatever changes something is sent once. ``observer`` is told of every call that changes something.
+    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES).
 
     Raises:
         ValueError: ``base_url`` isn't an HTTP address.
@@ -78,8 +84,9 @@ class AsyncUESClient(_Simulation[AsyncRunner]):
         timeout: float = 30.0,
         http: httpx.AsyncClient | None = None,
         observer: Observer | None = None,
+        fence: int | None = None,
     ) -> None:
-        super().__init__(AsyncRunner(_exchange(base_url, api_key, timeout, observer), http))
+        super().__init__(AsyncRunner(_exchange(base_url, api_key, timeout, observer, fence), http))
 
     async def aclose(self) -> None:
         """Close the connections, unless ``http`` was given."""
@@ -146,6 +153,14 @@ class _Host(Room[Runner]):
     def delete(self, simulation_id: str) -> None:
         """End a simulation; its keys open nothing any more."""
 
+    @wire.get("/simulations/{simulation_id}/fence", FenceHeld.read)
+    def fence(self, simulation_id: str) -> None:
+        """Read which fence holds a simulation, also of one that was ended."""
+
+    @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")
+    def step(self, simulation_id: str, body: bytes) -> None:
+        """Claim a simulation and carry out a step in it (``ues_sim/README.md``)."""
+
     @wire.get("/health", json_object)
     def health(self) -> None:
         """Ask whether the server is well; needs no key."""
@@ -162,9 +177,15 @@ class AsyncUESHost(_Host[AsyncRunner]):
     """
 
     def __init__(
-        self, base_url: str, host_key: str, *, timeout: float = 30.0, http: httpx.AsyncClient | None = None
+        self,
+        base_url: str,
+        host_key: str,
+        *,
+        timeout: float = 30.0,
+        http: httpx.AsyncClient | None = None,
+        fence: int | None = None,
     ) -> None:
-        super().__init__(AsyncRunner(_exchange(base_url, host_key, timeout, None), http))
+        super().__init__(AsyncRunner(_exchange(base_url, host_key, timeout, None, fence), http))
 
     def simulation(self, simulation_id: str, api_key: str) -> AsyncUESClient:
         """A client of one simulation; works while this host is open."""

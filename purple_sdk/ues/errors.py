@@ -56,6 +56,10 @@ class ConflictError(UESResponseError):
     """409: not in this state, for example an import into a running simulation."""
 
 
+class OvertakenError(UESResponseError):
+    """412: somebody with a higher fence has taken the simulation over."""
+
+
 class ValidationError_(UESResponseError):  # noqa: N801, N818 - the underscore keeps it apart from pydantic's
     """422: fields that don't fit; ``detail`` lists them."""
 
@@ -70,6 +74,7 @@ _BY_STATUS: dict[int, type[UESResponseError]] = {
     403: PermissionDeniedError,
     404: NotFoundError,
     409: ConflictError,
+    412: OvertakenError,
     422: ValidationError_,
 }
 

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,7 +22,7 @@ from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
 from activities.scrubbing import REMOVED, Scrubber, secrets_in
-from activities.simulations.keys import admin_key, host_key, participant_key, reader_key
+from activities.simulations.keys import PARTICIPANT_KEYS, admin_key, host_key, reader_key
 from proctor_processes.ports import free_ports
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
@@ -145,11 +146,11 @@ def expect_none(found: Traces, stack: Stack) -> None:
         "the deployment's secret": secret,
         "the host key": host_key(secret),
         "the admin key": admin_key(secret, found.task_id),
-        "the participant's key": participant_key(secret, found.task_id),
         "the reader's key": reader_key(secret, found.task_id),
         "the provider's key": PROVIDER_KEY,
     }
     assert {what: found.places_of(key) for what, key in known.items()} == {what: [] for what in known}
+    assert [place for place, text in found.texts.items() if re.search(PARTICIPANT_KEYS.pattern.encode(), text)] == []
 
 
 @asynccontextmanager

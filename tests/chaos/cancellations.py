@@ -15,13 +15,13 @@ from typing import Literal
 import httpx
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
-from activities.simulations.keys import host_key, participant_key
+from activities.simulations.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor_processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost, UESError
 from tests.a2a_gateway.callers import sdk_client, state_name
-from tests.chaos.moments import Matches, Moment, Seen
-from tests.chaos.rehearsals import PHASES, TURNS, ChaosError
+from tests.chaos.moments import Matches, Moment
+from tests.chaos.rehearsals import PHASES, TURNS, ChaosError, is_step
 from tests.chaos.stage import SCENARIO, Stage
 from tests.stack import request_json
 
@@ -63,13 +63,8 @@ class Situation:
     waits: bool = False
 
 
-def _is_first_look(seen: Seen) -> bool:
-    """The set-up removes what an earlier attempt may have left, before it makes the simulation."""
-    return seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == 0
-
-
 _PHASES: dict[str, Matches] = {phase: matches for phase, matches in PHASES.items() if phase != "judging: reading"}
-_MOMENTS: dict[str, Matches] = {**_PHASES, "set-up, before its simulation": _is_first_look}
+_MOMENTS: dict[str, Matches] = {**_PHASES, "set-up, its simulation made": is_step(0, "anew")}
 
 SITUATIONS: dict[str, Situation] = {
     "waiting in the context's queue": Situation("turn: before", is_told=False, is_staged=False, waits=True),
@@ -83,7 +78,7 @@ SITUATIONS: dict[str, Situation] = {
         )
         for phase in _PHASES
     },
-    "set-up goes on for a while": Situation("set-up, before its simulation", "goes on", is_told=False),
+    "set-up goes on for a while": Situation("set-up, its simulation made", "goes on", is_told=False),
     "participant down, between two attempts": Situation(is_told=False, is_participant_there=False),
     "participant hangs": Situation(trouble="participant hangs", is_told=False),
     "simulator dies": Situation(trouble="simulator dies"),
@@ -265,10 +260,10 @@ async def _is_simulation_gone(stage: Stage, task_id: str) -> bool:
 
 
 async def _is_key_refused(stage: Stage, task_id: str) -> bool:
-    key = participant_key(stage.config.secret.get_secret_value(), task_id)
+    address = f"{stage.ues_url}/simulations/{task_id}/simulator/time"
     async with httpx.AsyncClient(timeout=0.5, trust_env=False) as http:
-        address = f"{stage.ues_url}/simulations/{task_id}/simulator/time"
-        return (await http.get(address, headers={"X-API-Key": key})).status_code in (401, 403, 404)
+        answers = [await http.get(address, headers={"X-API-Key": key}) for key in stage.moments.keys]
+    return all(answer.status_code in (401, 403, 404) for answer in answers)
 
 
 async def _reached(moment: Moment, name: str) -> None:

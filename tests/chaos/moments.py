@@ -28,7 +28,7 @@ class Seen:
         who: ``participant``, ``simulator`` or ``model``.
         what: the participant's words (``turn 2 before``), or method and path of a request.
         turn: the turn that the participant has begun last, 0 before the first.
-        body: the request's body, {} where it isn't a JSON object.
+        body: the request's body, or its first line; {} where it isn't a JSON object.
         peer: the TCP port of whoever made the request.
     """
 
@@ -71,11 +71,13 @@ class Moments:
     Attributes:
         checkpoints: simulation id to its last checkpoint, as the evaluator got it.
         said: what participants said, in order, with the time (monotonic).
+        keys: every key that participants had.
     """
 
     def __init__(self) -> None:
         self.checkpoints: dict[str, bytes] = {}
         self.said: list[tuple[float, str]] = []
+        self.keys: set[str] = set()
         self._lock = threading.Lock()
         self._awaited: Moment | None = None
         self._turn = 0
@@ -92,6 +94,7 @@ class Moments:
         with self._lock:
             if who == "participant":
                 self.said.append((time.monotonic(), what))
+                self.keys.add(str(body.get("key")))
                 if what.startswith("turn "):
                     self._turn = int(what.split()[1])
             seen = Seen(who, what, self._turn, body, peer)
@@ -137,6 +140,8 @@ def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]
             what = f"{self.command} {urlsplit(self.path).path}"
             if what.startswith("GET /simulations/") and what.endswith("/simulation/checkpoint"):
                 moments.checkpoints[what.split("/")[2]] = content
+            elif what.startswith("POST /simulations/") and what.endswith("/step") and b"\n" in content:
+                moments.checkpoints[what.split("/")[2]] = content.partition(b"\n")[2]
             if moments.pass_by(who, what, _document(body), self.client_address[1]):
                 self.reply(response.status, response.getheaders(), content)
             else:
@@ -200,8 +205,9 @@ def _served(handler: type[_Handler], port: int) -> Iterator[str]:
 
 
 def _document(body: bytes) -> dict[str, Any]:
+    """A body's JSON object, or that on its first line, which a checkpoint may follow."""
     try:
-        document = json.loads(body)
+        document = json.loads(body.partition(b"\n")[0])
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}

@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import httpx
 
@@ -31,6 +32,14 @@ class Secretary(BasePurpleAgent):
     Whatever is done twice shows in the simulation, as a second mail or a report with a wrong number. A process that is
     new to the assessment finds out from the simulation what it has done there.
     """
+
+    def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
+        super().initialize(ues_url, api_key, current_time, instructions)
+        self.api_key = api_key
+
+    async def get_in_by(self, ues_url: str, api_key: str) -> None:
+        await super().get_in_by(ues_url, api_key)
+        self.api_key = api_key
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
         await self._ask_leave("start before")
@@ -74,7 +83,7 @@ class Secretary(BasePurpleAgent):
 
     async def _say(self, what: str) -> None:
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:
-            await http.post(os.environ[LISTENING_POST], json={"what": what})
+            await http.post(os.environ[LISTENING_POST], json={"what": what, "key": self.api_key})
 
 
 if __name__ == "__main__":

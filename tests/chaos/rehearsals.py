@@ -27,6 +27,9 @@ SECONDS = 240.0
 _NEWS_ARRIVE = 0.4
 """Seconds until the subscriber has heard of what was before a moment."""
 
+_ISSUES = re.compile(rb"participant-[0-9]+")
+"""The participant's keys: how many it was given, and when, is another matter in every run."""
+
 _OF_ONE_RUN = {"keys", "access_log", "seal"}
 """What of a checkpoint differs from run to run: secrets that derive from the assessment's id, and wall-clock times."""
 
@@ -35,15 +38,24 @@ def _is_participant(words: str) -> Matches:
     return lambda seen: seen.who == "participant" and seen.what == words
 
 
-def _is_request(method: str, path: str, turn: int, seconds: tuple[float, float] = (0, 1e9)) -> Matches:
+def _is_request(method: str, path: str, turn: int) -> Matches:
     def matches(seen: Seen) -> bool:
         return (
             seen.who == "simulator"
             and seen.what.startswith(f"{method} ")
             and seen.what.endswith(path)
             and seen.turn == turn
-            and seconds[0] <= seen.body.get("seconds", 0) <= seconds[1]
         )
+
+    return matches
+
+
+def is_step(turn: int, *has: str, lacks: str = "") -> Matches:
+    """A step of the evaluator's, which asks for these things and not for that one."""
+
+    def matches(seen: Seen) -> bool:
+        is_step = seen.who == "simulator" and seen.what.startswith("POST /") and seen.what.endswith("/step")
+        return is_step and seen.turn == turn and all(seen.body.get(name) for name in has) and not seen.body.get(lacks)
 
     return matches
 
@@ -60,13 +72,10 @@ PHASES: dict[str, Matches] = {
     "turn: before": _is_participant("turn 2 before"),
     "turn: during": _is_participant("turn 2 during"),
     "turn: after": _is_participant("turn 2 after"),
-    "apply": _is_request("POST", "/simulator/time/advance", 2, (0.5, 1.5)),
+    "apply": is_step(2, "deeds_at"),
     "responding": _is_model("You decided to answer", 2),
-    "scheduling": _is_request("POST", "/events", 2),
-    "advancing": _is_request("POST", "/simulator/time/advance", 2, (2, 1e9)),
-    "closing the simulation": lambda seen: (
-        seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+/.+", seen.what)) and seen.turn == TURNS
-    ),
+    "advancing": is_step(2, "events", "to", lacks="deeds_at"),
+    "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
     "judging": _is_model("Now judge the criterion", TURNS),
     "finishing": lambda seen: (
@@ -197,7 +206,7 @@ class Rehearsal:
         if len(self._progress) != len(sent):
             raise ChaosError(f"{len(sent)} updates were sent, {len(self._progress)} were heard")
         results = AssessmentResults.model_validate_json(ended.results)
-        state = json.loads(self._stage.moments.checkpoints[self.task_id])
+        state = json.loads(_ISSUES.sub(b"participant", self._stage.moments.checkpoints[self.task_id]))
         del state["clock"]["last_wall_time_update"]
         emails = state["states"]["email"]["emails"]
         mails = emails.values() if isinstance(emails, dict) else emails

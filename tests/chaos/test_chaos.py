@@ -12,7 +12,7 @@ DIAGONAL = [
     ("start message", "participant"),
     ("turn: during", "simulator"),
     ("apply", "worker"),
-    ("scheduling", "gateway"),
+    ("advancing", "gateway"),
     ("judging", "temporal"),
 ]
 

@@ -1,6 +1,7 @@
 """Server processes as the activities see them: started, restored elsewhere, ended; no evaluator around them."""
 
 import asyncio
+import itertools
 import json
 import logging
 import os
@@ -19,12 +20,20 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.lifecycle import at_time
-from activities.simulations.hosts import SimulationGoneError
+from activities.simulations.hosts import Claim, SimulationGoneError
 from activities.simulations.own_servers import OwnServers
 from activities.simulations.own_simulation import OwnSimulation
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
-from purple_sdk.ues import AsyncUESClient, AuthenticationError, EventRecord, PermissionDeniedError
+from proctor_storage.blobs import blob_ref
+from purple_sdk.ues import (
+    AsyncUESClient,
+    AuthenticationError,
+    EventRecord,
+    OvertakenError,
+    PermissionDeniedError,
+    UESError,
+)
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import Program, running
@@ -57,14 +66,31 @@ async def worker(program: Program) -> AsyncIterator[MakeWorker]:
         yield make
 
 
+FENCES = itertools.count(1)
+
+ISSUE = 1
+"""The participant's first key."""
+
+
 async def prepared(servers: OwnServers, simulation_id: str = "a") -> OwnSimulation:
     """A simulation at the beginning of the tiny scenario, whose participant has been told."""
-    simulation = await servers.create(simulation_id, 7)
+    simulation = await servers.create(simulation_id, 7, next(FENCES))
     await simulation.admin.scenario.import_full(at_time(INITIAL, START))
-    await simulation.make_keys()
+    await simulation.make_reader_key()
+    await simulation.own.issue_participant_key(ISSUE)
     await simulation.admin.simulation.start()
     simulation.participant_was_told()
-    return simulation
+    return simulation.own
+
+
+async def claimed(servers: OwnServers, checkpoint: bytes, simulation_id: str = "a", **more: Any) -> OwnSimulation:
+    """What an attempt finds that claims a simulation at a checkpoint."""
+
+    async def content() -> bytes:
+        return checkpoint
+
+    claim = Claim(simulation_id, next(FENCES), blob_ref(checkpoint), **more)
+    return (await servers.claim(claim, content)).own
 
 
 def participant(simulation: OwnSimulation) -> AsyncUESClient:
@@ -82,22 +108,65 @@ def command(request: pytest.FixtureRequest, program: Program) -> str:
 
 
 async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, command: str) -> None:
-    simulation = await prepared(worker(command))
-    assert not await simulation.stands_at(b"anything")
+    servers = worker(command)
+    simulation = await prepared(servers)
+    assert (await simulation.current()).checkpoint is None
     checkpoint = await simulation.checkpoint()
-    await simulation.mark("turn 1")
-    assert await simulation.stands_at(checkpoint)
+    at_start = blob_ref(checkpoint).sha256
+    await claimed(servers, checkpoint, mark="turn 1", issue=ISSUE)
+    assert await simulation.stands_at(at_start)
     assert (await simulation.current()).mark == "turn 1"
     async with participant(simulation) as client:
         await client.email.query()
-        assert await simulation.stands_at(checkpoint)
+        assert (await simulation.current()).is_untouched
         await ask_ben(client)
-    assert not await simulation.stands_at(checkpoint)
-    await simulation.restore(checkpoint)
-    assert await simulation.stands_at(checkpoint)
-    assert (await simulation.current()).mark is None
+    assert not (await simulation.current()).is_untouched
+    assert not await simulation.stands_at(at_start)
+    life = (await simulation.current()).life
+    assert await claimed(servers, checkpoint) is simulation
+    stands = await simulation.current()
+    assert (stands.checkpoint, stands.mark, stands.is_untouched) == (at_start, None, True)
+    assert stands.life != life
     assert not await deeds(simulation)
     assert simulation.is_known_to_participant
+
+
+async def test_work_in_hand_is_kept(worker: MakeWorker, command: str) -> None:
+    servers = worker(command)
+    simulation = await prepared(servers)
+    checkpoint = await simulation.checkpoint()
+    await claimed(servers, checkpoint, mark="turn 1 since 7", issue=ISSUE)
+    async with participant(simulation) as client:
+        await ask_ben(client)
+    await claimed(servers, checkpoint, keep="turn 1 since 7", mark="turn 1 since 8", issue=9)
+    assert len(await deeds(simulation)) == 1
+    assert simulation.mark == "turn 1 since 7"
+    async with participant(simulation) as client:
+        await client.time.get_state()
+
+
+async def test_who_was_overtaken_can_do_nothing(worker: MakeWorker, command: str) -> None:
+    servers = worker(command)
+    before = await servers.create("a", 7, next(FENCES))
+    await before.admin.scenario.import_full(at_time(INITIAL, START))
+    checkpoint = await before.checkpoint()
+    after = await claimed(servers, checkpoint)
+    for overtaken in (
+        before.admin.time.advance(60),
+        before.current(),
+        before.checkpoint(),
+        before.make_reader_key(),
+        servers.create("a", 7, 1),
+        servers.claim(Claim("a", 1, blob_ref(checkpoint)), before.checkpoint),
+        servers.end("a", 1),
+    ):
+        with pytest.raises(OvertakenError):
+            await overtaken
+    assert await after.stands_at(blob_ref(checkpoint).sha256)
+    await servers.end("a", next(FENCES))
+    with pytest.raises(OvertakenError):  # nor bring back what has ended
+        await servers.claim(Claim("a", 1, blob_ref(checkpoint)), before.checkpoint)
+    assert servers.held() == []
 
 
 async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker, command: str) -> None:
@@ -107,10 +176,9 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
         await ask_ben(client)
     checkpoint = await simulation.checkpoint()
     with pytest.raises(SimulationGoneError):
-        second.find("a")
-    other = await second.restore("a", checkpoint)
+        await second.claim(Claim("a", next(FENCES), keep="turn 1"), simulation.checkpoint)
+    other = await claimed(second, checkpoint, issue=ISSUE)
     assert other.port != simulation.port
-    assert await other.stands_at(checkpoint)
     [mail] = await deeds(other)
     assert mail.agent_id in other.participant_key_ids
     assert (await other.admin.time.get_state()).current_time == START
@@ -118,10 +186,9 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     # Address or key are new, so the participant has to be told, and the next checkpoint says that it was.
     assert not other.is_known_to_participant
     other.participant_was_told()
-    assert not await other.stands_at(checkpoint)
+    assert not (await other.current()).is_untouched
     told = await other.checkpoint()
-    await simulation.restore(told)
-    assert not simulation.is_known_to_participant
+    assert not (await claimed(first, told, issue=ISSUE)).is_known_to_participant
     async with participant(other) as client:
         await client.chat.send(role="assistant", content="Still here.")
     assert len(await deeds(other)) == 2
@@ -136,63 +203,76 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
         process.send_signal(signal.SIGKILL)
     while True:
         try:
-            servers.find("a")
+            await simulation.current()
         except SimulationGoneError:
             break
-        await asyncio.sleep(0.02)
-    back = await servers.restore("a", checkpoint)
+        except UESError:
+            await asyncio.sleep(0.02)
+    back = await claimed(servers, checkpoint, issue=ISSUE)
     assert back.port == port
     # A server that takes our keys gives the participant no reason to notice.
     assert back.is_known_to_participant == (command == OURS) == (back.participant_secret == secret)
 
 
-async def test_many_that_ask_for_a_lost_one_at_once_get_the_same(
+async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "activities")
     checkpoint = await (await prepared(worker(command))).checkpoint()
     other = worker(command)
-    simulations = await asyncio.gather(*(other.restore("a", checkpoint) for _ in range(6)))
+    simulations = await asyncio.gather(*(claimed(other, checkpoint, looks=True) for _ in range(6)))
     assert len({id(simulation) for simulation in simulations}) == 1
     assert sum("POST /scenario/import/full" in line for line in caplog.messages) in (0, 2)
 
 
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
     simulation = await prepared(worker(command))
-    again = await worker(command).restore("a", await simulation.checkpoint())
+    again = await claimed(worker(command), await simulation.checkpoint(), looks=True)
     for each in (simulation, again):
         await each.reader.email.get_state()
         with pytest.raises(PermissionDeniedError):
             await each.reader.chat.send(role="assistant", content="I was here.")
 
 
-async def test_a_revoked_key_opens_again_only_where_the_checkpoint_is_earlier(worker: MakeWorker, command: str) -> None:
-    simulation = await prepared(worker(command))
+async def test_a_new_key_ends_the_old_one(worker: MakeWorker, command: str) -> None:
+    servers = worker(command)
+    simulation = await prepared(servers)
+    checkpoint = await simulation.checkpoint()
+    async with participant(simulation) as old:
+        await claimed(servers, checkpoint, issue=2)
+        with pytest.raises(AuthenticationError):
+            await old.time.get_state()
+        async with participant(simulation) as client:
+            await client.time.get_state()
+            await claimed(servers, checkpoint, issue=3)  # back to where the first key was the one
+            for revoked in (old, client):
+                with pytest.raises(AuthenticationError):
+                    await revoked.time.get_state()
+
+
+async def test_a_revoked_key_opens_again_only_where_somebody_says_so(worker: MakeWorker, command: str) -> None:
+    servers = worker(command)
+    simulation = await prepared(servers)
     before = await simulation.checkpoint()
     await simulation.revoke_participant_key()
     await simulation.revoke_participant_key()
     after = await simulation.checkpoint()
-    for servers in (None, worker(command)):
-        at_end = simulation if servers is None else await servers.restore("a", after)
+    for at_end in (simulation, await claimed(worker(command), after), await claimed(servers, after)):
         async with participant(at_end) as client:
             with pytest.raises(AuthenticationError):
                 await client.time.get_state()
         await at_end.reader.time.get_state()
-    await simulation.restore(before)
-    async with participant(simulation) as client:
+    back = await claimed(servers, before, issue=ISSUE)
+    async with participant(back) as client:
         await client.time.get_state()
-    await simulation.restore(after)
-    async with participant(simulation) as client:
-        with pytest.raises(AuthenticationError):
-            await client.time.get_state()
 
 
 async def test_workers_of_one_machine_share_the_ports(worker: MakeWorker) -> None:
     workers = [worker(OURS), worker(OURS)]
     simulations = await asyncio.gather(
-        *(each.create(f"{n}-{i}", 7) for n, each in enumerate(workers) for i in range(2))
+        *(each.create(f"{n}-{i}", 7, 1) for n, each in enumerate(workers) for i in range(2))
     )
-    assert len({simulation.port for simulation in simulations}) == 4
+    assert len({simulation.own.port for simulation in simulations}) == 4
     for simulation in simulations:
         assert (await simulation.admin.simulation.status()).is_running is False
 
@@ -211,26 +291,26 @@ async def test_the_output_is_read_and_no_key_is_in_it(
 
 async def test_participants_elsewhere_get_an_address_that_they_can_reach(worker: MakeWorker) -> None:
     servers = worker(OURS, ues_public_url="http://localhost.localdomain:{port}/")
-    simulation = await servers.create("a", 7)
-    assert simulation.address == f"http://localhost.localdomain:{simulation.port}"
+    simulation = await servers.create("a", 7, 1)
+    assert simulation.own.address == f"http://localhost.localdomain:{simulation.own.port}"
     listening = [each for each in psutil.net_connections("tcp4") if each.status == psutil.CONN_LISTEN]
-    assert ("0.0.0.0", simulation.port) in [tuple(each.laddr) for each in listening]
+    assert ("0.0.0.0", simulation.own.port) in [tuple(each.laddr) for each in listening]
 
 
 async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_up(
     worker: MakeWorker, program: Program
 ) -> None:
     servers = worker(program.command)
-    await servers.create("a", 7)
-    starting = asyncio.create_task(servers.create("b", 7))
+    await servers.create("a", 7, 1)
+    starting = asyncio.create_task(servers.create("b", 7, 1))
     while len(program.servers()) < 2:
         await asyncio.sleep(0.01)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     assert servers.held() == ["a"]
-    await servers.remove("a")
-    await servers.remove("a")
+    await servers.end("a", 1)
+    await servers.end("a", 1)
     assert servers.held() == []
     assert program.are_all_gone()
 
@@ -244,7 +324,7 @@ from proctor_protocol.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])
     servers = OwnServers(config, sys.argv[1], httpx.AsyncClient())
-    await servers.create("a", 7)
+    await servers.create("a", 7, 1)
     print("up", flush=True)
     await asyncio.sleep(3600)
 asyncio.run(main())
@@ -286,7 +366,7 @@ BAD = {
 async def test_a_command_that_is_no_good(worker: MakeWorker, command: str, sentence: str) -> None:
     servers = worker(command, ues_start_timeout=10 if "within 10 s" in sentence else 1)
     with pytest.raises(ApplicationError) as caught:
-        await servers.create("a", 7)
+        await servers.create("a", 7, 1)
     assert re.fullmatch(sentence, caught.value.message), caught.value.message
     assert caught.value.non_retryable
     assert servers.held() == []
@@ -295,8 +375,8 @@ async def test_a_command_that_is_no_good(worker: MakeWorker, command: str, sente
 async def test_a_checkpoint_of_another_kind_of_simulator(worker: MakeWorker, program: Program) -> None:
     ours = await prepared(worker(OURS))
     with pytest.raises(ApplicationError, match="has none: set it back") as caught:
-        await worker(program.command).restore("a", await ours.checkpoint())
+        await claimed(worker(program.command), await ours.checkpoint())
     assert caught.value.non_retryable
     with pytest.raises(ApplicationError, match="began on the embedded simulator") as caught:
-        await worker(program.command).restore("b", await ours.admin.simulation.checkpoint())
+        await claimed(worker(program.command), await ours.admin.simulation.checkpoint(), "b")
     assert caught.value.non_retryable

@@ -38,7 +38,7 @@ def served(simulator: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (method.upper(), path.removeprefix(PREFIX)): _request_fields(operation, document)
         for path, operations in document["paths"].items()
-        if path.startswith(PREFIX + "/")
+        if path.startswith(PREFIX + "/") and "host" not in next(iter(operations.values()))["tags"]
         for method, operation in operations.items()
     }
 

@@ -6,14 +6,17 @@ gives the same result as the whole evaluator is itself tested (``test_reschedule
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import httpx
+from temporalio.testing import ActivityEnvironment
 
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
@@ -29,9 +32,9 @@ from activities.plan import (
     RespondInput,
     TurnApplied,
 )
-from activities.simulations.checkpoints import find, take_checkpoint
-from activities.simulations.hosts import SharedHost
 from activities.simulations.keys import host_key
+from activities.simulations.shared_host import SharedHost
+from activities.simulations.simulations import Simulations
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor_protocol.config import GreenAgentConfig
@@ -42,6 +45,8 @@ from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from tests.stack import SCENARIOS, Script, request_json
 from ues_sim.server import create_app
+
+T = TypeVar("T")
 
 SIMULATOR = "http://simulator"
 
@@ -63,7 +68,7 @@ class Rehearsal:
         """Assess a script, offline and with seed 7; the same seed and script give the same result anywhere."""
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self._simulator), base_url=SIMULATOR) as http:
             deployment = Deployment(self._config)
-            deployment.simulation_host = SharedHost(self._config, http)
+            deployment.simulations = Simulations(SharedHost(self._config, http), deployment.store)
             try:
                 return await _Assessment(deployment, http).play(scenario_id, script)
             finally:
@@ -91,15 +96,15 @@ class _Assessment:
         request = request_json("http://nobody", scenario_id)
         task_id = str(uuid4())
         plan = await AdmissionActivities(self._deployment).admit(AdmitInput(task_id=task_id, request=request))
-        prepared = await self._lifecycle.set_up(plan)
+        prepared = await _do(self._lifecycle.set_up, plan)
         now, turn, has_left = prepared.current_time, 0, False
         checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
         while not has_left and turn < plan.max_turns and now < plan.end_time:
             turn += 1
-            said = await self._participant_plays(plan, script, turn, now)
+            said, checkpoint = await _do(self._participant_plays, plan, checkpoint, script, turn, now)
             has_left = isinstance(said, EarlyCompletionMessage)
-            applied = await self._turns.apply(
-                ApplyInput(plan=plan, turn=turn, checkpoint=await self._checkpoint(plan), turn_start=now)
+            applied = await _do(
+                self._turns.apply, ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
             )
             checkpoint = applied.checkpoint
             log += applied.actions
@@ -107,34 +112,37 @@ class _Assessment:
                 notes[turn] = said.notes
             if not has_left:
                 step = said.time_step if isinstance(said, TurnCompleteMessage) and said.time_step else None
-                advanced = await self._turns.advance(
+                advanced = await _do(
+                    self._turns.advance,
                     AdvanceInput(
                         plan=plan,
                         turn=turn,
                         checkpoint=checkpoint,
                         replies=await self._characters_answer(plan, turn, applied),
                         to=min(now + parse_iso8601_duration(step or plan.default_time_step), plan.end_time),
-                    )
+                    ),
                 )
                 checkpoint, now = advanced.checkpoint, advanced.current_time
-        evidence = await self._lifecycle.conclude(
+        evidence = await _do(
+            self._lifecycle.conclude,
             ConcludeInput(
                 plan=plan,
                 checkpoint=checkpoint,
                 initial_state=prepared.initial_state,
                 action_log=log,
                 turn_notes=notes,
-            )
+            ),
         )
         verdicts = await asyncio.gather(
             *(
-                self._verdicts.judge_criterion(
-                    JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
+                _do(
+                    self._verdicts.judge_criterion,
+                    JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
                 )
                 for criterion in plan.criteria
             )
         )
-        await self._deployment.simulation_host.remove(plan.simulation_id)
+        await _do(self._lifecycle.take_down, plan.simulation_id)
         return assessment_results(
             assessment_id=plan.assessment_id,
             scenario_id=scenario_id,
@@ -149,15 +157,14 @@ class _Assessment:
         )
 
     async def _participant_plays(
-        self, plan: Plan, script: Script, turn: int, now: datetime
-    ) -> TurnCompleteMessage | EarlyCompletionMessage | None:
-        simulation = find(self._deployment, plan.simulation_id)
-        client = AsyncUESClient(simulation.address, simulation.participant_secret, http=self._http)
-        said = await script(turn, client, now)
-        return said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
-
-    async def _checkpoint(self, plan: Plan) -> BlobRef:
-        return await take_checkpoint(self._deployment, find(self._deployment, plan.simulation_id))
+        self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
+    ) -> tuple[TurnCompleteMessage | EarlyCompletionMessage | None, BlobRef]:
+        simulations = self._deployment.simulations
+        simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
+        access = simulation.access(1)
+        said = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
+        told = said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
+        return told, await simulations.keep(simulation)
 
     async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         replies = []
@@ -176,3 +183,11 @@ class _Assessment:
             if reply is not None:
                 replies.append(PlannedReply(reply=reply, message=message))
         return replies
+
+
+async def _do(activity: Callable[..., Awaitable[T]], *given: Any) -> T:
+    """Have an activity done, as Temporal would hand it out just now."""
+    surroundings = ActivityEnvironment()
+    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=datetime.now(UTC))
+    found: T = await surroundings.run(activity, *given)
+    return found

@@ -8,13 +8,14 @@ from contextlib import suppress
 from time import perf_counter, thread_time
 from typing import Any
 
+from ues_sim import fences
 from ues_sim.host import Host
-from ues_sim.http.host_routes import HOST_ROUTES, HostCall
+from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
 from ues_sim.http.open_routes import OPEN_PATHS, OpenPages
-from ues_sim.http.requests import Disconnected, read_body, read_json, read_params, secret_of, unauthorized
+from ues_sim.http.requests import Disconnected, fence_of, read_body, read_json, read_params, secret_of, unauthorized
 from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
 from ues_sim.http.routes import SIMULATION_ROUTES
-from ues_sim.keys import Key
+from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.problems import Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
@@ -98,7 +99,7 @@ class Application:
             return await self._simulation_reply(self._single, path, scope, receive)
         if path.startswith(SIMULATIONS):
             simulation_id, slash, rest = path[len(SIMULATIONS) :].partition("/")
-            if slash:
+            if slash and rest not in OF_THE_HOST:
                 simulation = self.host.simulations.get(simulation_id)
                 if simulation is None:
                     if "/" + rest in OPEN_PATHS:
@@ -117,7 +118,7 @@ class Application:
             raise unauthorized(secret)
         route, values = self._host_router.find(scope["method"], path)
         body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
-        call = HostCall(self.host, self._base(scope), body, values)
+        call = HostCall(self.host, self._base(scope), body, values, fence_of(scope["headers"]))
         return _as_reply(route, route.handler(call))
 
     def _base(self, scope: Scope) -> str:
@@ -173,6 +174,11 @@ class Application:
             raise Forbidden(f"This key lacks the permission {route.permission!r}.")
         limits = allowance.limits if allowance is not None else None
         raw = await _raw_body(route, scope, receive, limits)
+        # Whoever sends slowly may have been overtaken meanwhile. From here on nothing waits.
+        if simulation.keys.find(secret_of(scope["headers"]) or "") is not key or not self._serves(simulation):
+            raise unauthorized(secret_of(scope["headers"]))
+        if key.key_id == ADMIN_KEY_ID:
+            fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
         simulation.catch_up()
         began = thread_time() if allowance is not None else 0.0
         try:

@@ -3,13 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field
+import orjson
+from pydantic import Field, TypeAdapter
 
+from ues_sim import checkpoint
+from ues_sim.claims import Claim, KeyWanted, claim
 from ues_sim.host import SIMULATION_ID_PATTERN, Host
-from ues_sim.http.route import Route
+from ues_sim.http.requests import read_json
+from ues_sim.http.route import Reply, Route
 from ues_sim.keys import new_secret
+from ues_sim.modalities import MODALITIES
+from ues_sim.problems import Impossible, NotFound
 from ues_sim.schema import Int, JsonObject, Request, Response
 from ues_sim.simulation import Simulation
+from ues_sim.steps import NewEvent, Step, carry_out
 from ues_sim.times import Instant
 
 HOST_PERMISSION = "host"
@@ -33,13 +40,14 @@ class CreateSimulationResponse(Response):
 
 
 class SimulationEntry(Response):
-    """A simulation on this host. ``created_at`` is wall time."""
+    """A simulation on this host. ``created_at`` is wall time; ``fence`` holds it, 0 for none."""
 
     simulation_id: str
     base_url: str
     created_at: Instant
     current_time: Instant
     is_running: bool
+    fence: int
 
 
 class SimulationListResponse(Response):
@@ -56,6 +64,74 @@ class DeleteSimulationResponse(Response):
     deleted: bool
 
 
+class FenceResponse(Response):
+    """The fence that holds a simulation, or by which it was ended; 0 for none."""
+
+    fence: int
+    is_there: bool
+
+
+class WantedKey(Request):
+    """The one key of its name that is to open the simulation."""
+
+    key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    secret: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
+    permissions: Annotated[list[str], Field(min_length=1)]
+
+
+class ScheduledEvent(Request):
+    """An event to be scheduled; one of the past happens now."""
+
+    scheduled_time: Instant
+    modality: str
+    data: JsonObject
+    priority: Annotated[Int, Field(ge=0, le=100)] = 50
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+class StepRequest(Request):
+    """A claim (``ues_sim.claims.Claim``) and what is to be done then (``ues_sim.steps.Step``).
+
+    ``takes_checkpoint`` asks for the checkpoint that is reached, behind the answer's first line.
+    """
+
+    fence: Annotated[Int, Field(ge=1)]
+    admin_key: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
+    seed: Int | str | None = None
+    anew: bool = False
+    checkpoint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    keep: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    mark: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    key: WantedKey | None = None
+    looks: bool = False
+    revoke: str | None = None
+    events: Annotated[list[ScheduledEvent], Field(max_length=10_000)] = Field(default_factory=list)
+    to: Instant | None = None
+    deeds_of: str | None = None
+    deeds_at: Instant | None = None
+    states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
+    takes_checkpoint: bool = False
+
+
+class StepResponse(Response):
+    """Where the simulation is, and what the step found."""
+
+    checkpoint: str | None
+    mark: str | None
+    fence: int
+    is_untouched: bool
+    life: str
+    current_time: Instant
+    events_executed: int
+    deeds: list[JsonObject]
+    news: JsonObject
+    states: JsonObject
+
+
+_STEP: TypeAdapter[StepRequest] = TypeAdapter(StepRequest)
+
+
 @dataclass(frozen=True, slots=True)
 class HostCall:
     """One checked request to the host."""
@@ -65,6 +141,7 @@ class HostCall:
     """The server's address as the caller sees it, without a slash at the end."""
     body: Any
     path: dict[str, str]
+    fence: int | None
 
     def url(self, simulation: Simulation) -> str:
         """Where a simulation stands."""
@@ -79,6 +156,7 @@ def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
         "created_at": simulation.created_at,
         "current_time": simulation.clock.text,
         "is_running": simulation.is_running,
+        "fence": simulation.fence,
     }
 
 
@@ -105,8 +183,54 @@ def _get(call: HostCall) -> JsonObject:
 
 def _delete(call: HostCall) -> JsonObject:
     simulation_id = call.path["simulation_id"]
-    call.host.delete(simulation_id)
+    call.host.delete(simulation_id, call.fence)
     return {"simulation_id": simulation_id, "deleted": True}
+
+
+def _fence(call: HostCall) -> JsonObject:
+    simulation_id = call.path["simulation_id"]
+    return {"fence": call.host.fence_of(simulation_id), "is_there": simulation_id in call.host.simulations}
+
+
+def _step(call: HostCall) -> Reply:
+    head, _, content = call.body.partition(b"\n")
+    asked: StepRequest = read_json(head, _STEP, required=True)
+    simulation_id = call.path["simulation_id"]
+    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
+        raise NotFound(f"There can be no simulation {simulation_id[:80]!r}.")
+    for name in asked.states:
+        if name not in MODALITIES:
+            raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+    simulation = claim(
+        call.host,
+        simulation_id,
+        Claim(
+            fence=asked.fence,
+            admin_key=asked.admin_key,
+            seed=None if asked.seed is None else str(asked.seed),
+            anew=asked.anew,
+            checkpoint=asked.checkpoint,
+            keep=asked.keep,
+            mark=asked.mark,
+            key=None if asked.key is None else KeyWanted(**asked.key.model_dump()),
+            looks=asked.looks,
+        ),
+        content,
+    )
+    found = carry_out(
+        simulation,
+        Step(
+            revoke=asked.revoke,
+            events=tuple(NewEvent(**event.model_dump()) for event in asked.events),
+            to=asked.to,
+            deeds_of=asked.deeds_of,
+            deeds_at=asked.deeds_at,
+            states=tuple(asked.states),
+        ),
+    )
+    taken = checkpoint.take(simulation)[1] if asked.takes_checkpoint else b""
+    said = orjson.dumps({**simulation.whereabouts(), **found})
+    return Reply(said + b"\n" + taken if taken else said)
 
 
 HOST_ROUTES: tuple[Route[HostCall], ...] = (
@@ -145,11 +269,35 @@ HOST_ROUTES: tuple[Route[HostCall], ...] = (
     Route(
         method="DELETE",
         path="/simulations/{simulation_id}",
-        summary="End a simulation. Its keys die with it.",
+        summary="End a simulation. Its keys die with it; nobody with a lower fence can bring it back.",
         handler=_delete,
         permission=HOST_PERMISSION,
         tag="host",
         responses=(DeleteSimulationResponse,),
-        errors=(404,),
+        errors=(404, 412, 428),
+    ),
+    Route(
+        method="GET",
+        path="/simulations/{simulation_id}/fence",
+        summary="Read the fence of a simulation, also of one that was ended.",
+        handler=_fence,
+        permission=HOST_PERMISSION,
+        tag="host",
+        responses=(FenceResponse,),
+    ),
+    Route(
+        method="POST",
+        path="/simulations/{simulation_id}/step",
+        summary="Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), "
+        "the rest, if any, the content of the checkpoint; the answer likewise.",
+        handler=_step,
+        permission=HOST_PERMISSION,
+        tag="host",
+        body=bytes,
+        responses=(StepResponse,),
+        errors=(400, 404, 409, 412, 422),
     ),
 )
+
+OF_THE_HOST = frozenset(route.path.rpartition("/")[2] for route in HOST_ROUTES if route.path.count("/") == 3)
+"""What stands under a simulation's address and is the host's nevertheless."""

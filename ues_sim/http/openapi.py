@@ -20,6 +20,8 @@ MEANINGS = {
     403: "The key lacks the permission.",
     404: "Not found.",
     409: "The state of things doesn't allow this now.",
+    412: "Somebody with a higher fence has taken the simulation over.",
+    428: "The simulation is held by a fence, and the request has none.",
     422: "The request doesn't fit its schema.",
 }
 

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 import orjson
 from pydantic import TypeAdapter
 
+from ues_sim import fences
 from ues_sim.limits import too_large
 from ues_sim.problems import Invalid, Unauthorized
 from ues_sim.schema import problem, validate
@@ -67,6 +68,17 @@ def secret_of(headers: Headers) -> str | None:
         if name == b"authorization" and value[:7].lower() == b"bearer ":
             bearer = value[7:].strip().decode("latin-1")
     return bearer
+
+
+def fence_of(headers: Headers) -> int | None:
+    """The fence that a request carries. Raises Invalid (422) for one that is no whole number from 1 up."""
+    for name, value in headers:
+        if name == fences.HEADER:
+            text = value.decode("latin-1")
+            if not text.isdecimal() or not 0 < len(text) < 19 or int(text) < 1:
+                raise problem("fence", "Input should be a whole number from 1 up", text[:40], "header", "X-UES-Fence")
+            return int(text)
+    return None
 
 
 def unauthorized(secret: str | None) -> Unauthorized:

@@ -88,6 +88,13 @@ class Route(Generic[C]):
     """Whether a participant's key (level "user") may call it."""
     writes: bool = False
     """Whether what the body says becomes part of the simulation."""
+    asks: bool = False
+    """Whether it is a POST that only asks, so that it needs no fence."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change the simulation."""
+        return self.method != "GET" and not self.asks
 
     @cached_property
     def body_adapter(self) -> TypeAdapter[Any]:

@@ -21,10 +21,18 @@ class RestoreResponse(Response):
 
 
 class CurrentCheckpointResponse(Response):
-    """The digest of the last checkpoint taken or restored, null when the simulation has changed since; and the mark."""
+    """Where the simulation is.
+
+    ``checkpoint`` is the digest of the last one taken or restored, null when the simulation has changed since; ``mark``
+    the evaluator's note; ``fence`` the one that holds the simulation, 0 for none; ``is_untouched`` whether nothing has
+    changed since it was taken; ``life`` a text that changes whenever the simulation is restored.
+    """
 
     checkpoint: str | None
     mark: str | None
+    fence: int
+    is_untouched: bool
+    life: str
 
 
 class MarkRequest(Request):
@@ -43,8 +51,7 @@ def _restore(call: Call) -> JsonObject:
 
 
 def _current(call: Call) -> JsonObject:
-    known = call.simulation.checkpoint
-    return {"checkpoint": None if known is None else known[0], "mark": call.simulation.mark}
+    return call.simulation.whereabouts()
 
 
 def _mark(call: Call) -> JsonObject:

@@ -216,6 +216,7 @@ ROUTES = (
     Route(
         method="POST",
         path="/environment/modalities/{modality_name}/query",
+        asks=True,
         summary="Query one modality: what its own query answers, as results.",
         handler=_query,
         permission="environment:read",
@@ -228,6 +229,7 @@ ROUTES = (
     Route(
         method="POST",
         path="/environment/validate",
+        asks=True,
         summary="Check that every modality's state is consistent.",
         handler=_validate,
         permission="environment:validate",

@@ -41,6 +41,7 @@ def _query(modality: Modality, query: Query) -> Route[Call]:
         responses=(query.response,),
         errors=(400,),
         participant=True,
+        asks=True,
     )
 
 

@@ -41,6 +41,7 @@ MODALITY = Modality(
     ),
     state_params=models.EmailStateParams,
     show=views.show,
+    news=views.news,
     digest=views.digest,
     describe=views.describe,
     check=views.check,

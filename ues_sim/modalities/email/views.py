@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
-from ues_sim.modality import State, View, page, sort_key
+from ues_sim.modality import State, View, page, sort_key, threads_since
 from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
@@ -60,6 +60,11 @@ def show(view: View, params: EmailStateParams) -> JsonObject:
         "unread_count": _unread(emails.values()),
         "starred_count": sum(email["is_starred"] for email in emails.values()),
     }
+
+
+def news(view: View, since: str) -> JsonObject:
+    """The messages of every thread in which something was sent since an instant."""
+    return {"emails": threads_since(view.state["emails"], since)}
 
 
 def _unread(emails: Iterable[Email]) -> int:

@@ -41,6 +41,7 @@ MODALITY = Modality(
     initial=lambda now: {"last_updated": now, "user_phone_number": "+15550000000"},
     state_response=(models.SMSStateResponse, models.SMSCompactStateResponse),
     show=views.show,
+    news=views.news,
     digest=views.digest,
     describe=views.describe,
     check=views.check,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
-from ues_sim.modality import State, StateParams, View, page, sort_key
+from ues_sim.modality import State, StateParams, View, page, sort_key, threads_since
 from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
@@ -40,6 +40,11 @@ def show(view: View, params: StateParams) -> JsonObject:
         "unread_count": _unread(state),
         "total_conversation_count": len(state["conversations"]),
     }
+
+
+def news(view: View, since: str) -> JsonObject:
+    """The messages of every thread in which something was sent since an instant."""
+    return {"messages": threads_since(view.state["messages"], since)}
 
 
 def _compact(message: dict[str, Any]) -> JsonObject:

@@ -1,0 +1,170 @@
+"""Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+from pydantic_core import to_json
+
+from activities.simulations.hosts import (
+    Access,
+    Claim,
+    Content,
+    Simulation,
+    SimulationGoneError,
+    SimulationHost,
+    Step,
+    Stepped,
+)
+from activities.simulations.keys import (
+    PARTICIPANT,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    admin_key,
+    host_key,
+    participant_key,
+    participant_key_id,
+    reader_key,
+)
+from activities.simulations.states import SHOWN
+from proctor_protocol.config import GreenAgentConfig
+from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
+from purple_sdk.ues.answers import CurrentCheckpoint
+
+
+class HostedSimulation(Simulation):
+    """A simulation on the embedded simulator's server, whose keys are all derived."""
+
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        simulation_id: str,
+        fence: int | None,
+        where: CurrentCheckpoint,
+        http: httpx.AsyncClient,
+    ) -> None:
+        self._secret = config.secret.get_secret_value()
+        self._simulation_id = simulation_id
+        inside = f"{config.ues_url.rstrip('/')}/simulations/{simulation_id}"
+        self.reader_secret = reader_key(self._secret, simulation_id)
+        self.admin = AsyncUESClient(inside, admin_key(self._secret, simulation_id), http=http, fence=fence)
+        self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
+        self._address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
+        self.mark, self.life = where.mark, where.life
+
+    def access(self, issue: int) -> Access:
+        """See ``Simulation``."""
+        return Access(self._address, participant_key(self._secret, self._simulation_id, issue))
+
+    async def current(self) -> CurrentCheckpoint:
+        """See ``Simulation``."""
+        try:
+            return await self.admin.simulation.current()
+        except (AuthenticationError, NotFoundError, ConflictError) as problem:
+            raise SimulationGoneError(str(problem)) from None
+
+    async def checkpoint(self) -> bytes:
+        """See ``Simulation``."""
+        return await self.admin.simulation.checkpoint()
+
+    async def make_reader_key(self) -> None:
+        """See ``Simulation``; checkpoints carry the key, so it is made once."""
+        await self.admin.keys.create(
+            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
+        )
+
+
+class SharedHost(SimulationHost):
+    """The simulations of the embedded simulator's server."""
+
+    may_be_others = True
+
+    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient) -> None:
+        self._config = config
+        self._secret = config.secret.get_secret_value()
+        self._http = http
+
+    async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
+        """See ``SimulationHost``."""
+        asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
+        said, _ = await self._ask(simulation_id, asked, b"")
+        return self._claimed(simulation_id, fence, said)
+
+    async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
+        """See ``SimulationHost``."""
+        said, _ = await self._claim(claim, {}, content)
+        return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, said)
+
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """See ``SimulationHost``; all of it is one request."""
+        said, checkpoint = await self._claim(claim, {**_asked_of(step), "takes_checkpoint": True}, content)
+        return Stepped.model_validate_json(said), checkpoint
+
+    async def end(self, simulation_id: str, fence: int) -> None:
+        """See ``SimulationHost``."""
+        try:
+            await self._host(fence).delete(simulation_id)
+        except NotFoundError:
+            return
+
+    async def holder(self, simulation_id: str) -> int:
+        """See ``SimulationHost``."""
+        found = await self._host().fence(simulation_id)
+        return found.fence if found.is_there else 0
+
+    async def standing(self) -> dict[str, int]:
+        """See ``SimulationHost``; the server knows."""
+        return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
+
+    async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:
+        """Claim and carry out; the checkpoint's content goes along only where the simulator turns out to need it."""
+        asked = {**self._asked_by(claim), **step}
+        try:
+            return await self._ask(claim.simulation_id, asked, b"")
+        except NotFoundError as problem:
+            raise SimulationGoneError(str(problem)) from None
+        except ConflictError as problem:
+            if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
+                raise
+        return await self._ask(claim.simulation_id, asked, await content())
+
+    def _asked_by(self, claim: Claim) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "fence": claim.fence,
+            "admin_key": admin_key(self._secret, claim.simulation_id),
+            "checkpoint": claim.checkpoint.sha256 if claim.checkpoint else None,
+            "keep": claim.keep,
+            "mark": claim.mark,
+            "looks": claim.looks,
+        }
+        if claim.issue is not None:
+            asked["key"] = {
+                "key_id": participant_key_id(claim.issue),
+                "name": PARTICIPANT,
+                "secret": participant_key(self._secret, claim.simulation_id, claim.issue),
+                "permissions": USER_PERMISSIONS,
+            }
+        return asked
+
+    async def _ask(self, simulation_id: str, asked: Mapping[str, Any], content: bytes) -> tuple[bytes, bytes]:
+        answer = await self._host().step(simulation_id, to_json(asked) + b"\n" + content)
+        said, _, checkpoint = answer.partition(b"\n")
+        return said, checkpoint
+
+    def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
+        return HostedSimulation(self._config, simulation_id, fence, CurrentCheckpoint.read(said), self._http)
+
+    def _host(self, fence: int | None = None) -> AsyncUESHost:
+        return AsyncUESHost(self._config.ues_url, host_key(self._secret), http=self._http, fence=fence or None)
+
+
+def _asked_of(step: Step) -> dict[str, Any]:
+    return {
+        "revoke": PARTICIPANT if step.closes else None,
+        "events": [event.model_dump() for event in step.events],
+        "to": step.to,
+        "deeds_of": PARTICIPANT,
+        "deeds_at": step.deeds_at,
+        "states": SHOWN if step.shows_all else (),
+    }

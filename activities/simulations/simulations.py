@@ -1,0 +1,75 @@
+"""The simulations of a deployment, as its activities get at them.
+
+An activity that changes a simulation names the checkpoint that it starts from, claims the simulation with its attempt's
+fence, has it stand there (which makes or restores it where need be), acts, and returns the checkpoint that it reached.
+So a retry, a dead simulator, another worker and a reset all do the right thing with no special code; and whoever was
+claimed from can do nothing any more.
+"""
+
+from activities import failures
+from activities.fencing import own_fence
+from activities.simulations.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from proctor_storage.blobs import BlobRef, BlobStore
+
+
+class Simulations:
+    """All simulations, wherever they live. Whatever changes one does so with the fence of the attempt that runs."""
+
+    def __init__(self, host: SimulationHost, store: BlobStore) -> None:
+        self.host = host
+        self._store = store
+
+    async def create(self, simulation_id: str, seed: int) -> Simulation:
+        """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
+        return await self.host.create(simulation_id, seed, own_fence())
+
+    async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
+        """Have a simulation stand at a checkpoint, marked, and open to one key of the participant's."""
+        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
+        return await self.host.claim(claim, lambda: self._store.get(checkpoint))
+
+    async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
+        """Go on with the work in hand, which has this mark.
+
+        Raises:
+            SimulationGoneError: it isn't there any more.
+        """
+        return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
+
+    async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
+        """Carry out a step from a checkpoint; what it found, and the checkpoint that it reached."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        found, content = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
+        return found, await self._store.put(content)
+
+    async def look_at(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
+        """Have a simulation stand at a checkpoint, for those who only look at it."""
+        claim = Claim(simulation_id, own_fence(), checkpoint, looks=True)
+        return await self.host.claim(claim, lambda: self._store.get(checkpoint))
+
+    async def keep(self, simulation: Simulation) -> BlobRef:
+        """Take a checkpoint of a simulation as it is now."""
+        return await self._store.put(await simulation.checkpoint())
+
+    async def end(self, simulation_id: str) -> None:
+        """End a simulation, and all its keys with it; one that is gone already is fine."""
+        await self.host.end(simulation_id, own_fence())
+
+    async def is_held_by_newer(self, simulation_id: str) -> bool:
+        """Whether a newer attempt than the one that runs is at work in a simulation."""
+        return await self.host.holder(simulation_id) > own_fence()
+
+
+async def require_still(simulation: Simulation) -> None:
+    """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
+
+    Raises:
+        ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
+        SimulationGoneError: it is gone.
+    """
+    if (await simulation.current()).life != simulation.life:
+        raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
+
+
+async def _no_content() -> bytes:
+    raise SimulationGoneError("the work in hand has no checkpoint")

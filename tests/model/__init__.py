@@ -1,0 +1,1 @@
+"""A model of fences, small enough that every interleaving of it can be looked at."""

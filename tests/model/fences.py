@@ -1,0 +1,344 @@
+"""The protocol of ``ues_sim.fences`` and ``activities.participants`` as a state machine, to be explored exhaustively.
+
+There are a simulator, a participant, Temporal, and workers that may be stopped at any point for any time: a stopped
+worker is one whose next request comes late, so the interleavings of requests are all that there is to look at. What a
+request does is one step of the machine, as it is in the simulator, which handles one at a time. Between the steps may
+come, so many times each: *giving up* an attempt (Temporal hands out a new one, and the old one goes on), *losing* the
+simulator with all that it knew, and a *reset* to any earlier step, in a new run.
+
+An assessment is a list of kinds of steps: ``T``, a turn: the simulation is claimed and marked, the participant told,
+its deeds done, the mark looked at, a checkpoint taken; ``M``, a step of several requests, like the set-up: claimed,
+changed, checkpoint; ``O``, the same in one request. Whenever Temporal takes a step's result, its checkpoint must hold
+every deed of the steps so far exactly once and in order, and those of a turn must all be of one and the same try of it.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+Deed = tuple[int, int, int]
+"""Step, number in it, and the fence of the attempt that asked for it."""
+
+DEEDS = 2
+"""The participant's in a turn."""
+
+
+class Held(NamedTuple):
+    """What a checkpoint holds: the deeds, and the participant's one key (the fence that issued it)."""
+
+    deeds: tuple[Deed, ...] = ()
+    key: int = 0
+
+
+class Mark(NamedTuple):
+    """What is going on: which try (no run and no step repeats its number), the fence of the attempt that began it, and
+    the participant's key.
+    """
+
+    work: int = 0
+    fence: int = 0
+    key: int = 0
+
+
+class Simulator(NamedTuple):
+    """What stands there now."""
+
+    held: Held
+    fence: int
+    mark: Mark = Mark()
+
+
+class Attempt(NamedTuple):
+    """A worker at work, or stopped: it doesn't know what has become of the world since.
+
+    ``at`` is the request that comes next; ``mark`` the fence in the mark that it found or made; ``noted`` that in
+    the mark which an attempt before it had made, 0 for none.
+    """
+
+    fence: int
+    step: int
+    work: int
+    start: Held
+    key: int
+    needs_key: bool
+    noted: int
+    at: str = "claim"
+    mark: int = 0
+    result: Held | None = None
+
+
+class Task(NamedTuple):
+    """What the participant was told to do, by the message of that mark, and how many deeds it has done."""
+
+    mark: int
+    step: int
+    done: int = 0
+
+
+class Participant(NamedTuple):
+    """The key that it was greeted with last, the highest fence that it has heard, and its tasks."""
+
+    key: int = 0
+    heard: int = 0
+    tasks: tuple[Task, ...] = ()
+
+
+class World(NamedTuple):
+    """Everything. ``reached`` are the checkpoints that Temporal knows, that of the start first; ``work`` the try that
+    is due, ``is_again`` whether an attempt of it was handed out before, ``current`` that which is, 0 for none.
+    """
+
+    reached: tuple[Held, ...]
+    key: int
+    needs_key: bool
+    work: int
+    is_again: bool
+    current: int
+    noted: int
+    clock: int
+    simulator: Simulator | None
+    workers: tuple[Attempt | None, ...]
+    participant: Participant
+    give_ups: int
+    losses: int
+    resets: int
+
+    @property
+    def step(self) -> int:
+        """The step that is due."""
+        return len(self.reached) - 1
+
+
+class Rules(NamedTuple):
+    """What is enforced; each can be taken out, to see what it is good for."""
+
+    fences: bool = True
+    new_keys: bool = True
+    participant_minds_fences: bool = True
+
+
+class BrokenError(AssertionError):
+    """A result that loses or doubles something; the story says how it came to be."""
+
+
+def explore(kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int, workers: int = 2) -> int:
+    """Go through every interleaving; how many states there are. Raises ``BrokenError`` with the shortest story."""
+    start = Held()
+    first = World(
+        (start,), 0, True, 1, False, 0, 0, 1, None, (None,) * workers, Participant(), give_ups, losses, resets
+    )
+    before: dict[World, tuple[World, str] | None] = {first: None}
+    ahead = deque([first])
+    ends = 0
+    while ahead:
+        world = ahead.popleft()
+        ends += world.step == len(kinds)
+        for what, after in _moves(world, kinds, rules):
+            if after in before:
+                continue
+            before[after] = (world, what)
+            if problem := _problem(after, kinds):
+                raise BrokenError(f"{problem}\n" + "\n".join(_story(after, before)))
+            ahead.append(after)
+    assert ends, "no assessment ever ends"
+    return len(before)
+
+
+def _story(world: World, before: dict[World, tuple[World, str] | None]) -> list[str]:
+    told: list[str] = []
+    while (found := before[world]) is not None:
+        world, what = found
+        told.append(what)
+    return told[::-1]
+
+
+def _problem(world: World, kinds: str) -> str | None:
+    """What is wrong with the last result that Temporal took."""
+    expected = [(step, i) for step, kind in enumerate(kinds[: world.step]) for i in range(DEEDS if kind == "T" else 1)]
+    deeds = world.reached[-1].deeds
+    if [deed[:2] for deed in deeds] != expected:
+        return f"after step {world.step} there is {deeds}, not {expected}"
+    if any(len({deed[2] for deed in deeds if deed[0] == step}) > 1 for step in range(world.step)):
+        return f"deeds of two tries are mixed: {deeds}"
+    return None
+
+
+def _moves(world: World, kinds: str, rules: Rules) -> Iterator[tuple[str, World]]:
+    """Everything that can happen next, and what is so then."""
+    if not world.current and world.step < len(kinds):
+        yield from _hand_out(world, rules)
+    for number, attempt in enumerate(world.workers):
+        if attempt is not None:
+            for what, after in _requests(world, number, attempt, kinds[attempt.step], rules):
+                yield f"attempt {attempt.fence} of step {attempt.step}: {what}", after
+    yield from _acts(world)
+    if world.current and world.give_ups:
+        yield "given up", world._replace(current=0, give_ups=world.give_ups - 1)
+    if world.losses and world.simulator is not None:
+        yield "simulator lost", world._replace(simulator=None, losses=world.losses - 1)
+    if world.resets:
+        for step in range(world.step + 1 if world.step < len(kinds) else len(kinds)):
+            reached = world.reached[: step + 1]
+            yield (
+                f"reset to step {step}",
+                world._replace(
+                    reached=reached,
+                    key=reached[-1].key,
+                    needs_key=rules.new_keys,
+                    work=world.work + 1,
+                    is_again=False,
+                    current=0,
+                    noted=0,
+                    resets=world.resets - 1,
+                ),
+            )
+
+
+def _hand_out(world: World, rules: Rules) -> Iterator[tuple[str, World]]:
+    """Temporal gives the step that is due to a worker that is free."""
+    for number, busy in enumerate(world.workers):
+        if busy is None:
+            fence = world.clock
+            start = world.reached[-1]
+            # Who is not the first attempt of a try can't know what those before it have asked the participant to do.
+            needs_key = world.needs_key or (world.is_again and rules.new_keys)
+            attempt = Attempt(fence, world.step, world.work, start, world.key, needs_key, world.noted)
+            after = world._replace(current=fence, clock=fence + 1, is_again=True)
+            yield f"attempt {fence} of step {world.step} handed out", _at(after, number, attempt)
+            return  # workers are alike
+
+
+def _at(world: World, number: int, attempt: Attempt | None) -> World:
+    return world._replace(workers=tuple(attempt if i == number else each for i, each in enumerate(world.workers)))
+
+
+def _requests(world: World, number: int, attempt: Attempt, kind: str, rules: Rules) -> Iterator[tuple[str, World]]:
+    """The next request of an attempt."""
+    simulator = world.simulator
+    refused = rules.fences and simulator is not None and attempt.fence < simulator.fence
+
+    def goes_on(at: str, **changes: object) -> World:
+        return _at(world, number, attempt._replace(at=at, **changes))  # type: ignore[arg-type]
+
+    if attempt.at == "claim":
+        if refused:
+            yield "claim refused", _at(world, number, None)
+        else:
+            yield from _claim(world, number, attempt, kind)
+    elif attempt.at == "change":
+        if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
+            yield "change refused", _fail(world, number, attempt)
+        else:
+            held = simulator.held._replace(deeds=(*simulator.held.deeds, (attempt.step, 0, attempt.fence)))
+            yield "changed", goes_on("checkpoint")._replace(simulator=simulator._replace(held=held))
+    elif attempt.at == "look before":
+        if simulator is None or refused:
+            yield "overtaken or lost before speaking", _fail(world, number, attempt, lost=simulator is None)
+        else:
+            yield "looked", goes_on("speak")
+    elif attempt.at == "speak":
+        yield "spoke", _speak(goes_on("hear"), attempt, rules)
+    elif attempt.at == "hear":
+        if any((task.mark, task.done) == (attempt.mark, DEEDS) for task in world.participant.tasks):
+            yield "heard the answer", goes_on("look after")
+    elif attempt.at == "look after":
+        if simulator is None or refused or simulator.mark[:2] != (attempt.work, attempt.mark):
+            is_lost = not refused
+            yield "the turn was lost", _fail(world, number, attempt, lost=is_lost)
+        else:
+            yield "looked", goes_on("checkpoint")
+    elif attempt.at == "checkpoint":
+        if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
+            yield "checkpoint refused", _fail(world, number, attempt, lost=kind == "T")
+        else:
+            yield "checkpoint taken", goes_on("report", result=simulator.held)
+    elif attempt.at == "report":
+        after = _at(world, number, None)
+        if world.current == attempt.fence and attempt.result is not None:
+            yield (
+                "result taken",
+                after._replace(
+                    reached=(*world.reached, attempt.result),
+                    key=attempt.result.key,
+                    needs_key=world.needs_key and kind != "T",
+                    work=world.work + 1,
+                    is_again=False,
+                    current=0,
+                    noted=0,
+                ),
+            )
+        else:
+            yield "result refused", after
+
+
+def _claim(world: World, number: int, attempt: Attempt, kind: str) -> Iterator[tuple[str, World]]:
+    simulator = world.simulator
+    fence = max(attempt.fence, simulator.fence if simulator else 0)
+    if kind != "T":
+        held = attempt.start
+        if kind == "M":
+            after = _at(world, number, attempt._replace(at="change"))
+            yield "claimed", after._replace(simulator=Simulator(held, fence))
+            return
+        held = held._replace(deeds=(*held.deeds, (attempt.step, 0, attempt.fence)))
+        after = _at(world, number, attempt._replace(at="report", result=held))
+        yield "claimed and done", after._replace(simulator=Simulator(held, fence))
+        return
+    if attempt.noted:
+        if simulator is None or simulator.mark[:2] != (attempt.work, attempt.noted):
+            yield "the turn was lost", _fail(world, number, attempt, lost=True)
+        else:
+            key = simulator.mark.key
+            found = attempt._replace(at="look before", mark=attempt.noted, key=key, needs_key=key != attempt.key)
+            after = _at(world, number, found)
+            yield "taken over", after._replace(simulator=simulator._replace(fence=fence))
+        return
+    key = attempt.fence if attempt.needs_key else attempt.key
+    held = attempt.start._replace(key=key)
+    after = _at(world, number, attempt._replace(at="look before", mark=attempt.fence, key=key))
+    after = after._replace(simulator=Simulator(held, fence, Mark(attempt.work, attempt.fence, key)))
+    yield "claimed, marked", after
+    if world.current == attempt.fence:  # what an attempt notes reaches Temporal a little later, or never
+        yield "claimed, marked, noted", after._replace(noted=attempt.fence)
+
+
+def _speak(world: World, attempt: Attempt, rules: Rules) -> World:
+    """Greet where there is a new key, and have the turn played, unless the message is known."""
+    participant = world.participant
+    if rules.participant_minds_fences and attempt.fence < participant.heard:
+        return world
+    key = attempt.key if attempt.needs_key else participant.key
+    tasks = participant.tasks
+    if all(task.mark != attempt.mark for task in tasks):
+        tasks = (*tasks, Task(attempt.mark, attempt.step))
+    return world._replace(participant=Participant(key, max(attempt.fence, participant.heard), tasks))
+
+
+def _acts(world: World) -> Iterator[tuple[str, World]]:
+    """The participant does the next deed of any of its tasks, abandoned ones too: nobody can be sure that it stops.
+
+    A task goes on with the key that it was begun with, or with the newest that the participant has been told.
+    """
+    simulator, participant = world.simulator, world.participant
+    for place, task in enumerate(participant.tasks):
+        if task.done == DEEDS:
+            continue
+        is_newest = place == len(participant.tasks) - 1
+        opens = simulator is not None and is_newest and participant.key == simulator.held.key
+        moved = task._replace(done=task.done + 1)
+        tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
+        after = world._replace(participant=participant._replace(tasks=tasks))
+        if opens and simulator is not None:
+            held = simulator.held._replace(deeds=(*simulator.held.deeds, (task.step, task.done, task.mark)))
+            after = after._replace(simulator=simulator._replace(held=held))
+        yield f"participant's deed {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
+
+
+def _fail(world: World, number: int, attempt: Attempt, *, lost: bool = False) -> World:
+    """An attempt fails: Temporal tries again, a lost turn as a new try with a new key; one given up has no say."""
+    after = _at(world, number, None)
+    if world.current != attempt.fence:
+        return after
+    if lost:
+        return after._replace(work=world.work + 1, is_again=False, current=0, noted=0, needs_key=True)
+    return after._replace(current=0)

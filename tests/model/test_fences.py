@@ -1,0 +1,32 @@
+"""No interleaving of two workers, simulator and participant loses a deed or doubles one; without fences some do.
+
+``python -m tests.model`` goes further than there is time for here.
+"""
+
+import pytest
+
+from tests.model.fences import BrokenError, Rules, explore
+
+TROUBLE = {
+    "a worker stopped": {"give_ups": 1, "losses": 0, "resets": 0},
+    "a worker stopped, the simulator lost": {"give_ups": 1, "losses": 1, "resets": 0},
+    "a reset": {"give_ups": 0, "losses": 0, "resets": 1},
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
+@pytest.mark.parametrize("kinds", ["MT", "TT", "TOT"])
+def test_nothing_is_lost_or_doubled(kinds: str, trouble: dict[str, int]) -> None:
+    assert explore(kinds, Rules(), **trouble) > 100
+
+
+def test_nor_when_a_worker_is_stopped_twice_or_before_a_reset() -> None:
+    explore("T", Rules(), give_ups=2, losses=1, resets=0)
+    explore("OT", Rules(), give_ups=1, losses=0, resets=1)
+
+
+@pytest.mark.parametrize("rule", Rules._fields)
+def test_without_any_of_the_rules_something_is_lost_or_doubled(rule: str) -> None:
+    """Fences alone: a stopped worker rolls back what others did. Keys alone: an abandoned turn acts on. And so on."""
+    with pytest.raises(BrokenError, match="attempt 1 of step 0 handed out"):
+        explore("TT", Rules(**{rule: False}), give_ups=1, losses=1, resets=0)

@@ -1,0 +1,118 @@
+"""Claiming a simulation: taking it over with a fence and putting it where it is to stand, in one step.
+
+Nothing in here waits for anything, so that no other request comes between.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ues_sim import checkpoint, fences
+from ues_sim.host import Host
+from ues_sim.keys import ADMIN_KEY_ID
+from ues_sim.problems import Conflict, Impossible, NotFound
+from ues_sim.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWanted:
+    """The one key of its name that is to open the simulation."""
+
+    key_id: str
+    name: str
+    secret: str
+    permissions: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who takes a simulation over, and where it is to stand.
+
+    Attributes:
+        fence: the claimer's.
+        admin_key, seed: for a simulation that has to be made.
+        anew: make it empty, whatever was there; else ``checkpoint`` says where it stands, or ``keep``.
+        checkpoint: the digest of the checkpoint that it is to equal.
+        keep: where this is its mark, it is left as it is: this is the work in hand.
+        mark: its mark from now on.
+        key: see ``KeyWanted``; active keys of the same name are revoked.
+        looks: the claimer only reads; one that stands there already needs no higher fence.
+    """
+
+    fence: int
+    admin_key: str
+    seed: str | None = None
+    anew: bool = False
+    checkpoint: str | None = None
+    keep: str | None = None
+    mark: str | None = None
+    key: KeyWanted | None = None
+    looks: bool = False
+
+
+def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simulation:
+    """Take a simulation over; ``content`` is the checkpoint's, empty where the claimer hopes that it isn't needed.
+
+    Raises:
+        Overtaken: 412, another one has a higher fence.
+        Conflict: 409, the simulation doesn't stand there: ``detail`` has ``needs``, the digest to send the content of.
+        NotFound: 404, the work in hand is gone, and there is no checkpoint to go back to.
+    """
+    simulation = host.simulations.get(simulation_id)
+    held = host.fence_of(simulation_id)
+    stands_there = simulation is not None and _stands_at(simulation, claim.checkpoint)
+    if not (claim.looks and stands_there):
+        fences.refuse_lower(claim.fence, held)
+    if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
+        simulation.fence = claim.fence
+        return simulation
+    if claim.anew:
+        simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
+    elif claim.checkpoint is None:
+        raise NotFound(f"What was under way in simulation {simulation_id[:80]!r} is not there any more.")
+    elif not stands_there:
+        simulation = _restored(host, simulation, simulation_id, claim, content)
+    assert simulation is not None
+    simulation.fence = max(claim.fence, simulation.fence)
+    if claim.key is not None:
+        _issue(simulation, claim.key)
+    if claim.mark is not None:
+        simulation.mark = claim.mark
+    if not claim.looks:
+        simulation.is_untouched = True
+    return simulation
+
+
+def _stands_at(simulation: Simulation, digest: str | None) -> bool:
+    return digest is not None and simulation.checkpoint is not None and simulation.checkpoint[0] == digest
+
+
+def _restored(
+    host: Host, simulation: Simulation | None, simulation_id: str, claim: Claim, content: bytes
+) -> Simulation:
+    if not content:
+        message = "The simulation does not stand at that checkpoint: send its content after the first line."
+        raise Conflict({"message": message, "needs": claim.checkpoint})
+    if sha256(content).hexdigest() != claim.checkpoint:
+        raise Impossible("The content is not that of the checkpoint that the claim names.")
+    kept = simulation or Simulation(simulation_id, claim.admin_key, claim.seed or "")
+    checkpoint.restore(kept, content)
+    host.keep(kept)
+    return kept
+
+
+def _issue(simulation: Simulation, wanted: KeyWanted) -> None:
+    """Have this key open the simulation, and no other of its name."""
+    key = simulation.keys.find(wanted.secret)
+    if key is not None and key.key_id == wanted.key_id:
+        return
+    revoke_all(simulation, wanted.name)
+    simulation.keys.create(wanted.key_id, wanted.name, wanted.permissions, wanted.secret, ADMIN_KEY_ID, simulation.ids)
+    simulation.changed()
+
+
+def revoke_all(simulation: Simulation, name: str) -> None:
+    """End every key of that name."""
+    for key in list(simulation.keys.by_id.values()):
+        if key.data["name"] == name and key.data["revoked_at"] is None:
+            simulation.keys.revoke(key.key_id)
+            simulation.changed()

@@ -1,0 +1,71 @@
+"""Fences: who holds a simulation, and that nobody who held it before can still act on it.
+
+A fence is a number that only rises. Whoever is about to change a simulation *claims* it with a fence of its own, in the
+same step in which the simulation is put where it is to stand (``claims``), and sends that fence with every request that
+changes it. Requests with a lower one are refused, whatever they ask for: their sender was overtaken while it was
+stopped, cut off, or given up. A simulation that nobody has claimed takes requests without a fence, as UES does.
+
+A simulation that was ended leaves its fence behind, so that nobody from the past can bring it back.
+"""
+
+from collections import OrderedDict
+
+from ues_sim.problems import Conflict, FenceMissing, Overtaken
+
+HEADER = b"x-ues-fence"
+
+MOST_ENDED = 10_000
+"""How many ended simulations are remembered, the latest of them; some 100 bytes each."""
+
+
+def refuse_lower(fence: int, held: int) -> None:
+    """Raise Overtaken (412) for a fence from the past."""
+    if fence < held:
+        raise Overtaken(
+            {
+                "message": f"another attempt has taken over: the fence {fence} of this request is lower than {held}, "
+                "which holds the simulation.",
+                "fence": held,
+            }
+        )
+
+
+def require(fence: int | None, held: int, *, changes: bool) -> None:
+    """Check the fence of a request to a simulation that is held by ``held`` (0: by nobody).
+
+    Raises Overtaken (412, lower), Conflict (409, higher: what its sender had claimed was lost since), or FenceMissing
+    (428, none, for a request that changes something).
+    """
+    if fence is None:
+        if changes and held:
+            raise FenceMissing("This simulation was claimed with a fence: send yours as X-UES-Fence.")
+        return
+    refuse_lower(fence, held)
+    if fence > held:
+        raise Conflict(
+            f"nobody has claimed this simulation with the fence {fence} of this request; it is held by {held}: "
+            "it was lost and made anew since. Claim it again."
+        )
+
+
+class Ended:
+    """The fences of simulations that were ended, by their ids; the oldest are forgotten."""
+
+    def __init__(self, most: int = MOST_ENDED) -> None:
+        self._most = most
+        self._fences: OrderedDict[str, int] = OrderedDict()
+
+    def note(self, simulation_id: str, fence: int) -> None:
+        """A simulation was ended by this fence."""
+        self._fences[simulation_id] = max(fence, self.fence_of(simulation_id))
+        self._fences.move_to_end(simulation_id)
+        while len(self._fences) > self._most:
+            self._fences.popitem(last=False)
+
+    def fence_of(self, simulation_id: str) -> int:
+        """The fence by which a simulation was ended; 0 where it wasn't."""
+        return self._fences.get(simulation_id, 0)
+
+    def forget(self, simulation_id: str) -> None:
+        """It is there again."""
+        self._fences.pop(simulation_id, None)
