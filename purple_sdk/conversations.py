@@ -198,11 +198,13 @@ class Conversations:
         return len(self._known)
 
     def hear(self, context_id: str, fence: int) -> None:
-        """Take note of a message's fence, and let nobody from the past speak in this context any more.
+        """Take note of a message's fence (0: it has none), and let nobody from the past speak in this context any more.
 
         Raises:
             FromThePastError: a newer attempt has spoken since.
         """
+        if not fence:
+            return
         heard = self._fences.pop(context_id, 0)
         self._fences[context_id] = max(fence, heard)
         while len(self._fences) > MOST_FENCES_KEPT:

@@ -67,7 +67,7 @@ class ParticipantClient:
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
         *,
-        fence: int,
+        fence: int = 0,
     ) -> Answer:
         """Send a message and wait until its task has ended.
 
@@ -75,7 +75,7 @@ class ParticipantClient:
             message: what to say; it goes as a data part and, for exact numbers, as JSON text.
             message_id: the A2A message id.
             on_event: called after every event, with the answer so far.
-            fence: of the attempt that speaks, by which the participant may tell it from those of the past.
+            fence: of the attempt that speaks, by which the participant may tell it from those of the past; 0 for none.
 
         Raises:
             ApplicationError: ``ParticipantUnreachable``, where the attempt may be repeated with the same
@@ -86,7 +86,7 @@ class ParticipantClient:
                 message_id=message_id,
                 context_id=self._context_id,
                 role=Role.ROLE_USER,
-                metadata={FENCE_METADATA: str(fence)},
+                metadata={FENCE_METADATA: str(fence)} if fence else None,
                 parts=[
                     new_data_part(message.model_dump(mode="json", exclude_none=True), media_type="application/json"),
                     new_text_part(message.model_dump_json(exclude_none=True)),
