@@ -321,7 +321,8 @@ class ScenarioCode:
             EvaluatorRetryError: try again.
             Exception: whatever ``ask`` raises.
         """
-        key = (str(bench.task.directory), bench.evidence)
+        # Two assessments may have the same evidence, and each has a simulation of its own.
+        key = (str(bench.task.directory), f"{bench.task.simulation} {bench.task.reader_key} {bench.evidence}")
         self._users[key] += 1
         try:
             async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
