@@ -1,11 +1,6 @@
 """The gateway's HTTP application, and the process that serves it."""
 
-import contextlib
-import signal
-import socket
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import uvicorn
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
@@ -28,6 +23,7 @@ from a2a_gateway.legacy import (
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
 from a2a_gateway.temporal import ClientFactory, TemporalConnection
+from proctor_processes.serving import Server, address_of, listen
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
@@ -76,12 +72,11 @@ async def serve(config: GreenAgentConfig) -> None:
     Raises:
         OSError: the address can't be listened on.
     """
-    listener = _listen(config.host, config.port)
-    host, port = listener.getsockname()[:2]
-    config = merge_configs(config, {"port": port})
+    listener = listen(config.host, config.port, "the gateway")
+    config = merge_configs(config, {"port": listener.getsockname()[1]})
     leave_refusals_to_us()
     app = create_app(config, partial(connect, config))
-    server = _Server(
+    server = Server(
         uvicorn.Config(
             app,
             log_level=config.log_level.lower(),
@@ -89,49 +84,6 @@ async def serve(config: GreenAgentConfig) -> None:
             lifespan="off",
             timeout_graceful_shutdown=SHUTDOWN_GRACE,
         ),
-        ready=f"proctor gateway listening on http://{f'[{host}]' if ':' in host else host}:{port}",
+        ready=f"proctor gateway listening on {address_of(listener)}",
     )
-    with _quiet_exit():
-        await server.serve(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Says when it is ready."""
-
-    def __init__(self, config: uvicorn.Config, ready: str) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            print(self._ready, flush=True)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-    except OSError as problem:
-        listener.close()
-        raise OSError(
-            problem.errno, f"the gateway can't listen on {host}:{port} ({problem.strerror}): choose another --port"
-        ) from None
-    return listener
-
-
-@contextlib.contextmanager
-def _quiet_exit() -> Iterator[None]:
-    """Let SIGTERM and SIGINT end ``serve`` like any other function: uvicorn raises them once more when it is done."""
-
-    def ignore(number: int, frame: Any) -> None:
-        del number, frame
-
-    before = {number: signal.signal(number, ignore) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
+    await server.serve(sockets=[listener])

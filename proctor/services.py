@@ -102,9 +102,7 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
             public_url=public_url,
         )
     except OSError as problem:
-        raise CommandError(
-            f"the simulator can't listen on {host}:{port} ({problem.strerror}): choose another --host or --port"
-        ) from None
+        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -> None:

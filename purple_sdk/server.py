@@ -1,10 +1,8 @@
 """An agent as an HTTP server: A2A 1.0 and 0.3, JSON-RPC and HTTP+JSON, at one address."""
 
 import logging
-import signal
-import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import uvicorn
@@ -14,6 +12,7 @@ from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, Agen
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.applications import Starlette
 
+from proctor_processes.serving import Server, listen
 from proctor_protocol.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
@@ -114,51 +113,15 @@ def serve(
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)  # one line for every call is too much
     logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
-    listener = _listen(config.host, config.port)
+    listener = listen(config.host, config.port, "the agent")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     app = create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)
     settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
     # Not the card's address, which may be a proxy's: the one that this process listens on.
     address = merge_configs(config, {"card_url": None}).effective_card_url
     ready = f"{name or _class_says(agent_factory, 'name')} listening on {address}"
-    _Server(settings, ready).run(sockets=[listener])
+    Server(settings, ready).run(sockets=[listener])
 
 
 def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "description"]) -> str:
     return str(getattr(agent_factory, attribute, getattr(BasePurpleAgent, attribute)))
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as problem:
-        listener.close()
-        raise OSError(
-            problem.errno, f"can't listen on {host}:{port} ({problem.strerror}): choose another --host or --port"
-        ) from None
-    return listener
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, which says when it is ready, and for which a signal is a reason to end rather than to die of it."""
-
-    def __init__(self, settings: uvicorn.Config, ready: str) -> None:
-        super().__init__(settings)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            print(self._ready, flush=True)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

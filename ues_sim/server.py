@@ -3,15 +3,11 @@
 import gc
 import os
 import secrets
-import signal
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import uvicorn
 
+from proctor_processes.serving import Server, address_of, listen
 from ues_sim.host import Host
 from ues_sim.http.app import Application
 from ues_sim.keys import new_secret
@@ -78,11 +74,7 @@ def serve(
     Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. Raises OSError when the address can't be bound.
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(2048)  # at once: with SO_REUSEADDR alone, a second server could bind the same port meanwhile
+    listener = listen(host, port, "the simulator")
     config = uvicorn.Config(
         served.app,
         log_level="warning",
@@ -93,38 +85,10 @@ def serve(
         # Longer than clients keep an idle connection (httpx: 5 s, as is uvicorn's own default): whoever closes it must
         # not be the one that is not about to use it.
         timeout_keep_alive=75,
-        backlog=2048,
     )
     if served.generated:
         print(f"{'admin' if single else 'host'} key: {served.secret}", flush=True)
     # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    shown = f"[{host}]" if ":" in host else host
-    _Server(config, f"ues_sim listening on http://{shown}:{listener.getsockname()[1]}").run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Says that it is ready once it is; a signal is a reason to end rather than to die of it."""
-
-    def __init__(self, config: uvicorn.Config, ready: str) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            print(self._ready, flush=True)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``, which raises the signal once more after its clean end."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    Server(config, f"ues_sim listening on {address_of(listener)}").run(sockets=[listener])

@@ -5,7 +5,7 @@ from typing import Self
 
 import httpx
 
-from purple_sdk.ues import _calendar, _control, _messages, _world
+from purple_sdk.ues import _calendar, _control, _messages, _surroundings
 from purple_sdk.ues import _call as wire
 from purple_sdk.ues._call import Room, Runner
 from purple_sdk.ues._runners import AsyncRunner, Exchange, Observer, SyncRunner
@@ -43,9 +43,9 @@ class _Simulation(Room[Runner]):
         self.sms = _messages.SMSRoom(runner)
         self.chat = _messages.ChatRoom(runner)
         self.calendar = _calendar.CalendarRoom(runner)
-        self.contacts = _world.ContactsRoom(runner)
-        self.location = _world.LocationRoom(runner)
-        self.weather = _world.WeatherRoom(runner)
+        self.contacts = _surroundings.ContactsRoom(runner)
+        self.location = _surroundings.LocationRoom(runner)
+        self.weather = _surroundings.WeatherRoom(runner)
 
     @property
     def base_url(self) -> str:

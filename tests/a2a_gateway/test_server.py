@@ -217,5 +217,5 @@ async def test_an_address_that_is_taken_is_an_error_with_a_remedy(gateway: Gatew
     from a2a_gateway.server import serve
 
     taken = config.model_copy(update={"port": httpx.URL(gateway.url).port})
-    with pytest.raises(OSError, match=r"can't listen on 127\.0\.0\.1:\d+ .*: choose another --port"):
+    with pytest.raises(OSError, match=r"can't listen on 127\.0\.0\.1:\d+ .*: choose another --host or --port"):
         await serve(taken)
