@@ -5,10 +5,11 @@ At least once and in order: an attempt notes how far it has come, and the next o
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import httpx
 from pydantic import BaseModel, ConfigDict
@@ -25,6 +26,9 @@ SEALED_WEBHOOK = "webhook"
 
 FROM_THE_START = -2
 """Where nothing was taken yet; notifications are numbered from -1."""
+
+STANDSTILL = 5.0
+"""Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""
 
 _ANSWER_SECONDS = 10.0
 
@@ -79,6 +83,7 @@ class NotificationActivities:
         begun_after = taken = max([given.after, *map(int, heartbeats.notes())])
         try:
             async with (
+                _Pace() as pace,
                 httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False) as http,
                 aclosing(self._story(given.task_id, webhook.protocol)) as story,
             ):
@@ -86,6 +91,7 @@ class NotificationActivities:
                 async for notification in story:
                     is_news = is_news or notification.number > begun_after
                     if is_news:
+                        pace.require_steady()
                         await _post(http, webhook, notification)
                         taken = notification.number
                         heartbeats.note_only(str(taken))
@@ -101,6 +107,39 @@ class NotificationActivities:
             return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, given.sealed_webhook))
         except NotOursError as problem:
             raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be read: {problem}.") from None
+
+
+class _Pace:
+    """Notices when this process was stopped and continued: another worker may have gone on in its place, and what would
+    be said now is old.
+    """
+
+    def __init__(self) -> None:
+        self._looked_at = time.monotonic()
+        self._has_stood = False
+
+    async def __aenter__(self) -> Self:
+        self._looking = asyncio.create_task(self._look_on())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._looking.cancel()
+
+    def require_steady(self) -> None:
+        """Fail where this attempt may have been given up without knowing it."""
+        self._look()
+        if self._has_stood:
+            raise failures.passing(failures.WEBHOOK_FAILED, "The worker stood still, so another one may have gone on.")
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._has_stood = self._has_stood or now - self._looked_at > STANDSTILL
+        self._looked_at = now
+
+    async def _look_on(self) -> None:
+        while True:
+            await asyncio.sleep(STANDSTILL / 10)
+            self._look()
 
 
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:

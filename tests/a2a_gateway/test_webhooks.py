@@ -3,7 +3,8 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -27,7 +28,7 @@ from temporalio.worker import Worker
 from a2a_gateway.stories import Stories
 from a2a_gateway.webhooks import MOST
 from activities.heartbeats import Heartbeats
-from activities.notifications import NotificationActivities
+from activities.notifications import Notification, NotificationActivities, Story
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
@@ -53,10 +54,10 @@ STORY = ["task", *map(str, range(6)), "artifact", "completed"]
 
 
 @asynccontextmanager
-async def notifying(client: Client, config: GreenAgentConfig) -> AsyncIterator[None]:
+async def notifying(client: Client, config: GreenAgentConfig, story: Story | None = None) -> AsyncIterator[None]:
     """A worker for webhooks, as ``proctor worker`` has it beside the one for assessments."""
     async with AsyncExitStack() as stack:
-        story, beats = Stories.from_client(config, client).notifications, Heartbeats()
+        story, beats = story or Stories.from_client(config, client).notifications, Heartbeats()
         deliveries = Worker(
             client,
             task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
@@ -185,6 +186,27 @@ async def test_a_webhook_hears_all_whatever_dies(client: Client, config: GreenAg
     assert AssessmentResults.model_validate(
         receiver.taken[-2]["artifactUpdate"]["artifact"]["parts"][1]["data"], strict=False
     )
+
+
+async def test_a_worker_that_was_frozen_says_nothing_old(
+    gateway: Gateway, client: Client, config: GreenAgentConfig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one may have gone on meanwhile: what it would say next is left to the next attempt."""
+    monkeypatch.setattr("activities.notifications.STANDSTILL", 0.5)
+    tellings: list[int] = []
+
+    async def story(_task_id: str, _protocol: str) -> AsyncGenerator[Notification]:
+        tellings.append(len(receiver.taken))
+        for number in range(4):
+            if number == 2 and len(tellings) == 1:
+                time.sleep(1.0)  # noqa: ASYNC251 - as SIGSTOP and SIGCONT
+            yield Notification(number, {"task": number})
+
+    async with notifying(client, config, story), sdk_client(gateway.url, streaming=False) as caller:
+        await send(caller, with_webhook(message(data_part(request())), receiver.url))
+        await eventually(lambda: len(receiver.taken) == 4, 60)
+    assert [body["task"] for body in receiver.taken] == [0, 1, 2, 3]
+    assert tellings == [0, 2]
 
 
 @pytest.mark.usefixtures("notifications")
