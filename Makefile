@@ -11,7 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes activities workflows a2a_gateway proctor
-PYTEST_ARGS ?= -n 2
+# Each of the two begins with one half of the tests, so that few servers are started twice.
+PYTEST_ARGS ?= -n 2 --dist worksteal
 
 .PHONY: help install demo test browser check lint types imports nightly chaos sizes record-histories lock clean
 
@@ -36,7 +37,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser ## all tests (under 10 minutes on 2 cores)
+test: $(INSTALLED) browser ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now
