@@ -22,7 +22,7 @@ from a2a_gateway.legacy import (
 )
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
-from a2a_gateway.temporal import ClientFactory, TemporalConnection
+from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from proctor_processes.serving import Server, address_of, listen
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -48,10 +48,14 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
         is_well = set(found.values()) == {"ok"}
         return JSONResponse({"status": "ok" if is_well else "degraded", **found}, 200 if is_well else 503)
 
+    async def temporal(request: Request) -> JSONResponse:
+        return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
+
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
         Route("/health", health),
         deletion_route(handler, contexts),
+        Route(TEMPORAL_PATH, temporal),
         *create_agent_card_routes(card),
         *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
         *with_checked_params(

@@ -17,6 +17,9 @@ from proctor_storage.temporal import TemporalUnreachableError
 
 ClientFactory = Callable[[], Awaitable[Client]]
 
+TEMPORAL_PATH = "/temporal"
+"""Where the gateway says on which Temporal it stands, for the tools of its operators (``proctor replay``)."""
+
 RPC_TIMEOUT = timedelta(seconds=10)
 """For one quick call; the SDK repeats a call within it while Temporal doesn't answer."""
 

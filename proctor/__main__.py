@@ -13,9 +13,17 @@ def run() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from proctor.leaving import leave
     from proctor.main import main
 
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        leave(end.code)
+    except BaseException:  # a defect: told as Python tells it
+        sys.excepthook(*sys.exc_info())
+        leave(1)
+    leave(0)
 
 
 def _leave_the_working_directory() -> None:

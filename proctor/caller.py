@@ -121,7 +121,7 @@ class AssessmentCall:
             message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
         )
         self._http = httpx.AsyncClient(
-            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not _is_loopback(gateway_url)
+            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not is_loopback(gateway_url)
         )
         self._client: Client | None = None
         self._accepted = asyncio.Event()
@@ -314,6 +314,7 @@ def _text(message: a2a.Message) -> str:
     return " ".join(part.text for part in message.parts if part.HasField("text"))
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
+    """Whether an address is on this machine, so that no proxy stands between."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -200,13 +200,26 @@ def replay(
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
+    temporal_address: Annotated[
+        str | None, typer.Option(help="Temporal's front end, host:port (default: the gateway's).")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
     """Reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
     from proctor.assess import default_gateway
-    from proctor.replay import run_replay
+    from proctor.replay import ReplayOptions, run_replay
 
-    raise typer.Exit(run_replay(task_id, gateway_url or default_gateway(), from_turn, from_judging, quiet))
+    options = ReplayOptions(
+        task_id=task_id,
+        gateway_url=gateway_url or default_gateway(),
+        temporal_address=temporal_address,
+        from_turn=from_turn,
+        from_judging=from_judging,
+        is_agreed=yes,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_replay(options))
 
 
 @app.command()

@@ -6,24 +6,55 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from temporalio.api.common.v1 import WorkflowExecution
+import httpx
+from pydantic import BaseModel
+from temporalio.api.common.v1 import Payloads, WorkflowExecution
 from temporalio.api.enums.v1 import EventType
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
+from a2a_gateway.temporal import TEMPORAL_PATH
 from proctor.assess import AssessOptions, follow
-from proctor.caller import AssessmentCall
+from proctor.caller import AssessmentCall, is_loopback
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings
-from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW
 
 _TURN, _JUDGING = "purple_turn", "judge_criterion"
 _ENDED_BADLY = {EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT}
+
+
+_GATEWAY_SECONDS = 10.0
+
+
+class _Turn(BaseModel):
+    """What of a turn's input is of interest here, whichever release has written it."""
+
+    turn: int
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What the person asked for.
+
+    Attributes:
+        task_id: the assessment. gateway_url: its gateway. temporal_address: its Temporal; None for the gateway's.
+        from_turn, from_judging: where it is to go on; at what failed, where neither is said. is_agreed: whether
+        a completed assessment may be reset without asking. quiet: show nothing but problems.
+    """
+
+    task_id: str
+    gateway_url: str
+    temporal_address: str | None = None
+    from_turn: int | None = None
+    from_judging: bool = False
+    is_agreed: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,31 +79,78 @@ class ResetPoint:
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
-def run_replay(task_id: str, gateway_url: str, from_turn: int | None, from_judging: bool, quiet: bool) -> ExitCode:
+def run_replay(options: ReplayOptions) -> ExitCode:
     """Reset and follow; Ctrl-C cancels the assessment.
 
     Raises:
         CommandError: of the kind that says why it can't be replayed, or didn't come to a result.
     """
-    if from_turn is not None and from_judging:
+    if options.from_turn is not None and options.from_judging:
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
-    return asyncio.run(_replay(task_id, gateway_url, from_turn, from_judging, quiet))
+    point, is_completed = asyncio.run(_find(options))
+    if is_completed and not options.is_agreed:
+        _require_agreement(options.task_id, point)
+    return asyncio.run(_replay(options, point))
 
 
-async def _replay(task_id: str, gateway_url: str, from_turn: int | None, from_judging: bool, quiet: bool) -> ExitCode:
+async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
+    """Where the assessment is to go on, and whether it is completed."""
+    client = await _connect(options)
+    point = choose(await reset_points(client, options.task_id), options.from_turn, options.from_judging)
+    described = await client.get_workflow_handle(options.task_id).describe()
+    return point, described.status == WorkflowExecutionStatus.COMPLETED
+
+
+def _require_agreement(task_id: str, point: ResetPoint) -> None:
+    """Ask the person; where there is none to ask, the answer is no."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"{task_id} is completed: --yes resets it, and a new result takes the place of its own")
+    print(f"{task_id} is completed. Have a new result, from {point.name} on, take the place of its own? [y/N] ", end="")
+    sys.stdout.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was reset")
+
+
+async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
-    try:
-        client = await connect(read_settings(GreenAgentConfig))
-    except TemporalUnreachableError as problem:
-        raise UnreachableError(str(problem)) from None
-    point = choose(await reset_points(client, task_id), from_turn, from_judging)
-    await reset(client, task_id, point)
+    await reset(await _connect(options), options.task_id, point)
     console = make_console(sys.stdout)
-    console.print(f"{task_id} goes on from {point.name}", highlight=False)
-    options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url, quiet=quiet)
-    return await follow(options, console, interrupted, AssessmentCall.of_task(gateway_url, task_id))
+    console.print(f"{options.task_id} goes on from {point.name}", highlight=False)
+    following = AssessOptions(scenario_id="", agent_url="", gateway_url=options.gateway_url, quiet=options.quiet)
+    return await follow(following, console, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id))
+
+
+async def _connect(options: ReplayOptions) -> Client:
+    """The Temporal that is named, by flag or environment, else that of the gateway.
+
+    Raises:
+        UnreachableError: it doesn't answer, or the gateway that should name it doesn't.
+    """
+    config = read_settings(GreenAgentConfig, temporal_address=options.temporal_address)
+    is_named = "temporal_address" in config.model_fields_set
+    if not is_named:
+        config = merge_configs(config, await _temporal_of(options.gateway_url))
+    try:
+        return await connect(config)
+    except TemporalUnreachableError as problem:
+        remedy = "" if is_named else "; where you reach it at another address, name that with --temporal-address"
+        raise UnreachableError(f"{problem}{remedy}") from None
+
+
+async def _temporal_of(gateway_url: str) -> dict[str, str]:
+    """Where the gateway says that its Temporal is, as settings."""
+    try:
+        async with httpx.AsyncClient(timeout=_GATEWAY_SECONDS, trust_env=not is_loopback(gateway_url)) as http:
+            answer = await http.get(f"{gateway_url.rstrip('/')}{TEMPORAL_PATH}")
+            named = answer.raise_for_status().json()
+            return {"temporal_address": str(named["address"]), "temporal_namespace": str(named["namespace"])}
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as problem:
+        raise UnreachableError(
+            f"the gateway at {gateway_url} doesn't say where its Temporal is ({problem or type(problem).__name__}): "
+            "give its address with --gateway, or Temporal's with --temporal-address"
+        ) from None
 
 
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
@@ -121,7 +199,7 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
             begun = event.activity_task_scheduled_event_attributes
             if begun.activity_type.name not in (_TURN, _JUDGING):
                 continue
-            turn = await _turn_of(client, event) if begun.activity_type.name == _TURN else None
+            turn = await _turn_of(client, begun.input) if begun.activity_type.name == _TURN else None
             scheduled[event.event_id] = turn
             found.setdefault(turn, ResetPoint(run_id, begun.workflow_task_completed_event_id, turn))
         elif event.event_type in _ENDED_BADLY:
@@ -133,10 +211,16 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
     return list(found.values())
 
 
-async def _turn_of(client: Client, event: HistoryEvent) -> int:
-    """The turn's number, from the activity's summary (``turn 5``, ``turn 5 · try 2``)."""
-    (summary,) = await client.data_converter.decode([event.user_metadata.summary], [str])
-    return int(str(summary).split()[1])
+async def _turn_of(client: Client, given: Payloads) -> int:
+    """The turn's number, from the activity's input."""
+    try:
+        (played,) = await client.data_converter.decode(list(given.payloads), [_Turn])
+    except (BlobNotFoundError, OSError) as problem:
+        raise CommandError(
+            f"the input of a turn is in the evaluator's storage, which can't be read from here ({problem}): set "
+            "AGENTBEATS_GREEN_STORAGE_URL as it is set for the worker"
+        ) from None
+    return int(played.turn)
 
 
 def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) -> ResetPoint:

@@ -2,14 +2,11 @@
 
 import asyncio
 import os
-import time
 
 from proctor.errors import CommandError, UnreachableError
 from proctor.settings import is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
-
-_SDK_SECONDS = 0.5
 
 
 def run_worker(
@@ -39,8 +36,6 @@ def run_worker(
     try:
         asyncio.run(work(config))
     except TemporalUnreachableError as problem:
-        # The SDK's own threads are still handing over the failure; an interpreter that ends under them aborts.
-        time.sleep(_SDK_SECONDS)
         raise UnreachableError(str(problem)) from None
 
 
