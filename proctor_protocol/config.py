@@ -144,8 +144,8 @@ class GreenAgentConfig(AgentBeatsConfig):
 
     The ``participant_*`` limits are what is taken from a participant: bytes of its agent card; bytes of an answer, or
     of one event of a stream, and JSON values in it; events and bytes of the stream that answers one message; actions
-    that it reports for a turn, and their bytes as JSON; bytes of its notes. ``model_answer_bytes`` is what is taken
-    from a model. ``participants_allowed`` names hosts and networks, besides its own, to which an agent card may point.
+    that it reports for a turn, and their bytes as JSON; bytes of its notes. ``participants_allowed`` names hosts and
+    networks, besides its own, to which an agent card may point.
 
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
@@ -196,7 +196,6 @@ class GreenAgentConfig(AgentBeatsConfig):
     participant_actions: int = Field(default=1_000, ge=0)
     participant_report_bytes: int = Field(default=500_000, ge=1_000)
     participant_notes_bytes: int = Field(default=64_000, ge=0)
-    model_answer_bytes: int = Field(default=1_000_000, ge=1_000)
 
     @field_validator("participants_allowed")
     @classmethod

@@ -37,6 +37,8 @@ _OTHER_MODES = (_TEXT,)
 _FORMAT_REFUSED = {400, 405, 415, 422, 501}
 _WORTH_RETRYING = {408, 409, 425, 429}
 _LONGEST_SHOWN = 2000
+MOST_CHARACTERS = 200_000
+"""The longest answer that is looked at; reading one costs time that is everybody's."""
 
 _working_mode: dict[tuple[str, str], str] = {}
 
@@ -190,13 +192,17 @@ async def _ask_once(
                 schema = _without_lengths(schema)
             method = "json_schema" if mode == _WITHOUT_LENGTHS else mode
             runnable = llm.with_structured_output(schema, method=method, include_raw=True, **strict)
-            raw = (await runnable.ainvoke(list(messages)))["raw"]  # type: ignore[index]
+            raw = await _without_parser(runnable).ainvoke(list(messages))
+            if isinstance(raw, dict) and "raw" in raw:
+                raw = raw["raw"]
         except Exception as problem:
             # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
             if type(problem).__name__ in ("LengthFinishReasonError", "ContentFilterFinishReasonError"):
                 return None, str(problem), ""
             raise
     said = _words(raw)
+    if len(said) > MOST_CHARACTERS:
+        return None, f"it has {len(said):,} characters: answer with at most {MOST_CHARACTERS:,}", said
     answer, problem_sentence = read_answer(said, answer_type, check)
     return answer, problem_sentence, said
 
@@ -207,6 +213,15 @@ def _without_lengths(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {name: _without_lengths(value) for name, value in schema.items() if name not in _LENGTHS}
+
+
+def _without_parser(runnable: Any) -> Any:
+    """The model as LangChain has prepared it for a format, without LangChain's reader of the answer behind it.
+
+    That one tries every beginning of an answer that is no JSON: a long one would keep the event loop busy for minutes.
+    """
+    steps = getattr(getattr(runnable, "first", None), "steps__", None)
+    return steps["raw"] if isinstance(steps, dict) and "raw" in steps else runnable
 
 
 def _words(raw: Any) -> str:

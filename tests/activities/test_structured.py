@@ -74,6 +74,12 @@ async def test_a_bad_answer_is_asked_for_again_with_what_was_wrong(
     assert "can't be used" in endpoint.prompts[1]
 
 
+async def test_an_answer_without_end_is_not_looked_at(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
+    endpoint.answer("which colour", '{"name": "red", "strength": 3}' + "." * 200_000)
+    with pytest.raises(ModelAnswerError, match="it has 200,030 characters: answer with at most 200,000"):
+        await _ask(llm)
+
+
 async def test_two_bad_answers_are_an_error_that_says_what_was_wrong(
     endpoint: OpenAIEndpoint, llm: BaseChatModel
 ) -> None:

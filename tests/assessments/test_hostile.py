@@ -64,7 +64,7 @@ def dripping() -> Iterator[bytes]:
 
 TURN = {"message_type": "turn_complete", "actions": []}
 VALUES = b'{"jsonrpc": "2.0", "id": 1, "result": {"message": {"parts": [{"data": [' + b"[]," * MEGABYTE + b"[]]}]}}}"
-REPORT = json.dumps({**TURN, "actions": [{"action": "email.send"}] * 100_000})
+REPORT = json.dumps({**TURN, "actions": [0] * 100_000})
 
 ATTACKS = {
     "a card of 500 MB": Attack(
