@@ -232,7 +232,7 @@ def worker(
     storage_url: StorageOption = None,
     state: StateOption = None,
 ) -> None:
-    """Run a worker. It plays assessments."""
+    """Run a worker, which plays assessments."""
     from proctor.services import run_worker
 
     run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state)
@@ -247,7 +247,7 @@ def gateway(
     storage_url: StorageOption = None,
     state: StateOption = None,
 ) -> None:
-    """Run the A2A gateway. It takes requests and tells their progress."""
+    """Run the gateway, which callers talk to by A2A."""
     from proctor.services import run_gateway
 
     run_gateway(host, port, card_url, temporal_address, storage_url, state)

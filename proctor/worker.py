@@ -36,7 +36,7 @@ from activities.verdicts import VerdictActivities
 from proctor.simulator_watch import SimulatorWatch
 from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
 from workflows.context_queue import ContextQueue
@@ -73,11 +73,14 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Raises:
-        proctor_storage.temporal.TemporalUnreachableError: nobody answers at the Temporal address.
+        TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
     """
     _log(config)
     client = await connect(config)
-    await ensure_search_attributes(client)
+    try:
+        await ensure_search_attributes(client)
+    except RPCError as problem:
+        raise TemporalUnreachableError(refusal_by_temporal(config, problem)) from None
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -94,7 +97,6 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         for worker in _workers(client, config, deployment, participants):
             await stack.enter_async_context(worker)
         watch = SimulatorWatch(config, deployment.simulations.host)
-        await watch.standing()
         tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
         stack.callback(tidying.cancel)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
@@ -190,7 +192,6 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
     ended while the simulator didn't answer; another worker may have taken it to its end.
     """
     while True:
-        await asyncio.sleep(_TIDY_SECONDS)
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
             fences = await watch.standing()
             for simulation_id in await _of_no_running_assessment(client, list(fences)):
@@ -200,6 +201,7 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
                     # By the fence that it had when we looked: not if a reset has brought it back since.
                     with suppress(OvertakenError):
                         await simulation_host.end(simulation_id, fences[simulation_id])
+        await asyncio.sleep(_TIDY_SECONDS)
 
 
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:

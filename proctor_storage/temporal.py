@@ -17,7 +17,7 @@ from temporalio.converter import (
     StorageDriverRetrieveContext,
     StorageDriverStoreContext,
 )
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -27,6 +27,15 @@ PAYLOAD_LIMIT = 128 * 1024
 
 _A_MOMENT = 60.0
 """Seconds for which a payload that was put away counts as being there."""
+
+
+_REASONS = {
+    "dns error": "there is no such host",
+    "ConnectionRefused": "connection refused",
+    "FRAME_SIZE_ERROR": "what answers there isn't Temporal",
+    "TimeoutError": "no answer in time",
+}
+"""Words of the client's reports, with what they mean."""
 
 
 class TemporalUnreachableError(ConnectionError):
@@ -98,6 +107,26 @@ async def connect(config: GreenAgentConfig) -> Client:
         )
     except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
         raise TemporalUnreachableError(
-            f"can't reach Temporal at {config.temporal_address} ({problem}): start it (`proctor up` does) or set "
+            f"can't reach Temporal at {config.temporal_address} ({_why(problem)}): start it (`proctor up` does) or set "
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS"
         ) from None
+
+
+def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> str:
+    """A sentence on why Temporal doesn't let us work, and which setting to mend."""
+    if problem.status == RPCStatusCode.NOT_FOUND:
+        namespace = config.temporal_namespace
+        return (
+            f"Temporal at {config.temporal_address} has no namespace {namespace!r}: make it (`temporal operator "
+            f"namespace create --namespace {namespace}`) or set AGENTBEATS_GREEN_TEMPORAL_NAMESPACE"
+        )
+    return f"Temporal at {config.temporal_address} refuses: {problem.message}"
+
+
+def _why(problem: Exception) -> str:
+    """What a person can make use of in the client's report, which quotes its own insides."""
+    report = str(problem) or type(problem).__name__
+    for mark, why in _REASONS.items():
+        if mark in report:
+            return why
+    return report

@@ -71,8 +71,7 @@ def settings_of_a_worker_beside(stack: Stack) -> dict[str, str]:
 
 def test_a_worker_whose_key_is_refused_says_what_to_set(stack: Stack, sandbox: Sandbox) -> None:
     with sandbox.started("worker", "--ues-url", stack.ues_url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for("proctor worker polling")
-        assert f"the simulator at {stack.ues_url} refuses this worker's key (401)" in worker.output
+        worker.wait_for(f"the simulator at {stack.ues_url} refuses this worker's key (401)")
         assert f"This worker's is from {sandbox.folder}/user-state/proctor/secret" in worker.output
         assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
         assert "Traceback" not in worker.output
@@ -82,11 +81,7 @@ def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, 
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     with sandbox.started("worker", "--ues-url", url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for("proctor worker polling")
-        assert (
-            f"no simulator answers at {url}: start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL"
-            in worker.output
-        )
+        worker.wait_for(f"no simulator answers at {url}: start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL")
         with sandbox.started("ues", "--port", str(port)) as ues:
             ues.wait_for("listening on")
             worker.wait_for(f"the simulator at {url} answers now")
@@ -95,5 +90,14 @@ def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, 
 
 def test_a_worker_that_finds_something_else_says_so(stack: Stack, sandbox: Sandbox) -> None:
     with sandbox.started("worker", "--ues-url", stack.gateway_url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for("proctor worker polling")
-        assert f"what answers at {stack.gateway_url} is no simulator of ours" in worker.output
+        worker.wait_for(f"what answers at {stack.gateway_url} is no simulator of ours")
+
+
+def test_a_worker_whose_namespace_is_missing_says_what_to_set(stack: Stack, sandbox: Sandbox) -> None:
+    beside = {**settings_of_a_worker_beside(stack), "AGENTBEATS_GREEN_TEMPORAL_NAMESPACE": "nowhere"}
+    done = sandbox.run("worker", **beside)
+    assert done.returncode == 3
+    assert done.stderr == (
+        f"proctor: Temporal at {stack.local.temporal_address} has no namespace 'nowhere': make it (`temporal operator "
+        "namespace create --namespace nowhere`) or set AGENTBEATS_GREEN_TEMPORAL_NAMESPACE\n"
+    )
