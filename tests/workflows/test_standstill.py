@@ -10,7 +10,7 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest, StreamResponse
 from temporalio.client import Client
 
-from a2a_gateway import handler, standstill
+from a2a_gateway import standstill, stories
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
@@ -23,7 +23,7 @@ from workflows.assessment import Assessment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Told after half a second; with the real ten, tests would take a minute."""
     monkeypatch.setattr(standstill, "NOT_TAKEN", timedelta(seconds=0.5))
-    monkeypatch.setattr(handler, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(stories, "LOOK_SECONDS", 0.2)
 
 
 @pytest_asyncio.fixture
