@@ -274,7 +274,8 @@ def test_summary_and_compact_states(sim):
     assert (summary["statistics"]["total_emails"], summary["folders"]["inbox"]["count"]) == (1, 1)
     compact = sim.state("email", compact="true")
     full = sim.state("email")
-    assert compact.keys() == full.keys()
+    assert compact.keys() == full.keys() | {"folder_counts", "label_counts"}
+    assert (compact["folder_counts"]["inbox"], compact["folders"]["inbox"]) == (1, [message_id])
     assert "B" * 10 not in str(compact)
     assert compact["emails"][message_id]["subject"] == "Hello"
 

@@ -148,8 +148,9 @@ class CalendarQueryRequest(QueryRequest):
 
 
 class CalendarStateResponse(Response):
-    """What ``GET /calendar/state`` answers. Compact, events carry neither descriptions nor attachments nor when they
-    were changed, and calendars don't list their events.
+    """What ``GET /calendar/state`` answers. Compact, it is the events that come next, then the last ones, as many as
+    fit into some 20 kB; they carry neither descriptions nor attachments nor when they were changed, and calendars don't
+    list their events.
     """
 
     modality_type: str

@@ -6,6 +6,7 @@ from heapq import merge, nsmallest
 from itertools import islice
 from operator import itemgetter
 
+from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.calendar.entries import Event
 from ues_sim.modalities.calendar.requests import CalendarQueryRequest
 from ues_sim.modalities.calendar.series import Series, overlaps, steps
@@ -43,10 +44,14 @@ def _standing(state: State) -> dict[str, Event]:
 def show(view: View, params: StateParams) -> JsonObject:
     """The answer of ``GET /calendar/state``."""
     state = view.state
-    calendars, events = state["calendars"], _standing(state)
+    calendars, standing = state["calendars"], _standing(state)
+    events = standing
     if params.compact:
-        calendars = {key: _without(calendar, {"event_ids", "created_at"}) for key, calendar in calendars.items()}
-        events = {key: _without(event, LEFT_OUT_OF_COMPACT) for key, event in events.items()}
+        calendars = fit(
+            ((key, _without(calendar, {"event_ids", "created_at"})) for key, calendar in calendars.items()), 4_000
+        )
+        nearest = nsmallest(MOST_LOOKED_AT, standing.items(), key=lambda item: _nearness(item[1], view.now))
+        events = fit(((key, _without(event, LEFT_OUT_OF_COMPACT)) for key, event in nearest), 14_000)
     return {
         "modality_type": "calendar",
         "last_updated": state["last_updated"],
@@ -55,9 +60,16 @@ def show(view: View, params: StateParams) -> JsonObject:
         "user_timezone": state["user_timezone"],
         "calendars": calendars,
         "events": events,
-        "calendar_count": len(calendars),
-        "event_count": len(events),
+        "calendar_count": len(state["calendars"]),
+        "event_count": len(standing),
     }
+
+
+def _nearness(event: Event, now: str) -> tuple[bool, float]:
+    """What to show first: what isn't over, soonest first, then what was last. Series count as going on."""
+    is_over = event["end"] < now and event["recurrence"] is None
+    distance = (from_text(event["start"]) - from_text(now)).total_seconds()
+    return is_over, -distance if is_over else max(0.0, distance)
 
 
 def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject:

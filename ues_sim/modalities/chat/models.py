@@ -97,7 +97,9 @@ class ChatQueryRequest(QueryRequest):
 
 
 class ChatStateResponse(Response):
-    """What ``GET /chat/state`` answers. Compact, the messages carry no metadata and only the last 20 are shown."""
+    """What ``GET /chat/state`` answers. Compact, the messages carry no metadata, and only
+    the last 20 are shown that fit into some 20 kB, long ones cut.
+    """
 
     modality_type: str = "chat"
     current_time: Instant

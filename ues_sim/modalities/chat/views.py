@@ -1,10 +1,12 @@
 """How the chat is shown and searched."""
 
 from collections.abc import Iterator
+from heapq import nlargest
 from operator import itemgetter
 
 import orjson
 
+from ues_sim.compact import fit, fit_list
 from ues_sim.modalities.chat.models import ChatQueryRequest, Content
 from ues_sim.modality import State, StateParams, View, page
 from ues_sim.schema import JsonObject
@@ -16,16 +18,18 @@ COMPACT_MESSAGES = 20
 def show(view: View, params: StateParams) -> JsonObject:
     """The answer of ``GET /chat/state``."""
     state = view.state
-    messages = state["messages"]
+    messages, conversations = state["messages"], state["conversations"]
     if params.compact:
-        messages = [
-            {name: value for name, value in message.items() if name != "metadata"}
-            for message in messages[-COMPACT_MESSAGES:]
-        ]
+        last = reversed(messages[-COMPACT_MESSAGES:])
+        messages = fit_list(
+            ({name: value for name, value in message.items() if name != "metadata"} for message in last), 12_000
+        )[::-1]
+        newest = nlargest(COMPACT_MESSAGES, conversations.items(), key=lambda item: item[1]["last_message_at"])
+        conversations = fit(newest, 6_000)
     return {
         "modality_type": "chat",
         "current_time": view.now,
-        "conversations": state["conversations"],
+        "conversations": conversations,
         "messages": messages,
         "total_message_count": len(state["messages"]),
         "conversation_count": len(state["conversations"]),

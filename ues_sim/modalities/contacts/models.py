@@ -174,7 +174,9 @@ class ContactsQueryRequest(QueryRequest):
 
 
 class ContactsStateResponse(Response):
-    """What ``GET /contacts/state`` answers. Compact, a contact is its name and identifiers."""
+    """What ``GET /contacts/state`` answers. Compact, a contact is its name and identifiers, and
+    those are shown that were changed last, as many as fit into some 20 kB.
+    """
 
     modality_type: str = "contacts"
     current_time: Instant

@@ -1,7 +1,9 @@
 """How the address book is shown and searched."""
 
+from heapq import nlargest
 from typing import Any
 
+from ues_sim.compact import MOST_LOOKED_AT, fit, fit_list
 from ues_sim.modalities.contacts.models import ContactsQueryRequest
 from ues_sim.modality import State, StateParams, View, page
 from ues_sim.people import normal_phone, same_address
@@ -15,15 +17,17 @@ Contact = dict[str, Any]
 
 def show(view: View, params: StateParams) -> JsonObject:
     """The answer of ``GET /contacts/state``."""
-    contacts = view.state["contacts"]
+    contacts, groups = view.state["contacts"], _groups(view.state)
     shown = contacts
     if params.compact:
-        shown = {key: {name: contact[name] for name in COMPACT_FIELDS} for key, contact in contacts.items()}
+        newest = nlargest(MOST_LOOKED_AT, contacts.items(), key=lambda item: item[1]["updated_at"])
+        shown = fit(((key, {name: contact[name] for name in COMPACT_FIELDS}) for key, contact in newest), 15_000)
+        groups = fit_list(groups, 3_000)
     return {
         "modality_type": "contacts",
         "current_time": view.now,
         "contacts": shown,
-        "groups": _groups(view.state),
+        "groups": groups,
         "total_contact_count": len(contacts),
         "favorite_count": sum(contact["is_favorite"] for contact in contacts.values()),
         "blocked_count": sum(contact["is_blocked"] for contact in contacts.values()),

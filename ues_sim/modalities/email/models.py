@@ -234,7 +234,9 @@ class CompactEmail(Response):
 
 
 class EmailCompactStateResponse(Response):
-    """What ``GET /email/state?compact=true`` answers."""
+    """What ``GET /email/state?compact=true`` answers: the newest messages that fit into some 20 kB, their threads, and
+    which of them are where. The counts are those of all messages.
+    """
 
     modality_type: str = "email"
     current_time: Instant
@@ -243,6 +245,8 @@ class EmailCompactStateResponse(Response):
     threads: dict[str, EmailThread]
     folders: dict[str, list[str]]
     labels: dict[str, list[str]]
+    folder_counts: dict[str, int]
+    label_counts: dict[str, int]
     total_email_count: int
     unread_count: int
     starred_count: int

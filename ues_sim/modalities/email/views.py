@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from heapq import nlargest
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
+from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
 from ues_sim.modality import State, View, page, sort_key, threads_since
 from ues_sim.people import address_key, name_of
@@ -42,20 +45,16 @@ def show(view: View, params: EmailStateParams) -> JsonObject:
         return _summary(view)
     state = view.state
     emails = state["emails"]
-    shown = emails
-    if params.compact:
-        shown = {
-            message_id: {name: value for name, value in email.items() if name not in LEFT_OUT_OF_COMPACT}
-            for message_id, email in emails.items()
-        }
+    parts = (
+        view.derived("compact", lambda: _compact(state))
+        if params.compact
+        else {name: state[name] for name in ("emails", "threads", "folders", "labels")}
+    )
     return {
         "modality_type": "email",
         "current_time": view.now,
         "user_email_address": state["user_email_address"],
-        "emails": shown,
-        "threads": state["threads"],
-        "folders": state["folders"],
-        "labels": state["labels"],
+        **parts,
         "total_email_count": len(emails),
         "unread_count": _unread(emails.values()),
         "starred_count": sum(email["is_starred"] for email in emails.values()),
@@ -65,6 +64,41 @@ def show(view: View, params: EmailStateParams) -> JsonObject:
 def news(view: View, since: str) -> JsonObject:
     """The messages of every thread in which something was sent since an instant."""
     return {"emails": threads_since(view.state["emails"], since)}
+
+
+def _compact(state: State) -> JsonObject:
+    """The newest messages without what is in them, their threads, and where they are; and how many there are where."""
+    emails = state["emails"]
+    newest = nlargest(MOST_LOOKED_AT, emails.items(), key=lambda item: item[1]["received_at"])
+    shown = fit(
+        (
+            (message_id, {name: value for name, value in email.items() if name not in LEFT_OUT_OF_COMPACT})
+            for message_id, email in newest
+        ),
+        9_000,
+    )
+    threads = dict.fromkeys(emails[message_id]["thread_id"] for message_id in shown)
+    lists = {
+        place: {name: [i for i in shown if name in _places(emails[i], place)] for name in _names(state[place])}
+        for place in ("folders", "labels")
+    }
+    return {
+        "emails": shown,
+        "threads": fit(((name, state["threads"][name]) for name in threads if name in state["threads"]), 4_000),
+        **lists,
+        "folder_counts": {name: len(state["folders"][name]) for name in lists["folders"]},
+        "label_counts": {name: len(state["labels"][name]) for name in lists["labels"]},
+    }
+
+
+def _names(lists: dict[str, list[str]]) -> list[str]:
+    """The names of the first lists; there may be any number of them."""
+    return [name for name in islice(lists, 40) if len(name) <= 60]
+
+
+def _places(email: Email, place: str) -> list[str]:
+    labels: list[str] = email["labels"]
+    return [email["folder"]] if place == "folders" else labels
 
 
 def _unread(emails: Iterable[Email]) -> int:

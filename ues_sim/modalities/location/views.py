@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ues_sim.compact import shorten
 from ues_sim.modalities.location.models import DETAILS, LocationQueryRequest
 from ues_sim.modalities.location.operations import current, is_known
 from ues_sim.modality import State, StateParams, View, sort_key
@@ -20,7 +21,7 @@ def show(view: View, params: StateParams) -> JsonObject:
         "current_time": view.now,
         "last_updated": state["last_updated"],
         "update_count": state["update_count"],
-        "current": current(state),
+        "current": shorten(current(state)) if params.compact else current(state),
         "history": [] if params.compact else state["location_history"],
     }
 

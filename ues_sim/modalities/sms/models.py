@@ -367,7 +367,9 @@ class CompactSMSMessage(Response):
 
 
 class SMSCompactStateResponse(Response):
-    """What ``GET /sms/state?compact=true`` answers: no bodies, no attachments, no reactions."""
+    """What ``GET /sms/state?compact=true`` answers: the newest messages and conversations that fit into some 20 kB,
+    without bodies, attachments and reactions. The counts are those of all.
+    """
 
     modality_type: str = "sms"
     current_time: Instant

@@ -1,9 +1,11 @@
 """How the phone's messages are shown and searched."""
 
 from collections.abc import Iterator
+from heapq import nlargest
 from operator import itemgetter
 from typing import Any
 
+from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key, threads_since
@@ -30,12 +32,16 @@ def show(view: View, params: StateParams) -> JsonObject:
     """The answer of ``GET /sms/state``."""
     state = view.state
     messages = state["messages"]
+    parts = (
+        view.derived("compact", lambda: _compact(state))
+        if params.compact
+        else {"messages": messages, "conversations": state["conversations"]}
+    )
     return {
         "modality_type": "sms",
         "current_time": view.now,
         "user_phone_number": state["user_phone_number"],
-        "messages": {key: _compact(message) for key, message in messages.items()} if params.compact else messages,
-        "conversations": state["conversations"],
+        **parts,
         "total_message_count": len(messages),
         "unread_count": _unread(state),
         "total_conversation_count": len(state["conversations"]),
@@ -47,7 +53,19 @@ def news(view: View, since: str) -> JsonObject:
     return {"messages": threads_since(view.state["messages"], since)}
 
 
-def _compact(message: dict[str, Any]) -> JsonObject:
+def _compact(state: State) -> JsonObject:
+    """The newest messages without what is in them, and the newest conversations."""
+    messages = nlargest(MOST_LOOKED_AT, state["messages"].items(), key=lambda item: item[1]["sent_at"])
+    conversations = nlargest(
+        MOST_LOOKED_AT, state["conversations"].items(), key=lambda item: item[1]["last_message_at"]
+    )
+    return {
+        "messages": fit(((key, _without_text(message)) for key, message in messages), 10_000),
+        "conversations": fit(conversations, 8_000),
+    }
+
+
+def _without_text(message: dict[str, Any]) -> JsonObject:
     return {name: value for name, value in message.items() if name not in LEFT_OUT_OF_COMPACT}
 
 

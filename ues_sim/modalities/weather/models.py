@@ -210,7 +210,9 @@ class WeatherQueryRequest(Request):
 
 
 class WeatherStateResponse(Response):
-    """What ``GET /weather/state`` answers, in standard units. Compact, the places carry no history and no forecasts."""
+    """What ``GET /weather/state`` answers, in standard units. Compact, the places carry no history and no
+    forecasts, and those are shown whose weather is newest, as many as fit into some 20 kB.
+    """
 
     modality_type: str = "weather"
     current_time: Instant

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterator
+from heapq import nlargest
 from typing import Any
 
+from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.weather.models import WeatherQueryRequest
 from ues_sim.modalities.weather.operations import key_of
 from ues_sim.modalities.weather.units import converted
@@ -29,12 +31,17 @@ def show(view: View, params: StateParams) -> JsonObject:
         "current_time": view.now,
         "last_updated": state["last_updated"],
         "update_count": state["update_count"],
-        "locations": {key: _compact(place) for key, place in places.items()} if params.compact else places,
+        "locations": _compact(places) if params.compact else places,
         "location_count": len(places),
     }
 
 
-def _compact(place: dict[str, Any]) -> JsonObject:
+def _compact(places: dict[str, Any]) -> JsonObject:
+    newest = nlargest(MOST_LOOKED_AT, places.items(), key=lambda item: item[1]["last_updated"])
+    return fit(((key, _without_forecasts(place)) for key, place in newest), 18_000)
+
+
+def _without_forecasts(place: dict[str, Any]) -> JsonObject:
     shown = {name: value for name, value in place.items() if name != "report_history"}
     shown["current_report"] = {name: value for name, value in place["current_report"].items() if name not in FORECASTS}
     return shown
