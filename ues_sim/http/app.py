@@ -17,6 +17,7 @@ from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
+from ues_sim.memory import Memory
 from ues_sim.problems import Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
@@ -52,6 +53,7 @@ class Application:
         self._host_pages = OpenPages(
             "User Environment Simulator: host", [("", HOST_ROUTES), ("/simulations/{simulation_id}", SIMULATION_ROUTES)]
         )
+        self._memory = Memory()
         self._ticking: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,7 +121,10 @@ class Application:
         route, values = self._host_router.find(scope["method"], path)
         body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
         call = HostCall(self.host, self._base(scope), body, values, fence_of(scope["headers"]))
-        return _as_reply(route, route.handler(call))
+        reply = _as_reply(route, route.handler(call))
+        if route.method == "DELETE":
+            self._memory.release_soon()
+        return reply
 
     def _base(self, scope: Scope) -> str:
         """The server's address as the caller sees it."""
