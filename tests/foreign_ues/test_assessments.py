@@ -147,7 +147,7 @@ async def test_failed(stack: Stack, program: Program) -> None:
     async with serving(script) as url:
         assessed = await assess(stack, url, "tiny", turn_tries=1)
     assert assessed.state == "failed"
-    assert program.are_all_gone()
+    assert await asyncio.to_thread(program.are_all_gone)
 
 
 async def test_canceled(stack: Stack, program: Program) -> None:

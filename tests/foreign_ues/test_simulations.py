@@ -312,7 +312,7 @@ async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_
     await servers.end("a", 1)
     await servers.end("a", 1)
     assert servers.held() == []
-    assert program.are_all_gone()
+    assert await asyncio.to_thread(program.are_all_gone)
 
 
 def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
