@@ -4,9 +4,8 @@ A model-judged criterion may carry a ``rubric``; an item of it may carry a mecha
 no model is at hand. A character may carry ``scripted_replies``, which answer for it where no model is at hand.
 """
 
-import re
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -20,25 +19,17 @@ from pydantic import (
 )
 
 from proctor_protocol.durations import Duration, parse_iso8601_duration
+from proctor_protocol.moments import Reading
+from proctor_protocol.patterns import Pattern
 from proctor_protocol.readings import normal_phone
 from proctor_protocol.results import Dimension
+from proctor_protocol.text_tests import Test, TextTest
 
 
 class ScenarioModel(BaseModel):
     """A frozen part of a scenario; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-def _check_pattern(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as problem:
-        raise ValueError(f"not a regular expression ({problem})") from None
-    return pattern
-
-
-Pattern = Annotated[str, Field(min_length=1)]
 
 
 class ResponseTiming(ScenarioModel):
@@ -58,23 +49,20 @@ class ResponseTiming(ScenarioModel):
         return parse_iso8601_duration(self.variance)
 
 
-class ScriptedReply(ScenarioModel):
+class ScriptedReply(TextTest):
     """What a character answers without a model.
 
-    ``pattern`` is a regular expression searched, ignoring case and with ``.`` matching line ends, in the message that
-    reached the character: for an email ``subject``, line break, ``body``; for an SMS its body; for a calendar
-    invitation ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line. ``modality``
-    restricts it to messages of that kind. ``reply`` is the text of the answer (for a calendar invitation: the
-    response's comment); ``response`` the RSVP to an invitation. The first reply that matches is the answer; a reply
-    with neither text nor response is deliberate silence.
+    What the message has to say, for this to be the answer, is a test (``TextTest``) of its text: for an email
+    ``subject``, line break, ``body``; for an SMS its body; for a calendar invitation ``title``, ``start``, ``end`` (ISO
+    8601), ``location``, ``description``, each on a line. ``modality`` restricts it to messages of that kind. ``reply``
+    is the text of the answer (for a calendar invitation: the response's comment); ``response`` the RSVP to an
+    invitation. The first reply that matches is the answer; a reply with neither text nor response is deliberate
+    silence.
     """
 
-    pattern: Pattern
     reply: str = ""
     modality: Literal["email", "sms", "calendar"] | None = None
     response: Literal["accepted", "declined", "tentative"] | None = None
-
-    _pattern_compiles = field_validator("pattern")(_check_pattern)
 
 
 class CharacterProfile(ScenarioModel):
@@ -102,28 +90,36 @@ class RubricCheck(ScenarioModel):
     ``kind``: ``pattern_found`` passes when a text (with ``every``: every text, and there is one) has the pattern;
     ``pattern_absent`` when there is a text and none has the pattern (so that doing nothing passes nothing);
     ``length`` when there is a text and each has between ``min`` and ``max`` words; ``count`` when the number of texts
-    (that have the pattern, where one is given) is between ``min`` and ``max``. Patterns ignore case and ``.`` matches
-    line ends.
+    (that have the pattern, where one is given) is between ``min`` and ``max``. Patterns are RE2's, ignore case, and
+    ``.`` matches line ends.
+
+    What one pattern can't say is said by ``all``, ``any`` and ``none``, of which each member is a pattern or a test
+    (``TextTest``): a text has "the pattern" when it has ``pattern`` and passes these.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
     target: Literal["chat", "email", "sms", "calendar", "any"] = "chat"
     pattern: Pattern | None = None
+    all: tuple[Test, ...] = ()
+    any: tuple[Test, ...] = ()
+    none: tuple[Test, ...] = ()
     every: bool = False
     min: int = Field(default=0, ge=0)
     max: int | None = Field(default=None, ge=0)
     to: Pattern | None = None
     turns: tuple[int, int] | None = None
 
-    @field_validator("pattern", "to")
-    @classmethod
-    def _patterns_compile(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else _check_pattern(pattern)
+    @property
+    def test(self) -> TextTest | None:
+        """What the texts are tested for; None where any text will do."""
+        if self.pattern is None and not (self.all or self.any or self.none):
+            return None
+        return TextTest(pattern=self.pattern, all=self.all, any=self.any, none=self.none)
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:
-        if self.kind.startswith("pattern") and self.pattern is None:
-            raise ValueError(f"a check of kind {self.kind} needs a pattern")
+        if self.kind.startswith("pattern") and self.test is None:
+            raise ValueError(f"a check of kind {self.kind} needs a pattern, or all, any or none of several")
         if self.max is not None and self.max < self.min:
             raise ValueError(f"max is {self.max}, below min {self.min}")
         return self
@@ -211,6 +207,7 @@ class ScenarioConfig(ScenarioModel):
 
     ``user_character`` is the id of the character whom the participant works for. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
+    ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -226,6 +223,7 @@ class ScenarioConfig(ScenarioModel):
         min_length=1, validation_alias=AliasChoices("criteria", "evaluation_criteria")
     )
     initial_state: str | dict[str, Any]
+    foreign_times: Pattern | None = None
 
     @field_validator("default_time_step")
     @classmethod
@@ -256,6 +254,10 @@ class ScenarioConfig(ScenarioModel):
                 f"{', '.join(self.characters)}"
             )
         return self
+
+    def read(self, text: str) -> Reading:
+        """A text as people of the scenario read it: weekdays are those of the week that begins with its first day."""
+        return Reading(text, self.start_time.date(), self.foreign_times)
 
     @property
     def user(self) -> CharacterProfile:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from random import Random
 from typing import Any
 
@@ -18,8 +17,9 @@ from activities.characters.prompts import (
     reply_question,
 )
 from activities.models.structured import ask
+from proctor_protocol.patterns import compiled
 from proctor_protocol.readings import bare_address, normal_phone
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
+from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
 
 _LONGEST_ANSWER = 8000
 
@@ -91,7 +91,7 @@ async def respond(
         return None
     person = scenario.characters[character_id]
     if llm is None:
-        text, response = _scripted(message, person)
+        text, response = _scripted(message, person, scenario)
     else:
         text, response = await _improvised(message, character_id, scenario, llm)
     if not text and not (response and message.modality == "calendar"):
@@ -116,15 +116,10 @@ def searched_text(message: OutgoingMessage) -> str:
     return "\n".join([message.title or "", start, end, message.location or "", message.description or ""])
 
 
-def _scripted(message: OutgoingMessage, person: CharacterProfile) -> tuple[str, Rsvp | None]:
-    text = searched_text(message)
-
-    def matches(reply: ScriptedReply) -> bool:
-        return reply.modality in (None, message.modality) and bool(
-            re.search(reply.pattern, text, re.IGNORECASE | re.DOTALL)
-        )
-
-    found = next(filter(matches, person.scripted_replies), None)
+def _scripted(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig) -> tuple[str, Rsvp | None]:
+    said = scenario.read(searched_text(message))
+    fitting = (r for r in person.scripted_replies if r.modality in (None, message.modality) and r.holds(said))
+    found = next(fitting, None)
     return (found.reply, found.response) if found else ("", None)
 
 
@@ -165,7 +160,7 @@ def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: 
 
 def reply_subject(subject: str | None) -> str:
     """``Re: `` and the subject, with what was there of ``Re:`` before taken off."""
-    bare = re.sub(r"^(\s*re\s*(\[\d+\])?\s*:)+", "", subject or "", flags=re.IGNORECASE).strip()
+    bare = compiled(r"\A(\s*re\s*(\[\d+\])?\s*:)+").sub("", subject or "").strip()
     return f"Re: {bare or '(no subject)'}"
 
 

@@ -48,7 +48,7 @@ async def judge(
         evidence = windows(records_of(ctx), window)
         return await judge_by_panel(criterion, scenario, evidence, judges, is_last_resort=is_last_resort)
     if criterion.rubric:
-        return _by_offline_rubric(criterion, score_rubric(criterion.rubric, ctx.action_log))
+        return _by_offline_rubric(criterion, score_rubric(criterion.rubric, ctx.action_log, scenario.read))
     return unscored(criterion, NO_MODEL)
 
 

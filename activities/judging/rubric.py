@@ -1,17 +1,19 @@
 """Scores rubric items by their mechanical checks (``RubricCheck``), where no model is at hand."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proctor_protocol.moments import Reading
+from proctor_protocol.patterns import is_found
 from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
 
 _EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
 _CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}
-_FLAGS = re.IGNORECASE | re.DOTALL
+
+Read = Callable[[str], Reading]
 
 
 @dataclass(frozen=True)
@@ -81,27 +83,29 @@ def _strings(given: dict[str, Any], name: str) -> list[str]:
     return [str(member) for member in (value if isinstance(value, list) else [value])]
 
 
-def score_rubric(rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn]) -> list[ItemScore]:
-    """Score every item of a rubric; those without a check stay unjudged."""
+def score_rubric(
+    rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn], read: Read
+) -> list[ItemScore]:
+    """Score every item of a rubric; those without a check stay unjudged. ``read`` is how the scenario reads a text."""
     texts = texts_written(action_log)
     scores = []
     for item in rubric:
         if item.check is None:
             scores.append(ItemScore(item, None, "needs a model: it has no mechanical check"))
         else:
-            met, reason = passes(item.check, texts)
+            met, reason = passes(item.check, texts, read)
             scores.append(ItemScore(item, met, reason))
     return scores
 
 
-def passes(check: RubricCheck, texts: Sequence[WrittenText]) -> tuple[bool, str]:
+def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[bool, str]:
     """Whether a check passes on what was written, and why."""
     looked_at = [text.text for text in texts if _is_looked_at(check, text)]
-    count = len(looked_at)
-    found = [text for text in looked_at if check.pattern is None or re.search(check.pattern, text, _FLAGS)]
+    count, test = len(looked_at), check.test
+    found = [text for text in looked_at if test is None or test.holds(read(text))]
     if check.kind == "count":
         least_to_most = f"{check.min} to {check.max if check.max is not None else 'any number'}"
-        having = " with the pattern" if check.pattern is not None else ""
+        having = " with the pattern" if test is not None else ""
         return _within(len(found), check), f"{len(found)} texts{having} (wanted: {least_to_most})"
     if not looked_at:
         return False, f"nothing was written in {check.target} that this looks at"
@@ -124,4 +128,4 @@ def _is_looked_at(check: RubricCheck, text: WrittenText) -> bool:
         return False
     if check.turns is not None and not check.turns[0] <= text.turn <= check.turns[1]:
         return False
-    return check.to is None or any(re.search(check.to, address, _FLAGS) for address in text.recipients)
+    return check.to is None or any(is_found(check.to, address) for address in text.recipients)

@@ -16,16 +16,18 @@ from ground_truth import (
 from texts import INCIDENT, claims_over, has
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.patterns import compiled
 
 _LARS = "lars.moen@fjordkyst.example"
 _CUSTOMER = r"fjordkyst|ingrid|\bdahl\b"
 _ISSUE = r"customs|export|container|rotterdam|\bfiles?\b|salmon|demurrage"
 _WANTS = r"\bcall|\bring\b|phone|notice|terminat|clause 12|leav(?:e|ing)|cancel|escalat|another platform|switch|threat"
 _BY_WHEN = (
-    r"\b(?:16|4)(?:[:.h]?00)?\s*(?:p\.?m\.?|h|o'?clock|GMT|UTC|London|UK)?\b(?!\s*%)|\b1600\b|"
+    r"\b(?:16|4)(?:[:.h]?00)?\s*(?:p\.?m\.?|h|o'?clock|GMT|UTC|London|UK)?\b|\b1600\b|"
     r"\b(?:17|5)(?:[:.h]?00)?\s*(?:p\.?m\.?|h|o'?clock|CET|Bergen|Norw\w+|(?:your|her|their|local)\b)|\b17[:.]00\b|"
     r"\bfour o'?clock\b"
 )
+_SHARES = r"\d[\d.,]*\s*%"  # "4 %" is no time
 _CALL = r"\bcall|\bring\b|phone|telephone"
 
 
@@ -78,7 +80,7 @@ async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]
         "which customer": 0.5 * has(_CUSTOMER, told),
         "what it is about": 0.75 * has(_ISSUE, told),
         "what they want or threaten": 0.75 * has(_WANTS, told),
-        "by when": 1.5 * has(_BY_WHEN, told),
+        "by when": 1.5 * has(_BY_WHEN, compiled(_SHARES).sub("", told)),
         "holding note to Ingrid Dahl": 1.5 * note_time,
         "which names Tom": 0.5 * has(r"\btom\b|becker", written),
         "and his call": 0.5 * has(_CALL, written),

@@ -3,12 +3,12 @@
 People write differently, so facts are looked for, names, numbers and times, and never sentences.
 """
 
-import re
+from collections.abc import Iterator
 from itertools import takewhile
 
 from ground_truth import INCIDENT_THREAD, TRUTHS, Truth
 
-_FLAGS = re.IGNORECASE
+from proctor_protocol.patterns import compiled, is_found
 
 INCIDENT = r"INC-?\s?2291|\bincident\b|\boutage\b|booking[\s-]?api|bookings? (?:problem|trouble|failure|issue)|SEV-?2"
 
@@ -18,9 +18,9 @@ _OVER = (
 )
 # "not closed", "until it is resolved", "expected to be over": said, but not claimed.
 _NOT_YET = (
-    r"(?:\bnot\b|\bnever\b|n['’]t\b|\bno longer\b|\bun(?=resolved)|\b(?:until|when|once|before|after|if|as soon as|"
+    r"(?:\bunresolved|(?:\bnot\b|\bnever\b|n['’]t\b|\bno longer\b|\b(?:until|when|once|before|after|if|as soon as|"
     r"unless|expect\w*|hop(?:e|es|ing)|can (?:only )?be|should|could|may|might|to be|will be|would be|awaiting|pending|"
-    r"ETA)\b)[^.;!?\n]{0,45}?"
+    r"ETA)\b))[^.;!?\n]{0,45}?"
 )
 _CLAIMED_OPEN = (
     r"still (?:open|down|ongoing|failing|broken|unresolved|active|being|under|investigating|affect\w*|happening|at 3)|"
@@ -33,12 +33,21 @@ _CLAIMED_OPEN = (
 
 def segments(text: str) -> list[str]:
     """A text's lines and sentences."""
-    return [part.strip() for part in re.split(r"\n+|(?<=[.!?;])\s+(?=[A-Z\d*\-•])", text) if part.strip()]
+    return [part for piece in _pieces(text) if (part := piece.strip())]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    begin = 0
+    for found in compiled(r"\n+|[.!?;](\s+)[A-Z\d*\-•]", match_case=True).finditer(text):
+        is_line_end = found.group(1) is None
+        yield text[begin : found.start() if is_line_end else found.start() + 1]
+        begin = found.end() if is_line_end else found.end() - 1
+    yield text[begin:]
 
 
 def has(pattern: str, text: str) -> bool:
     """Whether a pattern is in a text, ignoring case; the empty pattern is in none."""
-    return bool(pattern) and re.search(pattern, text, _FLAGS) is not None
+    return bool(pattern) and is_found(f"(?-s:{pattern})", text)
 
 
 def reports(text: str, truth: Truth) -> bool:
@@ -76,7 +85,7 @@ def is_reported_in(sentence: str, truth: Truth) -> bool:
 
 def claims_over(text: str) -> bool:
     """Whether a text says that something is closed or resolved, not only that it will be or is not."""
-    return re.search(_OVER, re.sub(_NOT_YET + _OVER, "", text, flags=_FLAGS), _FLAGS) is not None
+    return is_found(_OVER, compiled(_NOT_YET + _OVER).sub("", text))
 
 
 def speaks_of_incident(text: str) -> bool:

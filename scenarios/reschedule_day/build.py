@@ -12,6 +12,7 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
+from slots import FOREIGN_TIMES  # noqa: E402
 from source import brief, cast, diary, mailbox  # noqa: E402
 
 
@@ -28,6 +29,7 @@ def scenario() -> dict[str, Any]:
         "user_character": "ines",
         "characters": cast.CHARACTERS,
         "criteria": brief.CRITERIA,
+        "foreign_times": FOREIGN_TIMES,
         "initial_state": "initial_state.json",
     }
 

@@ -1,21 +1,23 @@
 """Reads the overview that the participant leaves in the chat: what it says about each meeting."""
 
-import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_NAMES
-from slots import ANY_DAY, FLAGS, Slot, last_day_named, names_slot
+from slots import Slot, last_day_named, names_any_day, names_slot
+
+from proctor_protocol.patterns import compiled, is_found
 
 _TOPICS = {**{meeting.key: meeting.names for meeting in MEETINGS}, "panel": PANEL_NAMES, "review": REVIEW_NAMES}
 # A new sentence or line; "Dr. Keller" and "16.30" don't end one.
-_BREAK = re.compile(r"\n+|(?<!\bDr)(?<!\bProf)[.;!?]\s+(?=[A-Z*\-•(])")
+_BREAK = r"\n+|(?P<title>\b(?:Dr|Prof)\.[ \t]*)|[.;!?]\s+(?P<next>[A-Z*\-•(])"
 
 
 def overview_of(messages: list[str]) -> str:
     """The message that covers most of the meetings (the latest of equals), and what was said after it."""
     if not messages:
         return ""
-    covered = [sum(bool(re.search(meeting.names, text, FLAGS)) for meeting in MEETINGS) for text in messages]
+    covered = [sum(is_found(meeting.names, text) for meeting in MEETINGS) for text in messages]
     if not max(covered):
         return ""
     best = max(i for i, count in enumerate(covered) if count == max(covered))
@@ -33,12 +35,12 @@ def passages(overview: str, topic: str) -> list[str]:
     heading = ""
     current: list[str] = []
     for piece in pieces:
-        named = {key for key, names in _TOPICS.items() if re.search(names, piece, FLAGS)}
+        named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
         if named and current:
             found.append(" ".join(current))
             current = []
         if topic in named:
-            current = [piece if re.search(ANY_DAY, piece, FLAGS) else f"{heading} {piece}"]
+            current = [piece if names_any_day(piece) else f"{heading} {piece}"]
         elif current:
             current.append(piece)
         heading = last_day_named(piece) or heading
@@ -50,18 +52,27 @@ def passages(overview: str, topic: str) -> list[str]:
 def _pieces(overview: str) -> list[str]:
     """Sentences and lines; one that lists several topics is cut before each further one."""
     pieces = []
-    for sentence in filter(None, (piece.strip() for piece in _BREAK.split(overview) if piece)):
+    for sentence in filter(None, map(str.strip, _sentences(overview))):
         starts = sorted(
-            match.start() for names in _TOPICS.values() for match in [re.search(names, sentence, FLAGS)] if match
+            match.start() for names in _TOPICS.values() for match in [compiled(names).search(sentence)] if match
         )
         # Name and meeting of one person stand together ("Daniel (pricing review)"): that's one topic, not two.
-        topics = {key for key, names in _TOPICS.items() if re.search(names, sentence, FLAGS)}
+        topics = {key for key, names in _TOPICS.items() if is_found(names, sentence)}
         if len(topics) < 2:
             pieces.append(sentence)
             continue
         cuts = [0, *starts[1:], len(sentence)]
         pieces += [sentence[a:b] for a, b in pairwise(cuts) if sentence[a:b].strip()]
     return pieces
+
+
+def _sentences(overview: str) -> Iterator[str]:
+    begin = 0
+    for found in compiled(_BREAK, match_case=True).finditer(overview):
+        if found.group("title") is None:
+            yield overview[begin : found.start()]
+            begin = found.end() - len(found.group("next") or "")
+    yield overview[begin:]
 
 
 def gives_time(overview: str, topic: str, slot: Slot) -> bool:
@@ -71,4 +82,4 @@ def gives_time(overview: str, topic: str, slot: Slot) -> bool:
 
 def says(overview: str, topic: str, pattern: str) -> bool:
     """Whether an overview says something about a topic."""
-    return any(re.search(pattern, passage, FLAGS) for passage in passages(overview, topic))
+    return any(is_found(pattern, passage) for passage in passages(overview, topic))

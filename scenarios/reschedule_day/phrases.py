@@ -3,9 +3,7 @@
 Also the source of the characters' scripted replies, so that they and the evaluators hear the same.
 """
 
-import re
-
-FLAGS = re.IGNORECASE | re.DOTALL
+from proctor_protocol.patterns import compiled, is_found
 
 AGREEMENT = (
     r"\b(?:works|work for|suits|fine|perfect|great|good for|confirm(?:ed|s|ing)?|agreed|lovely|ideal|settled|booked"
@@ -18,18 +16,18 @@ REFUSAL = (
     r"|\b(?:appointment|engagement|commitment|dentist)\b|\bno longer\b|\bimpossible\b|\bis out\b|\brule[sd]? out\b"
     r"|\bno good\b|\btoo late\b|\b(?:has|have|needs?) to leave\b|\bleaves\b)"
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE = r"[^.!?;\n]*(?:[.!?;]+[^\s.!?;][^.!?;\n]*)*[.!?;]*"
 
 
 def agrees(text: str) -> bool:
     """Whether a sentence of a message takes up what was offered."""
-    sentences = _SENTENCE_END.split(text)
-    return any(re.search(AGREEMENT, s, FLAGS) and not refuses(s) and not s.rstrip().endswith("?") for s in sentences)
+    sentences = (found.group() for found in compiled(_SENTENCE).finditer(text))
+    return any(is_found(AGREEMENT, s) and not refuses(s) and not s.rstrip().endswith("?") for s in sentences)
 
 
 def refuses(text: str) -> bool:
     """Whether a text turns something down."""
-    return bool(re.search(REFUSAL, text, FLAGS))
+    return is_found(REFUSAL, text)
 
 
 def asks(text: str) -> bool:
@@ -39,4 +37,4 @@ def asks(text: str) -> bool:
 
 def mentions_panel(text: str) -> bool:
     """Whether a message is about the vendor panel."""
-    return bool(re.search(r"panel|LIMS|shortlist|15[:.]30|3[:.]30", text, FLAGS))
+    return is_found(r"panel|LIMS|shortlist|15[:.]30|3[:.]30", text)

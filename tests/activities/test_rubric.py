@@ -1,14 +1,17 @@
 """Mechanical checks, exactly as ``proctor_protocol.scenario.RubricCheck`` says."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from activities.judging.rubric import passes, score_rubric, texts_written
+from proctor_protocol.moments import Reading
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
 
+READ = partial(Reading, first_day=date(2026, 3, 2))
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
@@ -87,12 +90,12 @@ def test_the_texts_are_what_was_written_and_sent() -> None:
     ],
 )
 def test_a_check(check: dict[str, Any], passed: bool) -> None:
-    assert passes(RubricCheck.model_validate(check), texts_written(LOG))[0] is passed
+    assert passes(RubricCheck.model_validate(check), texts_written(LOG), READ)[0] is passed
 
 
 def test_doing_nothing_passes_nothing_that_looks_at_words() -> None:
     for kind in ("pattern_found", "pattern_absent", "length"):
-        assert passes(RubricCheck(kind=kind, pattern="x", max=9), [])[0] is False
+        assert passes(RubricCheck(kind=kind, pattern="x", max=9), [], READ)[0] is False
 
 
 def test_items_without_a_check_stay_unjudged() -> None:
@@ -101,4 +104,4 @@ def test_items_without_a_check_stay_unjudged() -> None:
         RubricItem(id="b", points=3, statement="S", check=RubricCheck(kind="count", min=20)),
         RubricItem(id="c", points=4, statement="S"),
     ]
-    assert [(score.met, score.points) for score in score_rubric(items, LOG)] == [(True, 2), (False, 0), (None, 0)]
+    assert [(score.met, score.points) for score in score_rubric(items, LOG, READ)] == [(True, 2), (False, 0), (None, 0)]

@@ -11,9 +11,14 @@ _MENDED = r"(?:fix|solv|deliver|restor|repair|releas|correct|sort)\w*\b[^.!?\n]{
 _BY_THEN = r"(?:by|before|within|until|tomorrow|today|tonight|(?:wednes|thurs|fri)day)\b"
 _DATES = (
     # A sentence about the call may well have a time in it.
-    rf"(?:\A|[.!?\n])(?![^.!?\n]*\b(?:call|ring|phone|reach|touch|contact|speak))[^.!?\n]*{_MENDED}{_BY_THEN}"
-    rf"|(?:will|shall|'ll|’ll) (?:all )?be {_MENDED}{_BY_THEN}"
-    r"|guarantee|\b(?:I|we) promise\b|you have my word"
+    {
+        "sentence": {
+            "pattern": _MENDED + _BY_THEN,
+            "none": [r"\b(?:call|ring|phone|reach|touch|contact|speak)"],
+        }
+    },
+    rf"(?:will|shall|'ll|’ll) (?:all )?be {_MENDED}{_BY_THEN}",
+    r"guarantee|\b(?:I|we) promise\b|you have my word",
 )
 _CAUSES = (
     r"INC-?\d{3}|SEV-?\d|rollback|rolled back|database|\bbug\b|software update|library|root cause|caused by|"
@@ -211,7 +216,7 @@ CRITERIA: list[dict[str, Any]] = [
                 "no_dates",
                 1,
                 "It promises no solution by a time; the call is the only thing with a time.",
-                _check("pattern_absent", "email", pattern=_DATES, to=_TO_CUSTOMER),
+                _check("pattern_absent", "email", any=_DATES, to=_TO_CUSTOMER),
             ),
             _item(
                 "no_causes",
@@ -259,7 +264,7 @@ CRITERIA: list[dict[str, Any]] = [
                     "pattern_found",
                     "email",
                     every=True,
-                    pattern=r"\bpriya\b[^\n]{0,60}\s*(?:\n[^\n]{0,60}){0,3}\s*\Z|\npriya\b",
+                    pattern=r"\bpriya\b[^\n]{0,60}\s*(?:\n[^\n]{0,60}){0,3}\s*\z|\npriya\b",
                 ),
             ),
             _item(
@@ -271,8 +276,10 @@ CRITERIA: list[dict[str, Any]] = [
                     "email",
                     every=True,
                     to=_TO_COLLEAGUE,
-                    pattern=r"(?=.*(?:\b(?:hi|hello|hey|dear|good (?:morning|afternoon))\b|\b(?:marta|tom)\s*[,:!-]))"
-                    r"(?=.*(?:\bplease\b|\bthank|\bthx\b|grateful|appreciate|\b(?:could|can|would) you\b))",
+                    all=(
+                        r"\b(?:hi|hello|hey|dear|good (?:morning|afternoon))\b|\b(?:marta|tom)\s*[,:!-]",
+                        r"\bplease\b|\bthank|\bthx\b|grateful|appreciate|\b(?:could|can|would) you\b",
+                    ),
                 ),
             ),
             _item(

@@ -9,10 +9,10 @@ _COLLEAGUE = (
 )
 
 # A message that says that something is over, and not only when it will be.
-_IS_CLOSED = (
-    r"^(?!.*\b(?:when|once|until|as soon as|not yet|isn't|is not)\b[^.\n]{0,40}\b(?:closed|resolved|over|fixed)\b)"
-    r".*\b(?:closed|resolved|all clear|(?:is|it's) over|back to normal)\b"
-)
+_IS_CLOSED = {
+    "pattern": r"\b(?:closed|resolved|all clear|(?:is|it's) over|back to normal)\b",
+    "none": [r"\b(?:when|once|until|as soon as|not yet|isn't|is not)\b[^.\n]{0,40}\b(?:closed|resolved|over|fixed)\b"],
+}
 
 
 def _person(
@@ -25,7 +25,7 @@ def _person(
     delay: str = "PT15M",
     variance: str = "PT5M",
     instructions: str = "",
-    replies: tuple[tuple[str, str], ...] = (),
+    replies: tuple[tuple[str | dict[str, Any], str], ...] = (),
 ) -> dict[str, Any]:
     return {
         "name": name,
@@ -35,7 +35,9 @@ def _person(
         "relationships": {"priya": relation},
         "response_timing": {"base_delay": delay, "variance": variance},
         "special_instructions": f"{instructions} {_COLLEAGUE}".strip(),
-        "scripted_replies": [{"pattern": pattern, "reply": reply} for pattern, reply in replies],
+        "scripted_replies": [
+            {**({"pattern": test} if isinstance(test, str) else test), "reply": reply} for test, reply in replies
+        ],
     }
 
 

@@ -16,12 +16,13 @@ from slots import (
     OFFERED_DAYS,
     TUESDAY,
     Slot,
-    bare_time_pattern,
-    day_named_pattern,
     invitation_day_pattern,
     invitation_pattern,
+    names_alone,
+    names_day,
+    names_in_berlin,
+    names_one_of,
     quarters,
-    slot_pattern,
 )
 
 _ANY = "."
@@ -32,19 +33,20 @@ _WITHHOLDS_REASON = (
 )
 # Agreement in words, with no question: "Tuesday works, thank you". A subject says nothing about either.
 _AGREES = {
-    modality: rf"\A(?={subject}(?!.*\?)(?=.*{AGREEMENT}))"
+    modality: {"all": [rf"\A{subject}.*{AGREEMENT}"], "none": [rf"\A{subject}.*\?"]}
     for modality, subject in (("email", r"[^\n]*\n"), ("sms", ""))
 }
-_ONLY_THANKS = (
-    r"\A(?=[^\n]*\n(?!.*(?:\?|let (?:me|us) know|when|which|propose|suggest|move|postpon|reschedul))(?=.*\bthank))"
-)
-_NO_TIME = r"(?!.*(?:\d[:.h]\d\d|\d\s?[ap]\.?m\b|\bat \d))"
-_TURNS_DOWN = rf"\A(?=.*{REFUSAL})"
+_ONLY_THANKS = {
+    "all": [r"\A[^\n]*\n.*\bthank"],
+    "none": [r"\A[^\n]*\n.*(?:\?|let (?:me|us) know|when|which|propose|suggest|move|postpon|reschedul)"],
+}
+_A_TIME = r"\d[:.h]\d\d|\d\s?[ap]\.?m\b|\bat \d"
 _CALLED_OFF = r"\b(?:cancel(?:l?ed|l?ing)?|call(?:ed|ing)? off|scrap)\b"
 
 
-def _reply(modality: str, pattern: str, reply: str = "", response: str | None = None) -> dict[str, Any]:
-    scripted = {"modality": modality, "pattern": pattern, "reply": reply.strip()}
+def _reply(modality: str, test: str | dict[str, Any], reply: str = "", response: str | None = None) -> dict[str, Any]:
+    asked = {"pattern": test} if isinstance(test, str) else test
+    scripted = {"modality": modality, **asked, "reply": reply.strip()}
     return {**scripted, "response": response} if response else scripted
 
 
@@ -52,7 +54,7 @@ def _takes(modality: str, slots: Iterable[Slot], text: str) -> Iterator[dict[str
     """Take the first of the slots that a message names; ``{day}`` and ``{time}`` in the text say which."""
     for slot in slots:
         said = text.format(day=f"{slot.start:%A} {slot.day.day} June", time=f"{slot.start:%H:%M}")
-        yield _reply(modality, slot_pattern(slot), said)
+        yield _reply(modality, names_one_of([slot]), said)
 
 
 # Daniel: Friday only at 15:30 (which the dentist rules out), Monday not at all, Tuesday from 15:00.
@@ -82,38 +84,42 @@ def _daniel() -> list[dict[str, Any]]:
     takes_tuesday = "{day}, {time} is fine with me, I've noted it. Thanks for sorting this out." + _DANIEL_SIGNS
     return [
         *_takes("email", _DANIEL_TUESDAY, takes_tuesday),
-        _reply("email", bare_time_pattern(16, 0), takes_tuesday.format(day="Tuesday 16 June", time="16:00")),
+        _reply("email", names_alone(16, 0), takes_tuesday.format(day="Tuesday 16 June", time="16:00")),
         _reply(
             "email",
-            _AGREES["email"] + _NO_TIME + day_named_pattern(TUESDAY),
+            {"all": [_AGREES["email"], names_day(TUESDAY)], "none": [_A_TIME]},
             "Good, Tuesday 16 June at 16:00 then." + _DANIEL_SIGNS,
         ),
         _reply(
             "email",
-            day_named_pattern(MONDAY),
+            names_day(MONDAY),
             "Hello,\n\nMonday is no good at all, the auditors have me from nine to six. " + offers_tuesday,
         ),
         _reply(
             "email",
-            day_named_pattern(TUESDAY),
+            names_day(TUESDAY),
             "Hello,\n\nTuesday at that time I'm with our investors over lunch, back at my desk by three. "
             + offers_tuesday,
         ),
         _reply(
             "email",
-            _TURNS_DOWN + slot_pattern(truth.DENTIST_OFFER),
+            {"pattern": REFUSAL, **names_one_of([truth.DENTIST_OFFER])},
             "Understood, then not Friday. " + offers_tuesday,
         ),
-        _reply("email", slot_pattern(truth.DENTIST_OFFER), takes_friday),
-        _reply("email", rf"{_TURNS_DOWN}.*(?:15[:.]30|\b3[:.]30|half past three)", "Understood. " + offers_tuesday),
-        _reply("email", day_named_pattern(FRIDAY), offers_friday),
-        _reply("email", rf"\A(?!.*{REFUSAL}){bare_time_pattern(15, 30)}", takes_friday),
+        _reply("email", names_one_of([truth.DENTIST_OFFER]), takes_friday),
+        _reply("email", {"all": [REFUSAL, r"15[:.]30|\b3[:.]30|half past three"]}, "Understood. " + offers_tuesday),
+        _reply("email", names_day(FRIDAY), offers_friday),
+        _reply("email", {"none": [REFUSAL], **names_alone(15, 30)}, takes_friday),
         _reply(
             "email", _CALLED_OFF, "I'd rather not drop it, the price list goes to print on 19 June. " + offers_tuesday
         ),
-        _reply("email", rf"{_TURNS_DOWN}(?!.*\?).*\b(?:time|slot|fit|work|make)", "Understood. " + offers_tuesday),
+        _reply(
+            "email",
+            {"all": [REFUSAL, r"\b(?:time|slot|fit|work|make)"], "none": [r"\?"]},
+            "Understood. " + offers_tuesday,
+        ),
         _reply("email", _WITHHOLDS_REASON, "Fair enough, I won't pry." + _DANIEL_SIGNS),
-        _reply("email", rf"(?:{_AGREES['email']}|{_ONLY_THANKS})", "Good, thank you." + _DANIEL_SIGNS),
+        _reply("email", {"any": [_AGREES["email"], _ONLY_THANKS]}, "Good, thank you." + _DANIEL_SIGNS),
         _reply(
             "email",
             _ANY,
@@ -162,27 +168,27 @@ def _sabine() -> list[dict[str, Any]]:
             f"Dear Ines, dear colleague,\n\nMonday 15 June, {berlin} here in Berlin, is noted. I look forward to it."
             + _SABINE_SIGNS
         )
-        takes.append(_reply("email", slot_pattern(slot, in_berlin=True), said))
-        takes.append(_reply("email", slot_pattern(slot), said))
+        takes.append(_reply("email", names_in_berlin([slot]), said))
+        takes.append(_reply("email", names_one_of([slot]), said))
     half_past_twelve = (
         "Dear Ines, dear colleague,\n\nMonday at 12:30 Berlin time, with pleasure. I have noted it." + _SABINE_SIGNS
     )
     return [
         *takes,
         # She reads a 12:30 that says no zone as her own.
-        _reply("email", slot_pattern(Slot(MONDAY, 12, 30)), half_past_twelve),
-        _reply("email", bare_time_pattern(12, 30), half_past_twelve),
-        _reply("email", _AGREES["email"] + _NO_TIME + day_named_pattern(MONDAY), half_past_twelve),
+        _reply("email", names_one_of([Slot(MONDAY, 12, 30)]), half_past_twelve),
+        _reply("email", names_alone(12, 30), half_past_twelve),
+        _reply("email", {"all": [_AGREES["email"], names_day(MONDAY)], "none": [_A_TIME]}, half_past_twelve),
         _reply(
             "email",
-            day_named_pattern(MONDAY),
+            names_day(MONDAY),
             "Dear Ines, dear colleague,\n\non Monday I have rounds until 11:30 and a seminar from 13:30. "
             + offers
             + _SABINE_SIGNS,
         ),
         _reply(
             "email",
-            rf"{day_named_pattern(FRIDAY)}|{day_named_pattern(TUESDAY)}",
+            names_day(FRIDAY, TUESDAY),
             "Dear Ines, dear colleague,\n\nthank you for letting me know. Unfortunately this is not possible for me:"
             " on Friday I fly to the congress in Lisbon, and on Tuesday I am in the clinic all day. "
             + offers
@@ -197,7 +203,7 @@ def _sabine() -> list[dict[str, Any]]:
         ),
         _reply(
             "email",
-            rf"(?:{_AGREES['email']}|{_ONLY_THANKS})",
+            {"any": [_AGREES["email"], _ONLY_THANKS]},
             "Dear Ines, dear colleague,\n\nthank you, this is noted." + _SABINE_SIGNS,
         ),
         _reply(
@@ -228,21 +234,21 @@ def _ray() -> list[dict[str, Any]]:
         *(
             _reply(
                 "sms",
-                bare_time_pattern(slot.hour, slot.minute),
+                names_alone(slot.hour, slot.minute),
                 f"Yeah Friday {slot.start:%H:%M} works, see you at the bay. Ray",
             )
             for slot in _RAY_FRIDAY
         ),
-        _reply("sms", _AGREES["sms"] + _NO_TIME + day_named_pattern(FRIDAY), "Sound, see you Friday"),
+        _reply("sms", {"all": [_AGREES["sms"], names_day(FRIDAY)], "none": [_A_TIME]}, "Sound, see you Friday"),
         _reply(
             "sms",
-            rf"{day_named_pattern(MONDAY)}|{day_named_pattern(TUESDAY)}",
+            names_day(MONDAY, TUESDAY),
             f"Away mon and tues, job in Bristol. {offers}",
         ),
-        _reply("sms", rf"{_TURNS_DOWN}.*12[:.]?45", "Ok no worries. What time then? Im on site fri 12.30 till 2"),
+        _reply("sms", {"all": [REFUSAL, "12[:.]?45"]}, "Ok no worries. What time then? Im on site fri 12.30 till 2"),
         _reply(
             "sms",
-            day_named_pattern(FRIDAY),
+            names_day(FRIDAY),
             f"Sorry mate not then, on a job in Croydon till noon and off again at 2. {offers}",
         ),
         _reply("sms", _CALLED_OFF, f"Cant really leave it, alarm codes change monday. {offers}"),
@@ -314,7 +320,7 @@ def _owen() -> list[dict[str, Any]]:
     return [
         _reply(
             "email",
-            rf"\A(?!.*{REFUSAL}){day_named_pattern(FRIDAY)}",
+            {"none": [REFUSAL], **names_day(FRIDAY)},
             "Brilliant, Friday then. I'll bring the tender.\n\nOwen",
         ),
         _reply("email", _ANY, "No worries. Friday 14:00 would still be perfect, if anything opens up?\n\nOwen"),
