@@ -4,6 +4,7 @@ Any text may be searched, whoever wrote it: no text makes a search stand still. 
 can't be searched so: look-ahead and look-behind, back-references (https://github.com/google/re2/wiki/Syntax).
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -11,12 +12,40 @@ import re2
 from pydantic import AfterValidator, Field
 
 _LONGEST = 20_000
-_MOST_MEMORY = 32 * 1024 * 1024
-_KEPT = 2048
+_MOST_MEMORY = 8 * 1024 * 1024
+_KEPT = 512
+
+
+class LinearPattern:
+    """A compiled pattern; each search is one pass over the text, whatever that is (a lone surrogate reads as ``?``)."""
+
+    def __init__(self, compiled_by_re2: Any) -> None:
+        self._regex = compiled_by_re2
+
+    def search(self, text: str) -> Any:
+        """The first match, with the methods of Python's matches; None where there is none."""
+        return self._regex.search(_encodable(text))
+
+    def finditer(self, text: str) -> Iterator[Any]:
+        """All matches that don't overlap, in order."""
+        return iter(self._regex.finditer(_encodable(text)))
+
+    def sub(self, replacement: str, text: str) -> str:
+        """The text with every match replaced."""
+        return str(self._regex.sub(replacement, _encodable(text)))
+
+
+def _encodable(text: str) -> str:
+    """The same text, as long as it was, without what UTF-8 can't carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 @lru_cache(maxsize=_KEPT)
-def compiled(pattern: str, *, match_case: bool = False) -> Any:
+def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
     """A compiled pattern, in which ``.`` matches line ends; it ignores case but for ``match_case``.
 
     Raises:
@@ -30,7 +59,7 @@ def compiled(pattern: str, *, match_case: bool = False) -> Any:
     options.log_errors = False
     options.max_mem = _MOST_MEMORY
     try:
-        return re2.compile(pattern, options=options)
+        return LinearPattern(re2.compile(pattern, options=options))
     except re2.error as problem:
         raise ValueError(_sentence(problem)) from None
 

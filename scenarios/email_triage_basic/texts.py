@@ -4,11 +4,14 @@ People write differently, so facts are looked for, names, numbers and times, and
 """
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from ground_truth import INCIDENT_THREAD, TRUTHS, Truth
 
 from proctor_protocol.patterns import compiled, is_found
+
+_READ_AT_MOST = 2000
+"""Lines and sentences of a text; a day has sixty mails to report."""
 
 INCIDENT = r"INC-?\s?2291|\bincident\b|\boutage\b|booking[\s-]?api|bookings? (?:problem|trouble|failure|issue)|SEV-?2"
 
@@ -32,8 +35,8 @@ _CLAIMED_OPEN = (
 
 
 def segments(text: str) -> list[str]:
-    """A text's lines and sentences."""
-    return [part for piece in _pieces(text) if (part := piece.strip())]
+    """A text's lines and sentences; of an endless one, its beginning."""
+    return [part for piece in islice(_pieces(text), _READ_AT_MOST) if (part := piece.strip())]
 
 
 def _pieces(text: str) -> Iterator[str]:

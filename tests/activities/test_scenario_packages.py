@@ -81,7 +81,8 @@ def test_the_default_falls_back_on_the_installed_scenarios(tmp_path: Path, monke
     assert spec.origin is not None
     monkeypatch.chdir(tmp_path)
     assert ScenarioManager().directory == Path(spec.origin).parent
-    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "mine").mkdir(parents=True)
+    (tmp_path / "scenarios" / "mine" / "scenario.json").write_text("{}")
     assert ScenarioManager().directory == tmp_path / "scenarios"
 
 
