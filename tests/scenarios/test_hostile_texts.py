@@ -66,5 +66,5 @@ async def test_everybody_copes_with_any_text(scenario_id: str, text: str) -> Non
         if criterion.evaluator_id:
             verdict = await judge_by_evaluator(criterion, context, evaluators)
         else:
-            verdict = await judge(criterion, context, config.read, None, "")
+            verdict = await judge(criterion, config, context, [], 60_000)
         assert verdict.max_score + verdict.unscored_points == criterion.max_score
