@@ -230,6 +230,12 @@ class OwnServers(SimulationHost):
         seconds = self._config.ues_start_timeout
         try:
             if await server.until(simulation.is_ready, seconds):
+                if lacking := await simulation.find_lacking():
+                    raise failures.final(
+                        failures.SERVER_FAILED,
+                        f"The UES server of {_SETTING} lacks what assessments need: {' and '.join(lacking)}. "
+                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator.",
+                    )
                 return _Served(simulation, server)
         except TimeoutError:
             await server.end()

@@ -30,11 +30,13 @@ class Limited:
         app: our simulator.
         trap: a file whose lines (``POST /email/send``) are requests to wait for, one after the other; at the last one,
             when it has been carried out and not yet answered, the process dies.
+        without: further paths that it doesn't have.
     """
 
-    def __init__(self, app: Any, trap: Path) -> None:
+    def __init__(self, app: Any, trap: Path, without: list[str]) -> None:
         self._app = app
         self._trap = trap
+        self._gone = ("/simulation/checkpoint", "/simulation/restore", *without)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,7 +44,7 @@ class Limited:
             return
         request = f"{scope['method']} {scope['path']}"
         print(CHATTER, request, os.environ["UES_ADMIN_KEY"], flush=True)
-        if "/simulation/checkpoint" in request or "/simulation/restore" in request:
+        if any(path in request for path in self._gone):
             scope = {**scope, "path": "/there/is/no/such/thing", "raw_path": b"/there/is/no/such/thing"}
         if request == "POST /keys":
             receive = await _without(receive, "secret", "key_id")
@@ -83,12 +85,13 @@ def main() -> None:
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--trap", type=Path, required=True)
+    parser.add_argument("--without", nargs="*", default=[], help="paths that it doesn't have either")
     parser.add_argument("--mark", help="by which tests find the process")
     given = parser.parse_args()
     for name in os.environ:
         if name.startswith("AGENTBEATS_"):
             sys.exit(f"{name} is none of a simulator's business")
-    app = Limited(create_app(single=True), given.trap)
+    app = Limited(create_app(single=True), given.trap, given.without)
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning", timeout_graceful_shutdown=1)
 
 

@@ -36,7 +36,7 @@ from purple_sdk.ues import (
 )
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
-from tests.foreign_ues.servers import Program, running
+from tests.foreign_ues.servers import LIMITED, Program, running
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 INITIAL: dict[str, Any] = json.loads((TINY / "initial_state.json").read_text())
@@ -354,6 +354,11 @@ BAD = {
         "sh -c 'echo thinking; sleep 3600' {port}",
         r"The UES server of AGENTBEATS_GREEN_UES_COMMAND did not answer GET /health on its port with 200, and accept "
         r"UES_ADMIN_KEY as its admin key, within 1 s \(AGENTBEATS_GREEN_UES_START_TIMEOUT\)\. It said: thinking",
+    ),
+    "is of UES 0.1": (
+        f"{sys.executable} {LIMITED} --host {{host}} --port {{port}} --trap /no/trap --without /scenario/ /keys",
+        r"The UES server of AGENTBEATS_GREEN_UES_COMMAND lacks what assessments need: POST /scenario/import/full "
+        r"\(to load a scenario\) and GET /keys \(to give the participant a key of its own\)\. .*",
     ),
     "knows another key": (
         f"env UES_ADMIN_KEY=another-key-altogether {OURS}",

@@ -45,7 +45,7 @@ class Application:
     def __init__(self, host: Host, *, host_key: str, single: Simulation | None, public_url: str | None) -> None:
         self.host = host
         self._host_key = host_key.encode()
-        self._single = single
+        self.single = single
         self._public_url = public_url.rstrip("/") if public_url else None
         self._router: Router[Call] = Router(SIMULATION_ROUTES)
         self._host_router: Router[HostCall] = Router(HOST_ROUTES)
@@ -97,8 +97,8 @@ class Application:
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         path = scope["path"]
-        if self._single is not None:
-            return await self._simulation_reply(self._single, path, scope, receive)
+        if self.single is not None:
+            return await self._simulation_reply(self.single, path, scope, receive)
         if path.startswith(SIMULATIONS):
             simulation_id, slash, rest = path[len(SIMULATIONS) :].partition("/")
             if slash and rest not in OF_THE_HOST:
@@ -140,7 +140,7 @@ class Application:
 
     async def _simulation_reply(self, simulation: Simulation, path: str, scope: Scope, receive: Receive) -> Reply:
         if path in OPEN_PATHS:
-            hosted = simulation is not self._single
+            hosted = simulation is not self.single
             address = f"{self._base(scope)}{SIMULATIONS}{simulation.simulation_id}" if hosted else None
             return _open(self._simulation_pages, path, scope["method"], address)
         began = perf_counter()
@@ -213,7 +213,7 @@ class Application:
                     simulation.catch_up()
 
     def _serves(self, simulation: Simulation) -> bool:
-        return self._single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
+        return self.single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
 
 
 def _open(pages: OpenPages, path: str, method: str, address: str | None = None) -> Reply:

@@ -11,6 +11,10 @@ months or years. Within these:
   are both. A month without such a day has none. ``month_of_year`` restricts.
 - yearly: the same, in the month ``month_of_year``, else the start's.
 
+Why not ``dateutil.rrule``, which knows far more rules: it looks for a day as long as it takes (for a 30th of February,
+up to the year 9999), and no caller can bound that. A stranger writes these rules, so here every day that is looked at
+is counted (``steps``). The tests hold this module against it.
+
 ``end_date`` is the last day that may have one, and ``count`` counts occurrences, exceptions included; each holds only
 with its ``end_type``.
 """
