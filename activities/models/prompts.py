@@ -10,7 +10,7 @@ UNTRUSTED_NOTICE = (
 )
 """Belongs in the system message of every prompt that quotes."""
 
-_MARKER = re.compile(r"<(?=\s*/?\s*untrusted)", re.IGNORECASE)
+_MARKER = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)  # possessive: no text makes it try again
 
 
 def quote_untrusted(source: str, text: str) -> str:

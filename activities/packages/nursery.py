@@ -27,6 +27,7 @@ def main(control: socket.socket, parent: int) -> None:
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
+    tasks.tls()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)

@@ -11,12 +11,15 @@ It talks to the worker over one socket (``frames``), in JSON:
 
 import asyncio
 import socket
+import ssl
 import sys
 import threading
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx
 from pydantic import BaseModel, JsonValue
 
 from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
@@ -31,6 +34,12 @@ from purple_sdk.ues import AsyncUESClient
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
 not mistaken for a slow evaluator."""
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """What connections to the simulator trust; made once before processes are forked, since it takes 20 ms."""
+    return httpx.create_ssl_context()
 
 
 class LoadTask(BaseModel):
@@ -132,7 +141,8 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
 async def _found(
     criterion: EvaluationCriterion, evaluators: EvaluatorRegistry, task: JudgeTask, record: JudgeRecord, llm: Any
 ) -> Found:
-    async with AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS) as client:
+    async with httpx.AsyncClient(verify=tls()) as http:
+        client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
         context = AgentBeatsEvalContext(
             client=client,
             scenario_config=task.scenario.model_dump(mode="json"),

@@ -1,0 +1,97 @@
+"""Scenarios whose code does harm, all at once, beside one whose doesn't: each fails in its own judging, and nobody
+else.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+from proctor.replay import choose, reset, reset_points
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import ScenarioLoadedUpdate
+from proctor_storage.temporal import connect
+from tests.assessments.packages import TINY, write_package
+from tests.assessments.scripts import diligent, idle
+from tests.assessments.test_replay import comparable, follow
+from tests.stack import Stack, assess, serving
+
+ATTACKS = {
+    "leaves": ("os._exit(3)", r"evaluator asked ended its process (exit code 3) instead of returning a result"),
+    "cancels": ("raise asyncio.CancelledError", "evaluator asked raised CancelledError"),
+    "interrupts": ("raise KeyboardInterrupt", "evaluator asked raised KeyboardInterrupt"),
+    "forks": ("while True: os.fork()", "evaluator asked raised PermissionError: a scenario's code may not start"),
+    "hoards": (
+        "kept = [bytearray(10**7) for _ in range(10**5)]",
+        "evaluator asked needed more memory than it may have",
+    ),
+    "floods": ("while True: print('a' * 10**6)", "evaluator asked printed more than 1024 kB and was stopped"),
+}
+_CODE = """
+import asyncio, os, time
+
+async def asked(ctx, params):
+    {}
+
+async def told(ctx, params):
+    return {{"score": 1, "max_score": 1, "explanation": "told"}}
+"""
+
+
+async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_once_it_is_mended(
+    stack: Stack, scenarios_dir: Path
+) -> None:
+    for name, (attack, _) in ATTACKS.items():
+        write_package(scenarios_dir, f"harm_{name}", files={"evaluators.py": _CODE.format(attack)})
+    write_package(scenarios_dir, "harm_blocks", files={"evaluators.py": _CODE.format("time.sleep(4); 1 / 0")})
+    async with serving(diligent) as url:
+        undisturbed = await assess(stack, url, "tiny")
+        neighbour, *attacked = await asyncio.gather(
+            assess(stack, url, "tiny"),
+            *(assess(stack, url, f"harm_{name}", max_turns=2) for name in ATTACKS),
+            assess(stack, url, "harm_blocks", max_turns=2),
+        )
+    assert undisturbed.results is not None
+    assert neighbour.results is not None
+    assert comparable(neighbour.results) == comparable(undisturbed.results)
+    sentences = [*(sentence for _, sentence in ATTACKS.values()), "evaluator asked raised ZeroDivisionError"]
+    for assessed, sentence in zip(attacked, sentences, strict=True):
+        assert assessed.state == "failed", assessed.sentence
+        assert f"Criterion asked: {sentence}" in assessed.sentence
+        assert assessed.results is not None
+        assert assessed.results.turns_taken == 2
+        assert len(assessed.results.action_log) > 0
+        assert all(criterion.is_unscored for criterion in assessed.results.criteria_results)
+    task_id = attacked[0].results.assessment_id if attacked[0].results else ""
+    client = await connect(stack.config)
+    point = choose(await reset_points(client, task_id), None, from_judging=False)
+    assert (point.turn, point.has_failed) == (None, True)
+    (scenarios_dir / "harm_leaves" / "evaluators.py").write_bytes((TINY / "evaluators.py").read_bytes())
+    await reset(client, task_id, point)
+    ended = await follow(stack, task_id)
+    assert ended.state == "completed", ended.sentence
+    mended = AssessmentResults.model_validate_json(ended.results or b"")
+    assert (mended.turns_taken, mended.scores.overall.max_score) == (2, undisturbed.results.scores.overall.max_score)
+
+
+async def test_a_package_with_a_pipe_for_its_state_is_refused(stack: Stack, scenarios_dir: Path) -> None:
+    write_package(scenarios_dir, "piped_state")
+    state = scenarios_dir / "piped_state" / "initial_state.json"
+    state.unlink()
+    os.mkfifo(state)
+    async with serving(idle) as url:
+        refused, neighbour = await asyncio.gather(
+            assess(stack, url, "piped_state"), assess(stack, url, "tiny", max_turns=1)
+        )
+    assert refused.state == "rejected"
+    assert "piped_state/initial_state.json is a pipe, device or socket: it must be a plain file" in refused.sentence
+    assert neighbour.state == "completed"
+
+
+async def test_what_stays_unscored_is_told_at_the_start(stack: Stack) -> None:
+    async with serving(idle) as url:
+        assessed = await assess(stack, url, "tiny", max_turns=1)
+    [loaded] = [update for update in assessed.updates if isinstance(update, ScenarioLoadedUpdate)]
+    assert loaded.warnings == ["2 of 20 points will stay unscored, since no model judges (config.offline): manners (2)"]
+    assert assessed.results is not None
+    assert assessed.results.total_points == 20
+    assert assessed.results.scores.overall.max_score == 18
