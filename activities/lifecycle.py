@@ -14,6 +14,7 @@ from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations.hosts import Step
 from activities.simulations.states import snapshot
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from proctor_protocol.modalities import SUMMARISED
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
@@ -22,8 +23,6 @@ _REMOVAL_SECONDS = 1.5
 """How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
 
 log = logging.getLogger(__name__)
-
-_SUMMARISED = ("email", "sms", "calendar", "chat")
 
 
 class LifecycleActivities:
@@ -112,7 +111,7 @@ async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any
     """Count what is there (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day."""
     if states is None:
         states = await snapshot(client)  # of what this simulator has: it may know fewer modalities than we count
-    email, sms, calendar, chat = (states.get(name) or {} for name in _SUMMARISED)
+    email, sms, calendar, chat = (states.get(name) or {} for name in SUMMARISED)
     emails = list((email.get("emails") or {}).values())
     messages = list((sms.get("messages") or {}).values())
     events = list((calendar.get("events") or {}).values())

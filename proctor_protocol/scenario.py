@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from proctor_protocol.durations import Duration, parse_iso8601_duration
+from proctor_protocol.modalities import Correspondence
 from proctor_protocol.moments import Reading
 from proctor_protocol.patterns import Pattern
 from proctor_protocol.readings import normal_phone
@@ -61,7 +62,7 @@ class ScriptedReply(TextTest):
     """
 
     reply: str = ""
-    modality: Literal["email", "sms", "calendar"] | None = None
+    modality: Correspondence | None = None
     response: Literal["accepted", "declined", "tentative"] | None = None
 
 

@@ -19,7 +19,7 @@ AddressBook = Mapping[str, Any]
 """The state of the contacts modality; empty where there is none."""
 
 
-def normal_phone(number: str) -> str:
+def e164_like(number: str) -> str:
     """A phone number in an E.164-like form: no spaces, dots, dashes, slashes or brackets; ``00`` in front is ``+``.
 
     What isn't a number (a short code, a sender's name such as ``BANK``) stays as it is.
@@ -34,7 +34,7 @@ def normal_address(kind: str, value: str) -> str:
     """An address to keep: a phone number in its normal form, everything else as it was written. Never empty where
     something was given, since files hold no empty ones.
     """
-    return (normal_phone(value) if kind == "phone" else value.strip()) or value
+    return (e164_like(value) if kind == "phone" else value.strip()) or value
 
 
 def address_key(kind: str, value: str) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from proctor_protocol.modalities import SHOWN
 from proctor_protocol.readings import bare_address, normal_phone
 from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
 
-_MODALITIES = ("email", "sms", "chat", "calendar", "contacts", "location", "weather")
-_MODALITY_WORDS = {**{name: name for name in _MODALITIES}, "emails": "email", "contact": "contacts"}
+_MODALITY_WORDS = {**{name: name for name in SHOWN}, "emails": "email", "contact": "contacts"}
 
 # What participants call the routes. There is one route to send an email, so a reply is a send.
 _OPERATION_ALIASES: dict[str, dict[str, str]] = {
@@ -105,7 +105,7 @@ def canonical_action(name: str) -> str | None:
     """
     words = re.sub(r"[\s./:\-]+", ".", name.strip().lower())
     modality, _, operation = words.partition(".")
-    if modality not in _MODALITIES:
+    if modality not in SHOWN:
         # send_email, email_send: the modality is one of the words.
         parts = [part for part in re.split(r"[._]", words) if part]
         word = next((part for part in parts if part in _MODALITY_WORDS), None)

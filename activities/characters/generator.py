@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.characters.messages import CharacterReply, Modality, OutgoingMessage, Rsvp
+from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
 from activities.characters.prompts import (
     CalendarAnswer,
     Decision,
@@ -17,6 +17,7 @@ from activities.characters.prompts import (
     reply_question,
 )
 from activities.models.structured import ask
+from proctor_protocol.modalities import Correspondence
 from proctor_protocol.patterns import compiled
 from proctor_protocol.readings import bare_address, normal_phone
 from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
@@ -60,7 +61,7 @@ def _plain(address: str) -> str:
     return normal_phone(address)
 
 
-def _character_at(address: str, modality: Modality, scenario: ScenarioConfig) -> str | None:
+def _character_at(address: str, modality: Correspondence, scenario: ScenarioConfig) -> str | None:
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email
         if own and _plain(own) == address:

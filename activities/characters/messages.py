@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-Modality = Literal["email", "sms", "calendar"]
+from proctor_protocol.modalities import Correspondence
+
 Rsvp = Literal["accepted", "declined", "tentative"]
 
 
@@ -30,7 +31,7 @@ class OutgoingMessage(_Model):
     ``thread`` is what was said before, oldest first.
     """
 
-    modality: Modality
+    modality: Correspondence
     message_id: str
     thread_id: str | None = None
     sender: str | None = None
@@ -56,7 +57,7 @@ class CharacterReply(_Model):
     """A character's answer: ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
 
     character_id: str
-    modality: Modality
+    modality: Correspondence
     text: str
     response: Rsvp | None = None
     delay_seconds: int = Field(ge=0)

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proctor_protocol import modalities
 from proctor_protocol._wire import Instant
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.scenario import ScenarioConfig
 
-KNOWN_MODALITIES = ("email", "sms", "calendar", "chat", "contacts", "location", "weather", "time")
 _ENTRIES: dict[str, tuple[str, type]] = {
     "email": ("emails", dict),
     "sms": ("messages", dict),
@@ -113,7 +113,7 @@ def _check_entries(modality_states: dict[str, dict[str, Any]], root: str) -> Non
 def _warnings(state: _UESScenario, config: ScenarioConfig) -> list[str]:
     warnings = []
     modality_states = state.environment.modality_states
-    if unknown := sorted(set(modality_states) - set(KNOWN_MODALITIES)):
+    if unknown := sorted(set(modality_states) - set(modalities.KNOWN)):
         warnings.append(f"initial_state has modalities that UES doesn't know: {', '.join(unknown)}")
     clock = state.environment.time_state.current_time
     if clock is not None and clock > config.start_time:

@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import re
 
+from proctor_protocol.modalities import SHOWN
+
 PARTICIPANT = "participant"
 """The name of every key that a participant has, and the author of its deeds."""
 
@@ -35,11 +37,7 @@ READER_PERMISSIONS = [
     "environment:read",
     "environment:list",
     "environment:validate",
-    *(
-        f"{modality}:{action}"
-        for modality in ("email", "sms", "calendar", "chat", "contacts", "location", "weather")
-        for action in ("state", "query")
-    ),
+    *(f"{modality}:{action}" for modality in SHOWN for action in ("state", "query")),
     "calendar:calendars:list",
     *(f"events:{action}" for action in ("list", "read", "summary")),
     "simulation:status",

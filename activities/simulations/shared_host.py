@@ -27,8 +27,8 @@ from activities.simulations.keys import (
     participant_key_id,
     reader_key,
 )
-from activities.simulations.states import SHOWN
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.modalities import SHOWN
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
 

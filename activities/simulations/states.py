@@ -1,10 +1,9 @@
-"""The modalities whose states an assessment looks at, and a look at all of them."""
+"""A look at the states of all modalities that an assessment looks at."""
 
 from typing import Any
 
+from proctor_protocol.modalities import SHOWN
 from purple_sdk.ues import AsyncUESClient
-
-SHOWN = ("email", "sms", "calendar", "chat", "contacts", "location", "weather")
 
 
 async def snapshot(client: AsyncUESClient) -> dict[str, Any]:

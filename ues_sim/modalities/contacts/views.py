@@ -6,7 +6,7 @@ from typing import Any
 from ues_sim.compact import MOST_LOOKED_AT, fit, fit_list
 from ues_sim.modalities.contacts.models import ContactsQueryRequest
 from ues_sim.modality import State, StateParams, View, page
-from ues_sim.people import normal_phone, same_address
+from ues_sim.people import e164_like, same_address
 from ues_sim.schema import JsonObject
 
 COMPACT_FIELDS = ("contact_id", "display_name", "identifiers", "is_favorite", "is_blocked", "groups")
@@ -63,7 +63,7 @@ def _mentions(contact: Contact, text: str) -> bool:
     values = [contact[name] for name in SEARCHED] + [identifier["value"] for identifier in contact["identifiers"]]
     if any(text in value.lower() for value in values if value):
         return True
-    digits = normal_phone(text)
+    digits = e164_like(text)
     if digits == text:
         return False
     numbers = [i["value"] for i in contact["identifiers"] if i["identifier_type"] == "phone"]
