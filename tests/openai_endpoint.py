@@ -144,6 +144,17 @@ def _texts(messages: Iterable[dict[str, Any]]) -> Iterable[str]:
             yield content
 
 
+def quoting(verdict: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
+    """A judge's verdict, whose items quote the first record of the evidence that they are given."""
+
+    def answer(prompt: str) -> dict[str, Any]:
+        records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id": ')]
+        quotes = [{"record": records[0]["id"], "quote": records[0]["text"][:20]}]
+        return {**verdict, "items": [{**item, "quotes": quotes} for item in verdict["items"]]}
+
+    return answer
+
+
 def _error(status: int, message: str) -> tuple[int, dict[str, Any]]:
     return status, {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
 

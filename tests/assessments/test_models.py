@@ -13,15 +13,14 @@ from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpda
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import simulations_left
 from tests.assessments.scripts import BEN, ask_ben
-from tests.openai_endpoint import OpenAIEndpoint, prompt_of
+from tests.openai_endpoint import OpenAIEndpoint, prompt_of, quoting
 from tests.stack import Assessed, Script, Stack, assess, running_stack, serving
 
 PEOPLE, JUDGE = "openai/people", "openai/judge"
-QUOTES = [{"record": "w1", "quote": "Thanks"}]
 RUBRIC = {
     "items": [
-        {"id": "thanks", "quotes": QUOTES, "reason": "It ends with thanks.", "points": 2},
-        {"id": "warm", "quotes": QUOTES, "reason": "Dear Ben, and no more.", "points": 1},
+        {"id": "thanks", "reason": "It ends with thanks.", "points": 2},
+        {"id": "warm", "reason": "Dear Ben, and no more.", "points": 1},
     ],
     "explanation": "Polite, a little cool.",
 }
@@ -53,7 +52,7 @@ def endpoint(server: OpenAIEndpoint) -> OpenAIEndpoint:
     server.forget()
     server.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
     server.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-    server.answer("Now judge this criterion: Good manners", RUBRIC)
+    server.answer("Now judge this criterion: Good manners", quoting(RUBRIC))
     return server
 
 
@@ -113,7 +112,7 @@ async def test_characters_answer_and_the_judge_judges(modelled: Stack, endpoint:
 async def test_a_character_may_stay_silent(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
     endpoint.forget()
     endpoint.answer("Would you answer this", {"should_respond": False, "reason": "He is on holiday."})
-    endpoint.answer("Now judge", RUBRIC)
+    endpoint.answer("Now judge", quoting(RUBRIC))
     results = completed(await assessed_by_models(modelled))
     assert [entry.action for entry in results.action_log] == ["email.send"]
 

@@ -32,7 +32,7 @@ from tests.assessments.observers import Running, running
 from tests.assessments.packages import write_package
 from tests.assessments.participants import Json, by_hand
 from tests.histories.reading import made_whole, payloads_in, reference, runs_of
-from tests.openai_endpoint import OpenAIEndpoint
+from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Assessed, Stack, running_stack
 
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
@@ -173,12 +173,12 @@ def gossip(key: str) -> Json:
     action = {
         "timestamp": "2026-03-02T09:00:00Z",
         "action": "email.send",
-        "parameters": {"headers": {"X-API-Key": key}, key: [key]},
+        "parameters": {"headers": {"X-API-Key": key}, key: [key], "body_text": f"{key}, " * 3000},
         "success": False,
         "error_message": f"{key} was refused",
     }
     return participants.message(
-        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}, " * 6000})
+        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}, " * 600})
     )
 
 
@@ -186,7 +186,7 @@ def judge(endpoint: Telltale) -> None:
     """Have a judge that quotes the key as well."""
     endpoint.forget()
     items = [{"id": name, "reason": PROVIDER_KEY, "points": 1} for name in ("thanks", "warm")]
-    endpoint.answer("Now judge the criterion", {"items": items, "explanation": f"With {PROVIDER_KEY}."})
+    endpoint.answer("Now judge this criterion", quoting({"items": items, "explanation": f"With {PROVIDER_KEY}."}))
 
 
 async def test_completed(talkative: Stack, endpoint: Telltale) -> None:

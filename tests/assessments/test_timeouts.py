@@ -32,7 +32,7 @@ from tests.assessments import participants
 from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
-from tests.openai_endpoint import OpenAIEndpoint
+from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Stack, assess, listening, running_stack, serving
 
 DEADLINE = 20.0
@@ -85,13 +85,13 @@ async def test_an_assessment_ends_at_its_deadline(hasty: Stack) -> None:
 
 
 async def test_a_judge_that_hangs_is_asked_again(hasty: Stack, endpoint: OpenAIEndpoint) -> None:
-    def hang_once(_prompt: str) -> dict[str, object]:
+    def hang_once(prompt: str) -> dict[str, object]:
         if endpoint.calls == 1:
             time.sleep(JUDGE + 1)
         items = [{"id": name, "reason": "So it is.", "points": 2} for name in ("thanks", "warm")]
-        return {"items": items, "explanation": "Polite."}
+        return quoting({"items": items, "explanation": "Polite."})(prompt)
 
-    endpoint.answer("Now judge the criterion", hang_once)
+    endpoint.answer("Now judge this criterion", hang_once)
     async with serving(idle) as url:
         assessed = await assess(hasty, url, "tiny", max_turns=1, offline=False)
     assert assessed.results is not None, assessed.sentence

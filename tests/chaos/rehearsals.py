@@ -77,7 +77,7 @@ PHASES: dict[str, Matches] = {
     "advancing": is_step(2, "events", "to", lacks="deeds_at"),
     "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
-    "judging": _is_model("Now judge the criterion", TURNS),
+    "judging": _is_model("Now judge this criterion", TURNS),
     "finishing": lambda seen: (
         seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
     ),

@@ -23,7 +23,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.assessments.packages import TINY, write_package
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
-from tests.openai_endpoint import OpenAIEndpoint
+from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Stack
 
 SCENARIO = "three_turns"
@@ -130,7 +130,7 @@ def running_stage() -> Iterator[Stage]:
         )
         model.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
         model.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-        model.answer("Now judge the criterion", _RUBRIC)
+        model.answer("Now judge this criterion", quoting(_RUBRIC))
         model_url = stack.enter_context(proxy(moments, "model", model.base_url.removesuffix("/v1"), model_port)) + "/v1"
         for_workers = {
             "OPENAI_API_KEY": "key-of-this-test",
