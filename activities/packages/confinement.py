@@ -12,10 +12,11 @@ import platform
 import resource
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _MB = 1024 * 1024
+_GROWTH = 20
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -29,7 +30,7 @@ class Limits:
 
     Attributes:
         seconds: for one judgement, or for loading; waiting for a model doesn't count.
-        memory_mb: address space beyond what the process begins with.
+        memory_mb: address space beyond what the process begins with, and what it is given to read.
         output_bytes: printed text, and each file that is written.
         open_files: files and connections that are open at a time.
     """
@@ -38,6 +39,10 @@ class Limits:
     memory_mb: int = 512
     output_bytes: int = _MB
     open_files: int = 64
+
+    def with_room_for(self, given: int) -> "Limits":
+        """The same for a process that has so many bytes of JSON to read, which grows when it is parsed."""
+        return replace(self, memory_mb=self.memory_mb + _GROWTH * given // _MB)
 
 
 def die_with_parent(parent: int) -> None:

@@ -30,7 +30,8 @@ _SCENARIO_FILE = "scenario.json"
 _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
 _MANY_TURNS = 1000
-_LARGEST_FILE = 64 * 1024 * 1024
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes of a file that are read."""
 _MOST_FILES = 2000
 
 
@@ -220,11 +221,11 @@ def _read_regular(path: Path, where: str) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
-        if status.st_size > _LARGEST_FILE:
+        if status.st_size > LARGEST_FILE:
             raise ScenarioValidationError(
-                f"{where} has {status.st_size // 1024 // 1024} MB: at most {_LARGEST_FILE // 1024 // 1024} MB are read"
+                f"{where} has {status.st_size // 1024 // 1024} MB: at most {LARGEST_FILE // 1024 // 1024} MB are read"
             )
-        return file.read(_LARGEST_FILE)
+        return file.read(LARGEST_FILE)
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:

@@ -155,8 +155,8 @@ class Nursery:
         async with self._one_at_a_time:
             await self._start()
 
-    async def fork(self) -> CodeProcess:
-        """A new process, waiting for its task.
+    async def fork(self, given: int) -> CodeProcess:
+        """A new process, waiting for its task, for which it has so many bytes to read.
 
         Raises:
             EvaluatorRetryError: none could be made.
@@ -165,7 +165,7 @@ class Nursery:
             for _ in range(2):  # it may have died since the last time
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
-                    return await asyncio.wait_for(self._fork(), _FORK_SECONDS)
+                    return await asyncio.wait_for(self._fork(self._limits.with_room_for(given)), _FORK_SECONDS)
                 self._abandon()
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
 
@@ -204,14 +204,14 @@ class Nursery:
         self._control = ours
         self._reading = asyncio.create_task(self._read(ours))
 
-    async def _fork(self) -> CodeProcess:
+    async def _fork(self, limits: Limits) -> CodeProcess:
         assert self._control is not None
         control, loop = self._control, asyncio.get_running_loop()
         job, their_job = socket.socketpair()
         output, their_output = os.pipe()
         try:
             self._forked = loop.create_future()
-            command = json.dumps({"fork": asdict(self._limits)}).encode() + b"\n"
+            command = json.dumps({"fork": asdict(limits)}).encode() + b"\n"
             socket.send_fds(control, [command], [their_job.fileno(), their_output])
         except BaseException:
             job.close()
@@ -230,7 +230,7 @@ class Nursery:
         listening = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(listening), os.fdopen(output, "rb", 0))
         ended = self._ended.setdefault(pid, loop.create_future())
-        return CodeProcess(pid, reader, writer, listening, ended, lambda: self._kill(control, pid), self._limits)
+        return CodeProcess(pid, reader, writer, listening, ended, lambda: self._kill(control, pid), limits)
 
     def _kill(self, control: socket.socket, pid: int) -> None:
         with suppress(OSError):
@@ -293,7 +293,7 @@ class ScenarioCode:
             EvaluatorRetryError: no process could be made.
         """
         async with self._all:
-            process = await self._nursery.fork()
+            process = await self._nursery.fork(await asyncio.to_thread(_size_of, directory))
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     await process.say(LoadTask(directory=directory).model_dump_json().encode())
@@ -355,7 +355,7 @@ class ScenarioCode:
         if self._idle[key]:
             return self._idle[key].pop()
         evidence = await bench.fetch()
-        process = await self._nursery.fork()
+        process = await self._nursery.fork(len(evidence))
         await process.say(bench.task.model_dump_json().encode())
         await process.say(evidence)
         return process
@@ -367,6 +367,10 @@ class ScenarioCode:
             self._turns.pop(key, None)
             for process in self._idle.pop(key, []):
                 process.end()
+
+
+def _size_of(directory: Path) -> int:
+    return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
 
 async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
