@@ -6,6 +6,7 @@ Every attack stands beside an undisturbed neighbour: a criterion of another scen
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -440,3 +441,40 @@ async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
             await asyncio.sleep(0.02)
     judging.cancel()
     await asyncio.gather(judging, return_exceptions=True)
+
+
+_WORKER = """
+import asyncio, sys
+from pathlib import Path
+from tests.activities.test_scenario_code import Limits, ScenarioCode, _judged, _processes
+
+async def main():
+    code = ScenarioCode(Limits(seconds=600))
+    judging = asyncio.create_task(_judged(code, Path(sys.argv[1]), "spins"))
+    while len(_processes()) < 2:
+        await asyncio.sleep(0.02)
+    print(*_processes(), flush=True)
+    await judging
+
+asyncio.run(main())
+"""
+
+
+async def test_nothing_is_left_of_a_worker_that_was_killed(write_scenario: Write) -> None:
+    scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        _WORKER,
+        str(scenarios / "bad"),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert worker.stdout is not None
+    left = [int(pid) for pid in (await worker.stdout.readline()).split()]
+    assert len(left) >= 2
+    worker.kill()
+    await worker.wait()
+    async with asyncio.timeout(60):
+        while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
+            await asyncio.sleep(0.02)
