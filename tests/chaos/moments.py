@@ -43,10 +43,14 @@ Matches = Callable[[Seen], bool]
 
 
 class Moment:
-    """A moment to wait for. Whoever gets there first is held until ``release``."""
+    """A moment to wait for. Whoever gets there first is held until ``release``.
 
-    def __init__(self, matches: Matches) -> None:
+    A request ``is_on_its_way`` before it is carried out; otherwise it is held when its answer is to go back.
+    """
+
+    def __init__(self, matches: Matches, *, is_on_its_way: bool = False) -> None:
         self.matches = matches
+        self.is_on_its_way = is_on_its_way
         self.seen: Seen | None = None
         self.reached = threading.Event()
         self._released = threading.Event()
@@ -82,14 +86,20 @@ class Moments:
         self._awaited: Moment | None = None
         self._turn = 0
 
-    def await_(self, matches: Matches) -> Moment:
-        """Hold whoever gets to this moment next."""
+    def await_(self, matches: Matches, *, is_on_its_way: bool = False) -> Moment:
+        """Hold whoever gets to this moment next, in an assessment that is about to begin."""
         with self._lock:
             self._turn = 0
+            self._awaited = Moment(matches, is_on_its_way=is_on_its_way)
+            return self._awaited
+
+    def then(self, matches: Matches) -> Moment:
+        """Hold whoever gets to this moment next, in the same assessment as the one before."""
+        with self._lock:
             self._awaited = Moment(matches)
             return self._awaited
 
-    def pass_by(self, who: str, what: str, body: dict[str, Any], peer: int) -> bool:
+    def pass_by(self, who: str, what: str, body: dict[str, Any], peer: int, *, is_on_its_way: bool = False) -> bool:
         """Something happens; returns once it may go on, and says whether its answer may go back."""
         with self._lock:
             if who == "participant":
@@ -99,7 +109,7 @@ class Moments:
                     self._turn = int(what.split()[1])
             seen = Seen(who, what, self._turn, body, peer)
             moment = self._awaited
-            if moment is None or not moment.matches(seen):
+            if moment is None or moment.is_on_its_way != is_on_its_way or not moment.matches(seen):
                 return True
             self._awaited = None
         return moment.hold(seen)
@@ -126,6 +136,8 @@ def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]
 
     class Handler(_Handler):
         def answer(self, body: bytes) -> None:
+            what = f"{self.command} {urlsplit(self.path).path}"
+            moments.pass_by(who, what, _document(body), self.client_address[1], is_on_its_way=True)
             connection = http.client.HTTPConnection(str(target.hostname), target.port, timeout=_LONGEST_HOLD)
             headers = {name: value for name, value in self.headers.items() if name.lower() not in _NOT_PASSED_ON}
             try:
@@ -137,7 +149,6 @@ def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]
                 return
             finally:
                 connection.close()
-            what = f"{self.command} {urlsplit(self.path).path}"
             if what.startswith("GET /simulations/") and what.endswith("/simulation/checkpoint"):
                 moments.checkpoints[what.split("/")[2]] = content
             elif what.startswith("POST /simulations/") and what.endswith("/step") and b"\n" in content:

@@ -34,7 +34,7 @@ _OF_ONE_RUN = {"keys", "access_log", "seal"}
 """What of a checkpoint differs from run to run: secrets that derive from the assessment's id, and wall-clock times."""
 
 
-def _is_participant(words: str) -> Matches:
+def is_participant(words: str) -> Matches:
     return lambda seen: seen.who == "participant" and seen.what == words
 
 
@@ -60,24 +60,24 @@ def is_step(turn: int, *has: str, lacks: str = "") -> Matches:
     return matches
 
 
-def _is_model(words: str, turn: int) -> Matches:
+def is_model(words: str, turn: int) -> Matches:
     return lambda seen: seen.who == "model" and seen.turn == turn and words in json.dumps(seen.body)
 
 
 TURNS = 3
 PHASES: dict[str, Matches] = {
     "set-up": _is_request("POST", "/scenario/import/full", 0),
-    "start: before": _is_participant("start before"),
-    "start message": _is_participant("start"),
-    "turn: before": _is_participant("turn 2 before"),
-    "turn: during": _is_participant("turn 2 during"),
-    "turn: after": _is_participant("turn 2 after"),
+    "start: before": is_participant("start before"),
+    "start message": is_participant("start"),
+    "turn: before": is_participant("turn 2 before"),
+    "turn: during": is_participant("turn 2 during"),
+    "turn: after": is_participant("turn 2 after"),
     "apply": is_step(2, "deeds_at"),
-    "responding": _is_model("You decided to answer", 2),
+    "responding": is_model("You decided to answer", 2),
     "advancing": is_step(2, "events", "to", lacks="deeds_at"),
     "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
-    "judging": _is_model("Now judge this criterion", TURNS),
+    "judging": is_model("Now judge this criterion", TURNS),
     "finishing": lambda seen: (
         seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
     ),

@@ -1,0 +1,165 @@
+"""One assessment at which a worker is stopped (SIGSTOP), and goes on (SIGCONT) when others have taken its place."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.chaos.moments import Matches, Seen
+from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
+from tests.chaos.stage import Stage
+
+MISSED_SECONDS = 40.0
+"""How long others may take until they are where the stopped worker is to go on."""
+
+_LATE_REQUESTS_SECONDS = 0.5
+"""How long the worker that goes on may act before those are let go whom it may disturb."""
+
+
+def _is_look(turn: int) -> Matches:
+    def matches(seen: Seen) -> bool:
+        return seen.who == "simulator" and seen.what.endswith("/simulation/checkpoint/current") and seen.turn == turn
+
+    return matches
+
+
+def _after(first: Matches, then: Matches) -> Matches:
+    """A moment of the second kind, once there was one of the first; for one assessment."""
+    met: list[bool] = []
+
+    def matches(seen: Seen) -> bool:
+        if first(seen):
+            met.append(True)
+            return False
+        return bool(met) and then(seen)
+
+    return matches
+
+
+def _is_end(seen: Seen) -> bool:
+    return seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == TURNS
+
+
+def _is_import(seen: Seen) -> bool:
+    return seen.who == "simulator" and seen.what.endswith("/scenario/import/full")
+
+
+def _is_checkpoint(turn: int) -> Matches:
+    def matches(seen: Seen) -> bool:
+        return seen.who == "simulator" and seen.what.endswith("/simulation/checkpoint") and seen.turn == turn
+
+    return matches
+
+
+ON_ITS_WAY = ", before"
+"""How the names of those moments go on at which a request hasn't reached the simulator yet."""
+
+STOPPED: dict[str, Callable[[], Matches]] = {
+    "set-up, before its claim": lambda: is_step(0, "anew"),
+    "set-up, having loaded": lambda: _is_import,
+    "greeting, before its claim": lambda: is_step(0, "mark"),
+    "greeting, heard": lambda: is_participant("start before"),
+    "turn, before its claim": lambda: is_step(1, "mark"),
+    "turn, between look and message": lambda: _after(is_step(1, "mark"), _is_look(1)),
+    "turn, under way": lambda: is_participant("turn 2 during"),
+    "turn, before its checkpoint": lambda: _is_checkpoint(2),
+    "apply, before": lambda: is_step(2, "deeds_at"),
+    "apply, after": lambda: is_step(2, "deeds_at"),
+    "advance, before": lambda: is_step(2, "to", lacks="deeds_at"),
+    "advance, after": lambda: is_step(2, "to", lacks="deeds_at"),
+    "closing, before": lambda: is_step(TURNS, "revoke"),
+    "closing, after": lambda: is_step(TURNS, "revoke"),
+    "finishing, before": lambda: _is_end,
+}
+"""Where the worker is when it is stopped; those of a turn are in the second."""
+
+GOES_ON: dict[str, Matches] = {
+    "in the turn": is_participant("turn 2 after"),
+    "while the turn is read": is_step(2, "deeds_at"),
+    "while time advances": is_step(2, "to", lacks="deeds_at"),
+    "in the next turn": is_participant("turn 3 during"),
+    "in the judging": is_model("Now judge this criterion", TURNS),
+}
+"""Where the others are when it goes on, in the order of the story."""
+
+ALL = "when all is over"
+"""It goes on only after the assessment's end."""
+
+_FIRST = {"set-up": 0, "greeting": 0, "turn": 0, "apply": 1, "advance": 2, "closing": 4, "finishing": 5}
+
+
+def placements() -> list[tuple[str, str]]:
+    """Every pair of where the worker is stopped and, later in the story, where it goes on."""
+    order = [*GOES_ON, ALL]
+    return [(at, until) for at in STOPPED for until in order[_FIRST[at.partition(",")[0]] :]]
+
+
+@dataclass(frozen=True)
+class Thaw:
+    """What became of an assessment at which a worker was stopped."""
+
+    seconds: float
+    turn_tries: dict[str, int]
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        again = sum(tries - 1 for tries in self.turn_tries.values())
+        return f"{self.problem or 'the same'} after {self.seconds:.1f} s{f', {again} tries more' if again else ''}"
+
+
+async def stopped_at(stage: Stage, at: str, until: str, reference: Outcome) -> Thaw:
+    """Play one assessment, stop the worker that is at it, have it go on later, and compare."""
+    is_on_its_way = ON_ITS_WAY in at
+    moment = stage.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
+    rehearsal = Rehearsal(stage)
+    began = time.monotonic()
+    stopped: str | None = None
+    later = None
+    try:
+        await rehearsal.accepted()
+        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+            raise ChaosError(f"{at} was never reached")
+        stopped = await stage.worker_at(rehearsal.task_id, moment.seen)
+        stage.halt(stopped)
+        if until == ALL:
+            moment.release()
+            outcome = await rehearsal.outcome()
+            stage.halt(stopped, signal.SIGCONT)
+        else:
+            later = stage.moments.then(GOES_ON[until])
+            # What is on its way stays there, as it would if the worker had been stopped a moment earlier.
+            if not is_on_its_way:
+                moment.release()
+            await _replaced(stage, rehearsal.task_id, stopped)
+            if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
+                raise ChaosError(f"nobody took its place: {until} was never reached")
+            stage.halt(stopped, signal.SIGCONT)
+            moment.release()
+            await asyncio.sleep(_LATE_REQUESTS_SECONDS)
+            later.release()
+            outcome = await rehearsal.outcome()
+        outcome.require_same(reference)
+    except ChaosError as problem:
+        return Thaw(time.monotonic() - began, {}, str(problem))
+    finally:
+        if stopped is not None:
+            stage.halt(stopped, signal.SIGCONT)
+        moment.release()
+        if later is not None:
+            later.release()
+        await rehearsal.give_up()
+        await asyncio.wait_for(stage.all_up(), 60)
+    return Thaw(time.monotonic() - began, outcome.turn_tries)
+
+
+async def _replaced(stage: Stage, task_id: str, stopped: str) -> None:
+    """Wait until Temporal knows of nothing any more that this worker is at."""
+    handle = (await stage.client()).get_workflow_handle(task_id)
+    give_up_at = time.monotonic() + MISSED_SECONDS
+    while time.monotonic() < give_up_at:
+        pending = (await handle.describe()).raw_description.pending_activities
+        if not any(each.last_worker_identity.startswith(f"{stage.pid(stopped)}@") for each in pending):
+            return
+        await asyncio.sleep(0.1)
+    raise ChaosError("nobody took its place")
