@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from uuid import uuid4
 
 import httpx
 from pydantic import BaseModel
@@ -259,7 +260,7 @@ async def reset(client: Client, task_id: str, point: ResetPoint) -> str:
             workflow_execution=WorkflowExecution(workflow_id=task_id, run_id=point.run_id),
             reason=f"proctor replay from {point.name}",
             workflow_task_finish_event_id=point.event_id,
-            request_id=f"replay-{point.run_id}-{point.event_id}",
+            request_id=f"replay-{uuid4()}",  # twice to the same point is two resets
         )
     )
     return answer.run_id

@@ -1,6 +1,9 @@
 """``python -m tests.chaos``: every process killed at every moment, then random schedules; prints the table.
 
 ``python -m tests.chaos --cancel``: an assessment cancelled in every situation, in three ways; prints another table.
+
+``python -m tests.chaos --freeze``: a worker stopped at every moment, which goes on at every later one; resets at every
+moment. Prints what came of each.
 """
 
 import argparse
@@ -8,6 +11,7 @@ import asyncio
 import sys
 
 from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
+from tests.chaos.freezes import RESET, placements, reset_at, stopped_at
 from tests.chaos.rehearsals import PHASES, Recovery, Schedule, killed_at, killed_by, undisturbed
 from tests.chaos.stage import PROCESSES, Stage, running_stage
 from tests.chaos.table import table
@@ -60,6 +64,22 @@ async def cancel(stage: Stage, situations: list[str], ways: list[Way]) -> int:
     return late + wrong
 
 
+async def freeze(stage: Stage) -> int:
+    """Stop workers and let them go on, and reset while steps are under way; the number of things that went wrong."""
+    reference = await undisturbed(stage)
+    wrong = 0
+    for at, until in placements():
+        thaw = await stopped_at(stage, at, until, reference)
+        wrong += thaw.problem is not None
+        print(f"stopped {at} | goes on {until}: {thaw}", flush=True)
+    for at, turns in RESET.items():
+        thaw = await reset_at(stage, at, turns, reference)
+        wrong += thaw.problem is not None
+        print(f"reset {at} to {' and then '.join(map(str, turns))}: {thaw}", flush=True)
+    print(f"{len(placements())} placements, {len(RESET)} resets: {wrong} problems")
+    return wrong
+
+
 def main() -> int:
     """Read the command line and play."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos")
@@ -68,10 +88,13 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=200, help="how many random schedules")
     parser.add_argument("--seed", type=int, default=0, help="of the first schedule; the next ones count on")
     parser.add_argument("--cancel", action="store_true", help="cancel assessments instead of killing processes")
+    parser.add_argument("--freeze", action="store_true", help="stop workers that go on later, instead of killing")
     parser.add_argument("--situations", nargs="*", default=list(SITUATIONS), metavar="SITUATION", help="to cancel in")
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="in which to cancel")
     chosen = parser.parse_args()
     with running_stage() as stage:
+        if chosen.freeze:
+            return int(asyncio.run(freeze(stage)) > 0)
         if chosen.cancel:
             return int(asyncio.run(cancel(stage, chosen.situations, chosen.ways)) > 0)
         seeds = range(chosen.seed, chosen.seed + chosen.schedules)

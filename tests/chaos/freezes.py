@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from proctor.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Seen
 from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
 from tests.chaos.stage import Stage
 
-MISSED_SECONDS = 40.0
+MISSED_SECONDS = 80.0
 """How long others may take until they are where the stopped worker is to go on."""
 
 _LATE_REQUESTS_SECONDS = 0.5
@@ -163,3 +164,55 @@ async def _replaced(stage: Stage, task_id: str, stopped: str) -> None:
             return
         await asyncio.sleep(0.1)
     raise ChaosError("nobody took its place")
+
+
+async def reset_at(stage: Stage, at: str, turns: tuple[int, ...], reference: Outcome) -> Thaw:
+    """Play one assessment, and replay it from these turns, one reset after the other, while it is at a moment; what the
+    abandoned runs asked for comes only then.
+    """
+    is_on_its_way = ON_ITS_WAY in at
+    moment = stage.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
+    rehearsal = Rehearsal(stage)
+    began = time.monotonic()
+    try:
+        await rehearsal.accepted()
+        if not await asyncio.to_thread(moment.reached.wait, 30):
+            raise ChaosError(f"{at} was never reached")
+        client = await stage.client()
+        for turn in turns:
+            points = await reset_points(client, rehearsal.task_id)
+            while turn not in [point.turn for point in points]:
+                await asyncio.sleep(0.05)  # the run of the reset before hasn't come to it yet
+                points = await reset_points(client, rehearsal.task_id)
+            await reset(client, rehearsal.task_id, choose(points, turn, from_judging=False))
+        later = stage.moments.then(is_participant(f"turn {turns[-1]} during"))
+        await rehearsal.follow_anew()
+        if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
+            raise ChaosError(f"turn {turns[-1]} was not played again")
+        moment.release()
+        await asyncio.sleep(_LATE_REQUESTS_SECONDS)
+        later.release()
+        outcome = await rehearsal.outcome()
+        outcome.require_same(reference)
+    except ChaosError as problem:
+        return Thaw(time.monotonic() - began, {}, str(problem))
+    finally:
+        moment.release()
+        await rehearsal.give_up()
+    return Thaw(time.monotonic() - began, outcome.turn_tries)
+
+
+RESET: dict[str, tuple[int, ...]] = {
+    "turn, before its claim": (1,),
+    "turn, between look and message": (2,),
+    "turn, under way": (2, 1),
+    "turn, before its checkpoint": (2, 1),
+    "apply, before": (1,),
+    "apply, after": (2,),
+    "advance, before": (2, 2),
+    "advance, after": (1,),
+    "closing, before": (3,),
+    "closing, after": (2,),
+    "finishing, before": (3, 1),
+}
+"""Where the assessment is when it is reset, and to which turns, one after the other."""

@@ -187,15 +187,29 @@ class Rehearsal:
     async def _play(self) -> Outcome:
         request = request_json(self._stage.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10)
         async with _Call(self._stage.gateway_url, request) as call:
-            async for event in call.events():
-                if isinstance(event, Accepted):
-                    self.task_id = event.task_id
-                    self._accepted.set()
-                elif isinstance(event, Progress):
-                    self._progress.append((time.monotonic(), event))
-                elif isinstance(event, Ended):
-                    self._ended_at = time.monotonic()
-                    return self._checked(event, call.sent)
+            return await self._follow(call)
+
+    async def follow_anew(self) -> None:
+        """Follow it from its first update on, as it is since a reset."""
+        await self.give_up()
+        self._progress.clear()
+
+        async def follow() -> Outcome:
+            async with _Call.of_task(self._stage.gateway_url, self.task_id) as call:
+                return await self._follow(call)
+
+        self._task = asyncio.create_task(follow())
+
+    async def _follow(self, call: "_Call") -> Outcome:
+        async for event in call.events():
+            if isinstance(event, Accepted):
+                self.task_id = event.task_id
+                self._accepted.set()
+            elif isinstance(event, Progress):
+                self._progress.append((time.monotonic(), event))
+            elif isinstance(event, Ended):
+                self._ended_at = time.monotonic()
+                return self._checked(event, call.sent)
         raise ChaosError("the stream ended without an end")
 
     def _checked(self, ended: Ended, sent: dict[int, Any]) -> Outcome:

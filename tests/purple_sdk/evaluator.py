@@ -93,13 +93,22 @@ class Evaluator:
         await self._http.aclose()
 
     async def say(
-        self, data: Any, message_id: str | None = None, as_text: bool = False, seen: Heard | None = None
+        self,
+        data: Any,
+        message_id: str | None = None,
+        as_text: bool = False,
+        seen: Heard | None = None,
+        metadata: dict[str, str] | None = None,
     ) -> Heard:
         """Send one message and listen to the end; ``seen`` fills up on the way."""
         heard = Heard() if seen is None else seen
         part = new_text_part(data if isinstance(data, str) else json.dumps(data)) if as_text else new_data_part(data)
         message = Message(
-            role=Role.ROLE_USER, message_id=message_id or str(uuid.uuid4()), context_id=self.context_id, parts=[part]
+            role=Role.ROLE_USER,
+            message_id=message_id or str(uuid.uuid4()),
+            context_id=self.context_id,
+            parts=[part],
+            metadata=metadata,
         )
         async for event in self._client.send_message(SendMessageRequest(message=message)):
             match event.WhichOneof("payload"):

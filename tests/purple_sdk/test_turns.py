@@ -81,6 +81,37 @@ async def test_a_greeting_in_mid_assessment_keeps_the_agent(evaluator: Evaluator
     assert (await evaluator.say(turn(1))).notes["turns"] == ["1.1"]
 
 
+async def test_greeted_again_with_a_new_key_it_goes_on_with_what_it_remembers(evaluator: Evaluator) -> None:
+    await evaluator.say(start(), message_id="start")
+    for number in (1, 2, 3):
+        await evaluator.say(turn(number))
+    greeting = start(api_key="a new key") | {"resumes_turn": 2}
+    assert (await evaluator.say(greeting)).state == "completed"
+    assert (await evaluator.say(turn(2, attempt=2))).notes["turns"] == ["1.1", "2.2"]
+
+
+async def test_a_greeting_with_a_new_key_stops_the_turn_that_runs(evaluator: Evaluator) -> None:
+    await begun(evaluator, slow={"1.1": 3600})
+    old = Heard()
+    playing = asyncio.create_task(evaluator.say(turn(1), seen=old))
+    await old.working.wait()
+    await evaluator.say(start(api_key="a new key") | {"resumes_turn": 1})
+    assert (await playing).state == "canceled"
+    assert old.sentence == "turn 1, try 1 was stopped: the evaluator started over"
+
+
+async def test_nobody_from_the_past_is_listened_to(evaluator: Evaluator) -> None:
+    await evaluator.say(start(), metadata={"proctor_fence": "100"})
+    await evaluator.say(turn(1), message_id="one", metadata={"proctor_fence": "200"})
+    for message in (turn(2), start() | {"resumes_turn": 1}, COMPLETE):
+        late = await evaluator.say(message, metadata={"proctor_fence": "199"})
+        assert late.state == "rejected"
+        assert late.sentence.startswith("a newer attempt of the evaluator has spoken")
+    again = await evaluator.say(turn(1), message_id="one", metadata={"proctor_fence": "200"})
+    assert again.notes["turns"] == ["1.1"]
+    assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]  # evaluators elsewhere know no fences
+
+
 async def test_a_repeated_message_joins_the_running_turn(evaluator: Evaluator) -> None:
     await begun(evaluator, slow={"1.1": 0.6})
     first, second = await asyncio.gather(
