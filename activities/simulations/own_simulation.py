@@ -48,10 +48,11 @@ from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
 
 _PROBE_SECONDS = 2.0
 _NO_SUCH_ENDPOINT = (404, 405, 501)
-_NEEDED = (
-    ("POST", "/scenario/import/full", "to load a scenario"),
-    ("GET", "/keys", "to give the participant a key of its own"),
-)
+_NO_SUCH_PATH = (404, 501)
+_NEEDED = {
+    "POST /scenario/import/full": "to load a scenario",
+    "POST /keys": "to give the participant a key of its own",
+}
 _PAGE = 1000
 
 
@@ -175,21 +176,16 @@ class OwnSimulation:
     async def find_lacking(self) -> list[str]:
         """What assessments need and the server, just started, doesn't have: requests and what they are for.
 
-        Asked before anything depends on it. An import of nothing is refused by a server that has one, and changes
-        nothing in one that is empty.
+        Asked by GET, which changes nothing: a path that only takes POST answers 405, one that isn't there 404.
         """
-        return [
-            f"{method} {path} ({purpose})"
-            for method, path, purpose in _NEEDED
-            if await self._status(method, path) in _NO_SUCH_ENDPOINT
-        ]
-
-    async def _status(self, method: str, path: str) -> int:
         headers = {"X-API-Key": admin_key(self._secret, self._simulation_id)}
-        body: dict[str, Any] | None = {} if method == "POST" else None
-        async with asyncio.timeout(_PROBE_SECONDS):
-            answer = await self._http.request(method, f"{self._base_url}{path}", headers=headers, json=body)
-        return answer.status_code
+        lacking = []
+        for request, purpose in _NEEDED.items():
+            async with asyncio.timeout(_PROBE_SECONDS):
+                answer = await self._http.get(f"{self._base_url}{request.partition(' ')[2]}", headers=headers)
+            if answer.status_code in _NO_SUCH_PATH:
+                lacking.append(f"{request} ({purpose})")
+        return lacking
 
     async def current(self) -> CurrentCheckpoint:
         """Where it is.

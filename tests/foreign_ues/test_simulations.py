@@ -358,7 +358,7 @@ BAD = {
     "is of UES 0.1": (
         f"{sys.executable} {LIMITED} --host {{host}} --port {{port}} --trap /no/trap --without /scenario/ /keys",
         r"The UES server of AGENTBEATS_GREEN_UES_COMMAND lacks what assessments need: POST /scenario/import/full "
-        r"\(to load a scenario\) and GET /keys \(to give the participant a key of its own\)\. .*",
+        r"\(to load a scenario\) and POST /keys \(to give the participant a key of its own\)\. .*",
     ),
     "knows another key": (
         f"env UES_ADMIN_KEY=another-key-altogether {OURS}",
@@ -369,7 +369,7 @@ BAD = {
 
 @pytest.mark.parametrize(("command", "sentence"), BAD.values(), ids=BAD)
 async def test_a_command_that_is_no_good(worker: MakeWorker, command: str, sentence: str) -> None:
-    servers = worker(command, ues_start_timeout=10 if "within 10 s" in sentence else 1)
+    servers = worker(command, ues_start_timeout=1 if "within 1 s" in sentence else 10)
     with pytest.raises(ApplicationError) as caught:
         await servers.create("a", 7, 1)
     assert re.fullmatch(sentence, caught.value.message), caught.value.message
