@@ -203,6 +203,8 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert told.details == {"header": f"Bearer {REMOVED}"}
     assert manners.explanation == f"With {REMOVED}."
     [reported] = ended.results.action_report.reported
+    body = reported.parameters.pop("body_text")
+    assert body == f"{REMOVED}, " * 3000
     assert reported.parameters == {"headers": {"X-API-Key": REMOVED}, REMOVED: [REMOVED]}
     # Everything was said, and everything was looked at.
     assert any(place.startswith("run") for place in found.places_of(f"my key is {REMOVED}"))
