@@ -49,7 +49,7 @@ class Simulator(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """A worker at work, or stopped: it doesn't know what has become of the world since.
+    """A worker at work, or stopped: it doesn't know what has become of the simulation since.
 
     ``at`` is the request that comes next; ``mark`` the fence in the mark that it found or made; ``noted`` that in
     the mark which an attempt before it had made, 0 for none.
@@ -83,7 +83,7 @@ class Participant(NamedTuple):
     tasks: tuple[Task, ...] = ()
 
 
-class World(NamedTuple):
+class Situation(NamedTuple):
     """Everything. ``reached`` are the checkpoints that Temporal knows, that of the start first; ``work`` the try that
     is due, ``is_again`` whether an attempt of it was handed out before, ``current`` that which is, 0 for none.
     """
@@ -124,19 +124,19 @@ class BrokenError(AssertionError):
 def explore(kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int, workers: int = 2) -> int:
     """Go through every interleaving; how many states there are. Raises ``BrokenError`` with the shortest story."""
     start = Held()
-    first = World(
+    first = Situation(
         (start,), 0, True, 1, False, 0, 0, 1, None, (None,) * workers, Participant(), give_ups, losses, resets
     )
-    before: dict[World, tuple[World, str] | None] = {first: None}
+    before: dict[Situation, tuple[Situation, str] | None] = {first: None}
     ahead = deque([first])
     ends = 0
     while ahead:
-        world = ahead.popleft()
-        ends += world.step == len(kinds)
-        for what, after in _moves(world, kinds, rules):
+        situation = ahead.popleft()
+        ends += situation.step == len(kinds)
+        for what, after in _moves(situation, kinds, rules):
             if after in before:
                 continue
-            before[after] = (world, what)
+            before[after] = (situation, what)
             if problem := _problem(after, kinds):
                 raise BrokenError(f"{problem}\n" + "\n".join(_story(after, before)))
             ahead.append(after)
@@ -144,124 +144,130 @@ def explore(kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int
     return len(before)
 
 
-def _story(world: World, before: dict[World, tuple[World, str] | None]) -> list[str]:
+def _story(situation: Situation, before: dict[Situation, tuple[Situation, str] | None]) -> list[str]:
     told: list[str] = []
-    while (found := before[world]) is not None:
-        world, what = found
+    while (found := before[situation]) is not None:
+        situation, what = found
         told.append(what)
     return told[::-1]
 
 
-def _problem(world: World, kinds: str) -> str | None:
+def _problem(situation: Situation, kinds: str) -> str | None:
     """What is wrong with the last result that Temporal took."""
-    expected = [(step, i) for step, kind in enumerate(kinds[: world.step]) for i in range(DEEDS if kind == "T" else 1)]
-    deeds = world.reached[-1].deeds
+    expected = [
+        (step, i) for step, kind in enumerate(kinds[: situation.step]) for i in range(DEEDS if kind == "T" else 1)
+    ]
+    deeds = situation.reached[-1].deeds
     if [deed[:2] for deed in deeds] != expected:
-        return f"after step {world.step} there is {deeds}, not {expected}"
-    if any(len({deed[2] for deed in deeds if deed[0] == step}) > 1 for step in range(world.step)):
+        return f"after step {situation.step} there is {deeds}, not {expected}"
+    if any(len({deed[2] for deed in deeds if deed[0] == step}) > 1 for step in range(situation.step)):
         return f"deeds of two tries are mixed: {deeds}"
     return None
 
 
-def _moves(world: World, kinds: str, rules: Rules) -> Iterator[tuple[str, World]]:
+def _moves(situation: Situation, kinds: str, rules: Rules) -> Iterator[tuple[str, Situation]]:
     """Everything that can happen next, and what is so then."""
-    if not world.current and world.step < len(kinds):
-        yield from _hand_out(world, rules)
-    for number, attempt in enumerate(world.workers):
+    if not situation.current and situation.step < len(kinds):
+        yield from _hand_out(situation, rules)
+    for number, attempt in enumerate(situation.workers):
         if attempt is not None:
-            for what, after in _requests(world, number, attempt, kinds[attempt.step], rules):
+            for what, after in _requests(situation, number, attempt, kinds[attempt.step], rules):
                 yield f"attempt {attempt.fence} of step {attempt.step}: {what}", after
-    yield from _acts(world)
-    if world.current and world.give_ups:
-        yield "given up", world._replace(current=0, give_ups=world.give_ups - 1)
-    if world.losses and world.simulator is not None:
-        yield "simulator lost", world._replace(simulator=None, losses=world.losses - 1)
-    if world.resets:
-        for step in range(world.step + 1 if world.step < len(kinds) else len(kinds)):
-            reached = world.reached[: step + 1]
+    yield from _acts(situation)
+    if situation.current and situation.give_ups:
+        yield "given up", situation._replace(current=0, give_ups=situation.give_ups - 1)
+    if situation.losses and situation.simulator is not None:
+        yield "simulator lost", situation._replace(simulator=None, losses=situation.losses - 1)
+    if situation.resets:
+        for step in range(situation.step + 1 if situation.step < len(kinds) else len(kinds)):
+            reached = situation.reached[: step + 1]
             yield (
                 f"reset to step {step}",
-                world._replace(
+                situation._replace(
                     reached=reached,
                     key=reached[-1].key,
                     needs_key=rules.new_keys,
-                    work=world.work + 1,
+                    work=situation.work + 1,
                     is_again=False,
                     current=0,
                     noted=0,
-                    resets=world.resets - 1,
+                    resets=situation.resets - 1,
                 ),
             )
 
 
-def _hand_out(world: World, rules: Rules) -> Iterator[tuple[str, World]]:
+def _hand_out(situation: Situation, rules: Rules) -> Iterator[tuple[str, Situation]]:
     """Temporal gives the step that is due to a worker that is free."""
-    for number, busy in enumerate(world.workers):
+    for number, busy in enumerate(situation.workers):
         if busy is None:
-            fence = world.clock
-            start = world.reached[-1]
+            fence = situation.clock
+            start = situation.reached[-1]
             # Who is not the first attempt of a try can't know what those before it have asked the participant to do.
-            needs_key = world.needs_key or (world.is_again and rules.new_keys)
-            attempt = Attempt(fence, world.step, world.work, start, world.key, needs_key, world.noted)
-            after = world._replace(current=fence, clock=fence + 1, is_again=True)
-            yield f"attempt {fence} of step {world.step} handed out", _at(after, number, attempt)
+            needs_key = situation.needs_key or (situation.is_again and rules.new_keys)
+            attempt = Attempt(fence, situation.step, situation.work, start, situation.key, needs_key, situation.noted)
+            after = situation._replace(current=fence, clock=fence + 1, is_again=True)
+            yield f"attempt {fence} of step {situation.step} handed out", _at(after, number, attempt)
             return  # workers are alike
 
 
-def _at(world: World, number: int, attempt: Attempt | None) -> World:
-    return world._replace(workers=tuple(attempt if i == number else each for i, each in enumerate(world.workers)))
+def _at(situation: Situation, number: int, attempt: Attempt | None) -> Situation:
+    return situation._replace(
+        workers=tuple(attempt if i == number else each for i, each in enumerate(situation.workers))
+    )
 
 
-def _requests(world: World, number: int, attempt: Attempt, kind: str, rules: Rules) -> Iterator[tuple[str, World]]:
+def _requests(
+    situation: Situation, number: int, attempt: Attempt, kind: str, rules: Rules
+) -> Iterator[tuple[str, Situation]]:
     """The next request of an attempt."""
-    simulator = world.simulator
+    simulator = situation.simulator
     refused = rules.fences and simulator is not None and attempt.fence < simulator.fence
 
-    def goes_on(at: str, **changes: object) -> World:
-        return _at(world, number, attempt._replace(at=at, **changes))  # type: ignore[arg-type]
+    def goes_on(at: str, **changes: object) -> Situation:
+        return _at(situation, number, attempt._replace(at=at, **changes))  # type: ignore[arg-type]
 
     if attempt.at == "claim":
         if refused:
-            yield "claim refused", _at(world, number, None)
+            yield "claim refused", _at(situation, number, None)
         else:
-            yield from _claim(world, number, attempt, kind)
+            yield from _claim(situation, number, attempt, kind)
     elif attempt.at == "change":
         if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
-            yield "change refused", _fail(world, number, attempt)
+            yield "change refused", _fail(situation, number, attempt)
         else:
             held = simulator.held._replace(deeds=(*simulator.held.deeds, (attempt.step, 0, attempt.fence)))
             yield "changed", goes_on("checkpoint")._replace(simulator=simulator._replace(held=held))
     elif attempt.at == "look before":
         if simulator is None or refused:
-            yield "overtaken or lost before speaking", _fail(world, number, attempt, lost=simulator is None)
+            yield "overtaken or lost before speaking", _fail(situation, number, attempt, lost=simulator is None)
         else:
             yield "looked", goes_on("speak")
     elif attempt.at == "speak":
         yield "spoke", _speak(goes_on("hear"), attempt, rules)
     elif attempt.at == "hear":
-        if any((task.mark, task.done) == (attempt.mark, DEEDS) for task in world.participant.tasks):
+        if any((task.mark, task.done) == (attempt.mark, DEEDS) for task in situation.participant.tasks):
             yield "heard the answer", goes_on("look after")
     elif attempt.at == "look after":
         if simulator is None or refused or simulator.mark[:2] != (attempt.work, attempt.mark):
             is_lost = not refused
-            yield "the turn was lost", _fail(world, number, attempt, lost=is_lost)
+            yield "the turn was lost", _fail(situation, number, attempt, lost=is_lost)
         else:
             yield "looked", goes_on("checkpoint")
     elif attempt.at == "checkpoint":
         if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
-            yield "checkpoint refused", _fail(world, number, attempt, lost=kind == "T")
+            yield "checkpoint refused", _fail(situation, number, attempt, lost=kind == "T")
         else:
             yield "checkpoint taken", goes_on("report", result=simulator.held)
     elif attempt.at == "report":
-        after = _at(world, number, None)
-        if world.current == attempt.fence and attempt.result is not None:
+        after = _at(situation, number, None)
+        if situation.current == attempt.fence and attempt.result is not None:
             yield (
                 "result taken",
                 after._replace(
-                    reached=(*world.reached, attempt.result),
+                    reached=(*situation.reached, attempt.result),
                     key=attempt.result.key,
-                    needs_key=world.needs_key and kind != "T",
-                    work=world.work + 1,
+                    needs_key=situation.needs_key and kind != "T",
+                    work=situation.work + 1,
                     is_again=False,
                     current=0,
                     noted=0,
@@ -271,55 +277,55 @@ def _requests(world: World, number: int, attempt: Attempt, kind: str, rules: Rul
             yield "result refused", after
 
 
-def _claim(world: World, number: int, attempt: Attempt, kind: str) -> Iterator[tuple[str, World]]:
-    simulator = world.simulator
+def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> Iterator[tuple[str, Situation]]:
+    simulator = situation.simulator
     fence = max(attempt.fence, simulator.fence if simulator else 0)
     if kind != "T":
         held = attempt.start
         if kind == "M":
-            after = _at(world, number, attempt._replace(at="change"))
+            after = _at(situation, number, attempt._replace(at="change"))
             yield "claimed", after._replace(simulator=Simulator(held, fence))
             return
         held = held._replace(deeds=(*held.deeds, (attempt.step, 0, attempt.fence)))
-        after = _at(world, number, attempt._replace(at="report", result=held))
+        after = _at(situation, number, attempt._replace(at="report", result=held))
         yield "claimed and done", after._replace(simulator=Simulator(held, fence))
         return
     if attempt.noted:
         if simulator is None or simulator.mark[:2] != (attempt.work, attempt.noted):
-            yield "the turn was lost", _fail(world, number, attempt, lost=True)
+            yield "the turn was lost", _fail(situation, number, attempt, lost=True)
         else:
             key = simulator.mark.key
             found = attempt._replace(at="look before", mark=attempt.noted, key=key, needs_key=key != attempt.key)
-            after = _at(world, number, found)
+            after = _at(situation, number, found)
             yield "taken over", after._replace(simulator=simulator._replace(fence=fence))
         return
     key = attempt.fence if attempt.needs_key else attempt.key
     held = attempt.start._replace(key=key)
-    after = _at(world, number, attempt._replace(at="look before", mark=attempt.fence, key=key))
+    after = _at(situation, number, attempt._replace(at="look before", mark=attempt.fence, key=key))
     after = after._replace(simulator=Simulator(held, fence, Mark(attempt.work, attempt.fence, key)))
     yield "claimed, marked", after
-    if world.current == attempt.fence:  # what an attempt notes reaches Temporal a little later, or never
+    if situation.current == attempt.fence:  # what an attempt notes reaches Temporal a little later, or never
         yield "claimed, marked, noted", after._replace(noted=attempt.fence)
 
 
-def _speak(world: World, attempt: Attempt, rules: Rules) -> World:
+def _speak(situation: Situation, attempt: Attempt, rules: Rules) -> Situation:
     """Greet where there is a new key, and have the turn played, unless the message is known."""
-    participant = world.participant
+    participant = situation.participant
     if rules.participant_minds_fences and attempt.fence < participant.heard:
-        return world
+        return situation
     key = attempt.key if attempt.needs_key else participant.key
     tasks = participant.tasks
     if all(task.mark != attempt.mark for task in tasks):
         tasks = (*tasks, Task(attempt.mark, attempt.step))
-    return world._replace(participant=Participant(key, max(attempt.fence, participant.heard), tasks))
+    return situation._replace(participant=Participant(key, max(attempt.fence, participant.heard), tasks))
 
 
-def _acts(world: World) -> Iterator[tuple[str, World]]:
+def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
     """The participant does the next deed of any of its tasks, abandoned ones too: nobody can be sure that it stops.
 
     A task goes on with the key that it was begun with, or with the newest that the participant has been told.
     """
-    simulator, participant = world.simulator, world.participant
+    simulator, participant = situation.simulator, situation.participant
     for place, task in enumerate(participant.tasks):
         if task.done == DEEDS:
             continue
@@ -327,18 +333,18 @@ def _acts(world: World) -> Iterator[tuple[str, World]]:
         opens = simulator is not None and is_newest and participant.key == simulator.held.key
         moved = task._replace(done=task.done + 1)
         tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
-        after = world._replace(participant=participant._replace(tasks=tasks))
+        after = situation._replace(participant=participant._replace(tasks=tasks))
         if opens and simulator is not None:
             held = simulator.held._replace(deeds=(*simulator.held.deeds, (task.step, task.done, task.mark)))
             after = after._replace(simulator=simulator._replace(held=held))
         yield f"participant's deed {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
 
 
-def _fail(world: World, number: int, attempt: Attempt, *, lost: bool = False) -> World:
+def _fail(situation: Situation, number: int, attempt: Attempt, *, lost: bool = False) -> Situation:
     """An attempt fails: Temporal tries again, a lost turn as a new try with a new key; one given up has no say."""
-    after = _at(world, number, None)
-    if world.current != attempt.fence:
+    after = _at(situation, number, None)
+    if situation.current != attempt.fence:
         return after
     if lost:
-        return after._replace(work=world.work + 1, is_again=False, current=0, noted=0, needs_key=True)
+        return after._replace(work=situation.work + 1, is_again=False, current=0, noted=0, needs_key=True)
     return after._replace(current=0)

@@ -27,7 +27,7 @@ class Deed:
     flag: bool
 
 
-class World:
+class Contents:
     """What there is in a simulation to do something to. An unknown id stands in where there is nothing."""
 
     def __init__(self, sim: Sim) -> None:
@@ -107,7 +107,7 @@ def _meeting(d: Deed) -> dict[str, Any]:
     }
 
 
-def _later(d: Deed, w: World) -> Request:
+def _later(d: Deed, w: Contents) -> Request:
     data: dict[str, Any] = {"operation": "send_message", "role": "user", "content": d.text}
     modality = "chat"
     if d.flag:
@@ -126,7 +126,7 @@ def _scope(d: Deed) -> dict[str, Any]:
     return {"recurrence_scope": scope, **({"recurrence_id": START[:10]} if d.flag else {})}
 
 
-LIVING: dict[str, Callable[[Deed, World], Request]] = {
+LIVING: dict[str, Callable[[Deed, Contents], Request]] = {
     "mail comes": lambda d, w: post("/email/receive", **_mail(d)),
     "mail comes in answer": lambda d, w: post("/email/receive", **_mail(d), in_reply_to=w.email(d.number)),
     "mail goes": lambda d, w: post("/email/send", **{k: v for k, v in _mail(d).items() if k != "labels"}),
@@ -226,7 +226,7 @@ LIVING: dict[str, Callable[[Deed, World], Request]] = {
 }
 """What happens in the modalities, by name."""
 
-MOVING: dict[str, Callable[[Deed, World], Request]] = {
+MOVING: dict[str, Callable[[Deed, Contents], Request]] = {
     "something is planned": _later,
     "a plan is dropped": lambda d, w: ("DELETE", f"/events/{w.pending(d.number)}", None),
     "time passes": lambda d, w: post("/simulator/time/advance", seconds=d.number % 40 + 0.5),
@@ -234,7 +234,7 @@ MOVING: dict[str, Callable[[Deed, World], Request]] = {
 }
 """What moves the clock, and what it will meet."""
 
-STEERING: dict[str, Callable[[Deed, World], Request]] = {
+STEERING: dict[str, Callable[[Deed, Contents], Request]] = {
     "undo": lambda d, w: post("/simulation/undo", count=d.number % 7 + 1),
     "redo": lambda d, w: post("/simulation/redo", count=d.number % 7 + 1),
     "hold": lambda d, w: post("/simulation/hold", agent_id="a", reason=d.text, timeout_seconds=300),
@@ -263,7 +263,7 @@ def deeds(names: dict[str, Any], least: int, most: int) -> st.SearchStrategy[lis
 
 def request_of(deed: Deed, sim: Sim) -> Request:
     """The request that a deed means in this simulation as it is now."""
-    return DEEDS[deed.name](deed, World(sim))
+    return DEEDS[deed.name](deed, Contents(sim))
 
 
 def live(sim: Sim, deeds: list[Deed]) -> None:

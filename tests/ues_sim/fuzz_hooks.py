@@ -1,6 +1,6 @@
 """What schemathesis does between requests, in its own process: it is told of this module by ``test_fuzz.py``.
 
-After a request that took the world away, such as a reset, the world is put back, or all later requests would fuzz an
+After a request that took that away, such as a reset, it is put back, or all later requests would fuzz an
 empty one.
 """
 

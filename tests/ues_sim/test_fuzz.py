@@ -70,7 +70,7 @@ def amount(short: int, nightly: int, *, boundaries: bool = True) -> tuple[str, .
     return "--phases", phases, "--max-examples", str(nightly if NIGHTLY else short)
 
 
-class World:
+class Populated:
     """A single simulation in which something has happened in every modality, and where to find it."""
 
     def __init__(self, server: Server, folder: Path) -> None:
@@ -94,7 +94,7 @@ class World:
         (folder / "schemathesis.toml").write_text("".join(self._settings()))
 
     def _known(self, sim: Sim) -> dict[str, list[str]]:
-        """Values that mean something in this world, by the parameter or the field of a body that may hold them."""
+        """Values that mean something in this simulation, by the parameter or the field of a body that may hold them."""
         states = sim.export()["environment"]["modality_states"]
         messages = [*states["email"]["emails"], *states["sms"]["messages"]]
         pending = [event["event_id"] for event in sim.ok("GET", "/events", status="pending")["events"]]
@@ -207,24 +207,24 @@ def host(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def world(single: Server, tmp_path: Path) -> World:
-    return World(single, tmp_path)
+def populated(single: Server, tmp_path: Path) -> Populated:
+    return Populated(single, tmp_path)
 
 
 @pytest.mark.timeout(3600)
-def test_no_request_breaks_a_simulation(world: World, tmp_path: Path) -> None:
-    report = fuzz(f"{world.url}/openapi.json", ADMIN_KEY, tmp_path, *amount(3, 60), **world.environment)
+def test_no_request_breaks_a_simulation(populated: Populated, tmp_path: Path) -> None:
+    report = fuzz(f"{populated.url}/openapi.json", ADMIN_KEY, tmp_path, *amount(3, 60), **populated.environment)
     assert report["operations"]["tested"] == report["operations"]["total"] > 100
     assert report["test_cases"]["generated"] >= (8_000 if NIGHTLY else 4_000)
 
 
 @pytest.mark.timeout(3600)
-def test_no_event_and_no_file_breaks_a_simulation(world: World, tmp_path: Path) -> None:
-    (tmp_path / "sharpened.json").write_text(json.dumps(sharpened(world.document)))
+def test_no_event_and_no_file_breaks_a_simulation(populated: Populated, tmp_path: Path) -> None:
+    (tmp_path / "sharpened.json").write_text(json.dumps(sharpened(populated.document)))
     # The document names only some of a path's methods, so which others there are is for the test above.
     methods = "unsupported_method,allow_header_conformance"
-    options = ("--url", world.url, "--exclude-checks", methods, *amount(15, 25, boundaries=False))
-    report = fuzz(str(tmp_path / "sharpened.json"), ADMIN_KEY, tmp_path, *options, **world.environment)
+    options = ("--url", populated.url, "--exclude-checks", methods, *amount(15, 25, boundaries=False))
+    report = fuzz(str(tmp_path / "sharpened.json"), ADMIN_KEY, tmp_path, *options, **populated.environment)
     assert report["operations"]["tested"] == 6
     assert report["test_cases"]["generated"] >= (12_000 if NIGHTLY else 80)
 

@@ -29,7 +29,7 @@ class Planned:
 
 
 @dataclass
-class World:
+class Expectation:
     """What must be true of a simulation."""
 
     now: int = 0
@@ -82,8 +82,8 @@ class Story(RuleBasedStateMachine):
     def __init__(self, server: Server) -> None:
         super().__init__()
         self.sim = server.new_simulation(seed="model")
-        self.world = World()
-        self.kept: list[tuple[bytes, World]] = []
+        self.expected = Expectation()
+        self.kept: list[tuple[bytes, Expectation]] = []
         self.told = 0
 
     def teardown(self) -> None:
@@ -98,7 +98,7 @@ class Story(RuleBasedStateMachine):
 
     def planned(self, drawn: tuple[int, int, bool]) -> Planned:
         self.told += 1
-        return Planned("", self.world.now + drawn[0], drawn[1], str(self.told), drawn[2])
+        return Planned("", self.expected.now + drawn[0], drawn[1], str(self.told), drawn[2])
 
     def body(self, event: Planned) -> dict[str, Any]:
         good = {"role": "user", "content": event.text}
@@ -111,16 +111,16 @@ class Story(RuleBasedStateMachine):
     @rule(drawn=plan)
     def schedule(self, drawn: tuple[int, int, bool]) -> None:
         event = self.planned(drawn)
-        if event.at < self.world.now:
+        if event.at < self.expected.now:
             self.post("/events", self.body(event), 400)
         else:
             event.event_id = self.post("/events", self.body(event))["event_id"]
-            self.world.events.append(event)
+            self.expected.events.append(event)
 
     @rule(drawn=st.lists(plan, max_size=4), stop=st.booleans(), dry=st.booleans())
     def batch(self, drawn: list[tuple[int, int, bool]], stop: bool, dry: bool) -> None:
         events = [self.planned(item) for item in drawn]
-        sound = [event.at >= self.world.now for event in events]
+        sound = [event.at >= self.expected.now for event in events]
         looked_at = sound.index(False) + 1 if stop and False in sound else len(events)
         made = 0 if dry else sum(sound[:looked_at])
         failed = looked_at - sum(sound[:looked_at])
@@ -132,7 +132,7 @@ class Story(RuleBasedStateMachine):
         for event, item in zip(events, answer["events"], strict=False):
             if item["event_id"] is not None:
                 event.event_id = item["event_id"]
-                self.world.events.append(event)
+                self.expected.events.append(event)
 
     @rule(fails=st.booleans())
     def act(self, fails: bool) -> None:
@@ -140,8 +140,8 @@ class Story(RuleBasedStateMachine):
         path = "/chat/delete" if fails else "/chat/send"
         answer = self.post(path, self.body(event)["data"])
         event.event_id = answer["event_id"]
-        self.world.events.append(event)
-        self.world.execute(event)
+        self.expected.events.append(event)
+        self.expected.execute(event)
         assert answer["status"] == event.status
 
     @rule(path=st.sampled_from(["/events", "/events/immediate", "/chat/send", "/sms/send"]))
@@ -149,10 +149,10 @@ class Story(RuleBasedStateMachine):
         body = {"modality": "chat", "scheduled_time": at(10**6), "data": {"role": "nobody"}}
         self.post(path, body, 400 if path.startswith("/events") else 422)
 
-    @precondition(lambda self: self.world.events)
+    @precondition(lambda self: self.expected.events)
     @rule(which=st.integers(0, 100))
     def cancel(self, which: int) -> None:
-        event = self.world.events[which % len(self.world.events)]
+        event = self.expected.events[which % len(self.expected.events)]
         answer = self.sim.delete(f"/events/{event.event_id}")
         assert answer.status_code == (200 if event.status == "pending" else 409)
         if event.status == "pending":
@@ -162,7 +162,7 @@ class Story(RuleBasedStateMachine):
 
     @rule(way=st.sampled_from(["advance", "set", "skip-to-next"]), seconds=st.integers(-1, 6))
     def pass_time(self, way: str, seconds: int) -> None:
-        before, pending = self.world.now, self.world.pending()
+        before, pending = self.expected.now, self.expected.pending()
         body: Any = None
         refused = 0
         target = before + seconds
@@ -174,14 +174,14 @@ class Story(RuleBasedStateMachine):
             target = max(before, pending[0].at)
         else:
             refused = 404
-        if not self.world.running and refused != 422:
+        if not self.expected.running and refused != 422:
             refused = 400
-        if self.world.holds and refused != 422:
+        if self.expected.holds and refused != 422:
             refused = 409
         answer = self.post(f"/simulator/time/{way}", body, refused or 200)
         if refused:
             return
-        ran = self.world.move(target)
+        ran = self.expected.move(target)
         assert (answer["previous_time"], answer["current_time"]) == (at(before), at(target))
         succeeded = sum(event.status == "executed" for event in ran)
         assert answer.get("events_executed", answer.get("executed_events")) == succeeded
@@ -191,96 +191,96 @@ class Story(RuleBasedStateMachine):
     @rule()
     def hold(self) -> None:
         answer = self.post("/simulation/hold", {"agent_id": "a", "reason": "r", "timeout_seconds": 300})
-        self.world.holds.append(answer["hold_id"])
-        assert answer["active_hold_count"] == len(self.world.holds)
+        self.expected.holds.append(answer["hold_id"])
+        assert answer["active_hold_count"] == len(self.expected.holds)
 
     @rule()
     def release(self) -> None:
-        while self.world.holds:
-            answer = self.post(f"/simulation/release/{self.world.holds.pop()}", None)
-            assert answer["active_hold_count"] == len(self.world.holds)
+        while self.expected.holds:
+            answer = self.post(f"/simulation/release/{self.expected.holds.pop()}", None)
+            assert answer["active_hold_count"] == len(self.expected.holds)
 
     # --- history ------------------------------------------------------------------------------------------------------
 
     @rule(way=st.sampled_from(["undo", "redo"]), count=st.integers(1, 4))
     def move_in_history(self, way: str, count: int) -> None:
-        world = self.world
-        source, target = (world.done, world.undone) if way == "undo" else (world.undone, world.done)
+        expected = self.expected
+        source, target = (expected.done, expected.undone) if way == "undo" else (expected.undone, expected.done)
         moved = [source.pop() for _ in range(min(count, len(source)))]
         target.extend(moved)
         for event in moved:
             if way == "undo":
-                world.said.remove(event.text)
+                expected.said.remove(event.text)
             else:
-                world.said.append(event.text)
+                expected.said.append(event.text)
         answer = self.post(f"/simulation/{way}", {"count": count})
         shown = answer["undone_events" if way == "undo" else "redone_events"]
         assert [item["event_id"] for item in shown] == [event.event_id for event in moved]
-        assert (answer["can_undo"], answer["can_redo"]) == (bool(world.done), bool(world.undone))
+        assert (answer["can_undo"], answer["can_redo"]) == (bool(expected.done), bool(expected.undone))
 
     @rule()
     def reset(self) -> None:
-        world = self.world
-        undone = len(world.done)
-        for event in world.done:
-            world.said.remove(event.text)
-        for event in world.events:
+        expected = self.expected
+        undone = len(expected.done)
+        for event in expected.done:
+            expected.said.remove(event.text)
+        for event in expected.events:
             event.status, event.ran_at = "pending", None
-        world.done, world.undone, world.running = [], [], False
+        expected.done, expected.undone, expected.running = [], [], False
         answer = self.post("/simulation/reset", None)
-        assert (answer["events_undone"], answer["cleared_events"]) == (undone, len(world.events))
+        assert (answer["events_undone"], answer["cleared_events"]) == (undone, len(expected.events))
 
     @rule(start=st.booleans())
     def start_or_stop(self, start: bool) -> None:
         if start:
-            self.post("/simulation/start", {}, 409 if self.world.running else 200)
+            self.post("/simulation/start", {}, 409 if self.expected.running else 200)
         else:
             self.post("/simulation/stop", None)
-        self.world.running = start
+        self.expected.running = start
 
     @rule(seconds=st.integers(0, 5))
     def clear(self, seconds: int) -> None:
         answer = self.post("/simulation/clear", {"reset_time_to": at(seconds)})
-        assert answer["events_removed"] == len(self.world.events)
-        self.world = World(now=seconds)
+        assert answer["events_removed"] == len(self.expected.events)
+        self.expected = Expectation(now=seconds)
 
     # --- files and checkpoints ----------------------------------------------------------------------------------------
 
     @rule()
     def import_all(self) -> None:
         body = {"scenario": self.sim.export()}
-        self.post("/scenario/import/full", body, 409 if self.world.running else 200)
-        if not self.world.running:
-            self.take_over_new_ids(self.world.events)
-            self.world.begin_anew()
+        self.post("/scenario/import/full", body, 409 if self.expected.running else 200)
+        if not self.expected.running:
+            self.take_over_new_ids(self.expected.events)
+            self.expected.begin_anew()
 
     @rule(shift=st.integers(-2, 4), handling=HANDLING)
     def import_environment(self, shift: int, handling: str) -> None:
-        world = self.world
+        expected = self.expected
         data = self.sim.ok("GET", "/scenario/export/environment")
-        data["time_state"]["current_time"] = at(world.now + shift)
+        data["time_state"]["current_time"] = at(expected.now + shift)
         body = {"data": data, "historic_event_handling": handling}
-        self.post("/scenario/import/environment", body, 409 if world.running else 200)
-        if world.running:
+        self.post("/scenario/import/environment", body, 409 if expected.running else 200)
+        if expected.running:
             return
-        world.now += shift
-        overdue = [event for event in world.pending() if event.at < world.now]
+        expected.now += shift
+        overdue = [event for event in expected.pending() if event.at < expected.now]
         if handling == "delete":
-            world.events = [event for event in world.events if event not in overdue]
+            expected.events = [event for event in expected.events if event not in overdue]
         elif handling == "apply":
             for event in overdue:
-                world.execute(event)
-        world.begin_anew()
+                expected.execute(event)
+        expected.begin_anew()
 
     @rule(drawn=st.lists(plan, max_size=2), merge=st.booleans())
     def import_events(self, drawn: list[tuple[int, int, bool]], merge: bool) -> None:
         events = [self.planned(item) for item in drawn]
         body = {"data": {"events": [self.body(event) for event in events]}, "merge": merge}
-        self.post("/scenario/import/events", body, 409 if self.world.running else 200)
-        if not self.world.running:
-            self.world.events = [*(self.world.events if merge else ()), *events]
+        self.post("/scenario/import/events", body, 409 if self.expected.running else 200)
+        if not self.expected.running:
+            self.expected.events = [*(self.expected.events if merge else ()), *events]
             self.take_over_new_ids(events)
-            self.world.begin_anew()
+            self.expected.begin_anew()
 
     def take_over_new_ids(self, events: list[Planned]) -> None:
         """The last of the log's events in order of creation are these; none of their old ids is known any more."""
@@ -292,33 +292,33 @@ class Story(RuleBasedStateMachine):
 
     @rule()
     def keep(self) -> None:
-        self.kept.append((self.sim.get("/simulation/checkpoint").content, deepcopy(self.world)))
+        self.kept.append((self.sim.get("/simulation/checkpoint").content, deepcopy(self.expected)))
 
     @precondition(lambda self: self.kept)
     @rule(which=st.integers(0, 100))
     def restore(self, which: int) -> None:
-        content, world = self.kept[which % len(self.kept)]
+        content, expected = self.kept[which % len(self.kept)]
         self.sim.post("/simulation/restore", content=content).raise_for_status()
-        self.world = deepcopy(world)
+        self.expected = deepcopy(expected)
 
     # --- agreeing -----------------------------------------------------------------------------------------------------
 
     @invariant()
     def the_simulator_is_as_the_model_says(self) -> None:
-        world, sim = self.world, self.sim
+        expected, sim = self.expected, self.sim
         listed = sim.ok("GET", "/events")["events"]
         assert [(e["event_id"], e["status"], e["executed_at"]) for e in listed] == [
-            (e.event_id, e.status, None if e.ran_at is None else at(e.ran_at)) for e in world.ordered()
+            (e.event_id, e.status, None if e.ran_at is None else at(e.ran_at)) for e in expected.ordered()
         ]
         # Their order is the chat's affair: an undone message may come back among others.
-        assert sorted(m["content"] for m in sim.state("chat")["messages"]) == sorted(world.said)
+        assert sorted(m["content"] for m in sim.state("chat")["messages"]) == sorted(expected.said)
         status = sim.ok("GET", "/simulation/status")
-        pending = world.pending()
-        assert (status["current_time"], status["is_running"]) == (at(world.now), world.running)
+        pending = expected.pending()
+        assert (status["current_time"], status["is_running"]) == (at(expected.now), expected.running)
         assert status["next_event_time"] == (at(pending[0].at) if pending else None)
         for name in ("pending", "executed", "failed"):
-            assert status[f"{name}_events"] == sum(event.status == name for event in world.events)
-        assert [hold["hold_id"] for hold in sim.ok("GET", "/simulation/holds")["holds"]] == world.holds
+            assert status[f"{name}_events"] == sum(event.status == name for event in expected.events)
+        assert [hold["hold_id"] for hold in sim.ok("GET", "/simulation/holds")["holds"]] == expected.holds
 
 
 def test_the_simulator_agrees_with_the_model(server: Server) -> None:

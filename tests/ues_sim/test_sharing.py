@@ -79,7 +79,7 @@ def test_fifty_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(serv
     sim.delete_me()
 
 
-def test_fifty_simulations_at_once_are_fifty_worlds(server: Server) -> None:
+def test_fifty_simulations_at_once_share_nothing(server: Server) -> None:
     sims = [server.new_simulation(seed=str(number)) for number in range(CLIENTS)]
     for sim in sims:
         sim.ok("POST", "/simulation/start", {})
