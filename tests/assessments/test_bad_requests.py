@@ -102,11 +102,10 @@ def answer(*parts: Json) -> Callable[[], AbstractAsyncContextManager[str]]:
 
 
 GOOD: Json = {"participants": {"assistant": "http://127.0.0.1:9"}, "config": {"scenario_id": "tiny"}}
-NO_REQUEST = f"The message has no request: send {SHAPE} as a data part or as JSON text."
+NO_REQUEST = f"The message has no request: send {SHAPE} as a data part, as JSON text or a JSON file."
 HUGE_SEED = json.dumps(GOOD).replace('"tiny"', '"tiny", "seed": 9223372036854775808')
 
 CASES = [
-    Case("no part", NO_REQUEST, parts=[]),
     Case("empty text", NO_REQUEST, parts=[Part(text=" ")]),
     Case(
         "broken JSON",

@@ -173,12 +173,12 @@ def gossip(key: str) -> Json:
     action = {
         "timestamp": "2026-03-02T09:00:00Z",
         "action": "email.send",
-        "parameters": {"headers": {"X-API-Key": key}, key: [key], "body_text": f"{key}, " * 3000},
+        "parameters": {"headers": {"X-API-Key": key}, key: [key], "body_text": f"{key}, " * 7000},
         "success": False,
         "error_message": f"{key} was refused",
     }
     return participants.message(
-        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}, " * 600})
+        participants.data({"message_type": "turn_complete", "actions": [action], "notes": f"my key is {key}, " * 300})
     )
 
 
@@ -204,7 +204,7 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert manners.explanation == f"With {REMOVED}."
     [reported] = ended.results.action_report.reported
     body = reported.parameters.pop("body_text")
-    assert body == f"{REMOVED}, " * 3000
+    assert body == f"{REMOVED}, " * 7000
     assert reported.parameters == {"headers": {"X-API-Key": REMOVED}, REMOVED: [REMOVED]}
     # Everything was said, and everything was looked at.
     assert any(place.startswith("run") for place in found.places_of(f"my key is {REMOVED}"))
