@@ -13,7 +13,12 @@ from proctor_protocol.results import ActionLogEntryWithTurn
 
 
 class CannotJudgeError(Exception):
-    """Raised by an evaluator that can't judge here (no model, no data); the criterion is then *unscored*, not zero."""
+    """Raised by an evaluator that lacks what it needs to judge, such as a model.
+
+    What needs a model is declared in ``scenario.json`` (``needs_model_for``), and isn't asked for where there is none;
+    so an evaluator that raises this has met something that it didn't declare, and the judging fails. What a participant
+    did is worth points or none, but never takes them out of the maximum.
+    """
 
 
 @dataclass(frozen=True)
@@ -21,8 +26,8 @@ class EvalResult:
     """What an evaluator found.
 
     ``score`` and ``max_score`` are in the evaluator's own units; where ``max_score`` differs from the criterion's,
-    the score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged and stand outside the
-    score.
+    the score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged for want of a model;
+    they have to be what the criterion declares (``needs_model_for``).
     """
 
     score: float

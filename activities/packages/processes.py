@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import socket
 import sys
 import time
@@ -84,7 +85,7 @@ class CodeProcess:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         output: asyncio.StreamReader,
-        ended: asyncio.Future[int],
+        ended: asyncio.Future[int | None],
         kill: Callable[[], None],
         limits: Limits,
     ) -> None:
@@ -107,13 +108,19 @@ class CodeProcess:
         return await frames.read(self._reader, longest)
 
     async def what_ended_it(self) -> str:
-        """Why it has hung up, as the end of a sentence."""
+        """Why it has hung up, as the end of a sentence.
+
+        Raises:
+            EvaluatorRetryError: it was killed by somebody else: that is nothing that its code did.
+        """
         if self.is_flooding:
             return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
         try:
             status = await asyncio.wait_for(asyncio.shield(self._ended), _STATUS_SECONDS)
         except TimeoutError:
             return "hung up without an answer"
+        if status is None or status == -signal.SIGKILL:
+            raise EvaluatorRetryError("the process of the scenario's code was killed: is the machine out of memory?")
         if status < 0:
             return f"was ended by signal {-status} (at most {self.limits.memory_mb} MB of memory are there for it)"
         return f"ended its process (exit code {status}) instead of returning a result"
@@ -147,7 +154,7 @@ class Nursery:
         self._control: socket.socket | None = None
         self._reading: asyncio.Task[None] | None = None
         self._forked: asyncio.Future[int] | None = None
-        self._ended: dict[int, asyncio.Future[int]] = {}
+        self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self) -> None:
@@ -263,6 +270,9 @@ class Nursery:
             self._reading.cancel()
         if self._forked is not None and not self._forked.done():
             self._forked.set_exception(frames.HungUpError())
+        for ended in self._ended.values():
+            if not ended.done():
+                ended.set_result(None)
         self._ended.clear()
 
 

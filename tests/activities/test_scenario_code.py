@@ -422,9 +422,23 @@ async def test_a_lost_nursery_is_made_again(write_scenario: Write, code: Scenari
     await asyncio.sleep(0)
     async with asyncio.timeout(60):
         while True:
-            with suppress(EvaluatorFailedError, EvaluatorRetryError):
+            with suppress(EvaluatorRetryError):
                 assert (await _judged(code, directory, "check")).score == 3
                 return
+
+
+async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_fault(
+    write_scenario: Write, code: ScenarioCode
+) -> None:
+    scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
+    judging = asyncio.create_task(_judged(code, scenarios / "bad", "sleeps"))
+    async with asyncio.timeout(60):
+        while len(_processes()) < 2:
+            await asyncio.sleep(0.02)
+    for nursery in _nurseries():
+        nursery.kill()
+    with pytest.raises(EvaluatorRetryError, match="was killed"):
+        await judging
 
 
 async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
