@@ -35,6 +35,7 @@ from tests.histories.reading import made_whole, payloads_in, reference, runs_of
 from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Assessed, Stack, running_stack
 
+FILLER = "x" * 150_000
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
 _LEAKY = f"""
 async def asked(ctx, params):
@@ -173,7 +174,7 @@ def gossip(key: str) -> Json:
     action = {
         "timestamp": "2026-03-02T09:00:00Z",
         "action": "email.send",
-        "parameters": {"headers": {"X-API-Key": key}, key: [key], "body_text": f"{key}, " * 7000},
+        "parameters": {"headers": {"X-API-Key": key}, key: [key], "body_text": f"{key}, {FILLER}"},
         "success": False,
         "error_message": f"{key} was refused",
     }
@@ -204,7 +205,7 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert manners.explanation == f"With {REMOVED}."
     [reported] = ended.results.action_report.reported
     body = reported.parameters.pop("body_text")
-    assert body == f"{REMOVED}, " * 7000
+    assert body == f"{REMOVED}, {FILLER}"
     assert reported.parameters == {"headers": {"X-API-Key": REMOVED}, REMOVED: [REMOVED]}
     # Everything was said, and everything was looked at.
     assert any(place.startswith("run") for place in found.places_of(f"my key is {REMOVED}"))
