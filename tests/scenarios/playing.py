@@ -6,8 +6,10 @@ gives the same result as the whole evaluator is itself tested (``test_reschedule
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,34 +54,56 @@ SIMULATOR = "http://simulator"
 
 
 class Rehearsal:
-    """Plays scripts against an embedded simulator: ``await rehearsal.play("email_triage_basic", script)``."""
+    """Plays scripts against an embedded simulator: ``await rehearsal.play("email_triage_basic", script)``.
+
+    All plays share one deployment, in an event loop of their own, so that the scenarios' code is started once and not
+    for every play.
+    """
 
     def __init__(self, folder: Path) -> None:
-        config = GreenAgentConfig(
+        self._config = GreenAgentConfig(
             secret="the-secret-of-the-rehearsals-0123456789",
             ues_url=SIMULATOR,
             storage_url=str(folder),
             scenarios_dir=str(SCENARIOS),
         )
-        self._simulator = create_app(host_key=host_key(config.secret.get_secret_value()))
-        self._config = config
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._http, self._deployment = self._run(self._open()).result()
 
     async def play(self, scenario_id: str, script: Script) -> AssessmentResults:
         """Assess a script, offline and with seed 7; the same seed and script give the same result anywhere."""
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self._simulator), base_url=SIMULATOR) as http:
-            deployment = Deployment(self._config)
-            deployment.simulations = Simulations(SharedHost(self._config, http), deployment.store)
-            try:
-                return await _Assessment(deployment, http).play(scenario_id, script)
-            finally:
-                await deployment.aclose()
+        played = _Assessment(self._deployment, self._http).play(scenario_id, script)
+        return await asyncio.wrap_future(self._run(played))
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._run(self._close()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _open(self) -> tuple[httpx.AsyncClient, Deployment]:
+        simulator = create_app(host_key=host_key(self._config.secret.get_secret_value()))
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
+        deployment = Deployment(self._config)
+        deployment.simulations = Simulations(SharedHost(self._config, http), deployment.store)
+        return http, deployment
+
+    async def _close(self) -> None:
+        await self._deployment.aclose()
+        await self._http.aclose()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
 @contextmanager
 def rehearsing() -> Iterator[Rehearsal]:
     """A simulator and a store of its own, for any number of plays."""
-    with TemporaryDirectory(prefix="rehearsal-") as folder:
-        yield Rehearsal(Path(folder))
+    with TemporaryDirectory(prefix="rehearsal-") as folder, closing(Rehearsal(Path(folder))) as rehearsal:
+        yield rehearsal
 
 
 class _Assessment:
