@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from importlib.metadata import version
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -43,7 +44,7 @@ class AdmissionActivities:
     async def _admitted(self, given: AdmitInput) -> Plan:
         try:
             request = parse_request(given.request)
-            package = await self._deployment.package(request.config.scenario_id)
+            package, files = await self._deployment.package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         settings = self._deployment.config
@@ -91,6 +92,10 @@ class AdmissionActivities:
                 *_left_out(scenario, has_model=not config.offline),
                 *(f"config.{name} is not a setting of this evaluator" for name in unknown_settings(given.request)),
             ],
+            package=await self._deployment.store.put(files),
+            scenario_version=scenario.version,
+            canary=scenario.canary,
+            proctor_version=version("proctor"),
         )
 
 

@@ -1,17 +1,28 @@
 """What every activity of one worker shares: settings, storage, connections."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 from langchain_core.language_models.chat_models import BaseChatModel
 
+from activities.characters import prompts
+from activities.judging import model_judge
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory
+from activities.models.usage import Meter, read_prices
 from activities.packages.confinement import Limits
-from activities.packages.manager import Fingerprint, ScenarioManager, ScenarioPackage, fingerprint
+from activities.packages.freezing import packed, unpack
+from activities.packages.manager import (
+    Fingerprint,
+    ScenarioManager,
+    ScenarioPackage,
+    ScenarioValidationError,
+    fingerprint,
+)
 from activities.packages.processes import ScenarioCode
 from activities.simulations.hosts import SimulationHost
 from activities.simulations.own_servers import OwnServers
@@ -19,9 +30,11 @@ from activities.simulations.shared_host import SharedHost
 from activities.simulations.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 
 _SCENARIOS_KEPT = 32
+_FOLDERS_KEPT = 100
+_READINGS = 3
 _VOTING_TEMPERATURE = 0.5
 """At temperature 0 a model that votes several times would say the same each time."""
 
@@ -34,7 +47,11 @@ class Deployment:
         self.store = BlobStore(config.storage_url)
         self.scenarios = ScenarioManager(config.scenarios_dir)
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        self._packages: dict[str, tuple[Fingerprint, ScenarioPackage]] = {}
+        self.prices = read_prices(config.prices)
+        self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
+        self._unpacked: TemporaryDirectory[str] | None = None
+        self._folders: dict[str, Path] = {}
+        self._unpacking = asyncio.Lock()
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
@@ -50,29 +67,61 @@ class Deployment:
         await self.code.aclose()
         await self.simulations.host.aclose()
         await self._http.aclose()
+        if self._unpacked is not None:
+            self._unpacked.cleanup()
 
-    async def package(self, scenario_id: str) -> ScenarioPackage:
-        """A scenario as its files are now; they are read once, and again whenever one of them has changed.
+    async def package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
+        """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
+        them has changed.
 
         Raises:
             activities.packages.manager.ScenarioError: there is none of that id, or it can't be played.
         """
         directory = self.scenarios.find(scenario_id)
-        state = await asyncio.to_thread(fingerprint, directory)
-        cached = self._packages.get(scenario_id)
-        if cached is None or cached[0] != state:
-            while len(self._packages) >= _SCENARIOS_KEPT:
-                self._packages.pop(next(iter(self._packages)))
-            cached = self._packages[scenario_id] = (state, await self.code.load(directory))
-        return cached[1]
+        for _ in range(_READINGS):
+            state = await asyncio.to_thread(fingerprint, directory)
+            cached = self._packages.get(scenario_id)
+            if cached is not None and cached[0] == state:
+                return cached[1], cached[2]
+            package = await self.code.load(directory)
+            files = await asyncio.to_thread(packed, directory)
+            if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
+                while len(self._packages) >= _SCENARIOS_KEPT:
+                    self._packages.pop(next(iter(self._packages)))
+                self._packages[scenario_id] = (state, package, files)
+                return package, files
+        raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
-    async def code_of(self, scenario_id: str) -> tuple[Path, str]:
-        """The folder with a scenario's code, and what tells its present state from others; raises as ``package``
-        does.
+    async def frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
+        """A folder with all files of a scenario as they were when its assessment was admitted."""
+        return await self._folder(scenario_id, ref, None)
+
+    async def current_code(self, scenario_id: str) -> tuple[Path, str]:
+        """A folder with all files of a scenario as they are now, and their hash.
+
+        Raises:
+            activities.packages.manager.ScenarioError: there is none of that id, or its files can't be read.
         """
-        directory = self.scenarios.find(scenario_id)
-        state = await asyncio.to_thread(fingerprint, directory)
-        return directory, sha256(repr(state).encode()).hexdigest()
+        files = await asyncio.to_thread(packed, self.scenarios.find(scenario_id))
+        ref = blob_ref(files)
+        return await self._folder(scenario_id, ref, files), ref.sha256
+
+    async def _folder(self, scenario_id: str, ref: BlobRef, files: bytes | None) -> Path:
+        """Where a scenario's files lie unpacked, for this worker alone; those used last stay longest."""
+        async with self._unpacking:
+            if self._unpacked is None:
+                self._unpacked = TemporaryDirectory(prefix="proctor-scenarios-")
+            folder = self._folders.pop(ref.sha256, None)
+            if folder is None or not folder.is_dir():
+                # Named like the scenario, as sentences about it are.
+                folder = Path(self._unpacked.name) / ref.sha256 / scenario_id
+                content = await self.store.get(ref) if files is None else files
+                await asyncio.to_thread(unpack, content, folder)
+            self._folders[ref.sha256] = folder
+            while len(self._folders) > _FOLDERS_KEPT:
+                oldest = self._folders.pop(next(iter(self._folders)))
+                await asyncio.to_thread(shutil.rmtree, oldest.parent, ignore_errors=True)
+        return folder
 
     async def scenario(self, ref: BlobRef) -> ScenarioConfig:
         """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""
@@ -82,26 +131,41 @@ class Deployment:
             self._scenarios[ref] = ScenarioConfig.model_validate_json(await self.store.get(ref))
         return self._scenarios[ref]
 
-    def character_model(self, seed: int) -> BaseChatModel:
-        """The model that speaks for characters."""
+    def character_model(self, seed: int, meter: Meter) -> BaseChatModel:
+        """The model that speaks for characters; what is asked of it shows on ``meter``."""
         config = self.config
-        return LLMFactory.create(
+        model = LLMFactory.create(
             config.response_generator_model, temperature=0.7, seed=seed, base_url=config.response_generator_base_url
         )
+        return meter.on(model, config.response_generator_model, prompts.PROMPT_VERSION)
 
-    def judges(self, models: Sequence[str], votes: int, seed: int) -> list[Judge]:
-        """The panel that judges: every model so many times; at temperature 0, unless it votes several times."""
+    def judges(
+        self,
+        models: Sequence[str],
+        votes: int,
+        seed: int,
+        meter: Meter,
+        prompt_version: str | None = model_judge.PROMPT_VERSION,
+    ) -> list[Judge]:
+        """The panel that judges: every model so many times; at temperature 0, unless it votes several times.
+
+        What is asked of them shows on ``meter``.
+        """
         config = self.config
         return [
             Judge(
                 model,
-                LLMFactory.create(
+                meter.on(
+                    LLMFactory.create(
+                        model,
+                        temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE,
+                        seed=(seed + vote) % 2**63,
+                        base_url=config.evaluation_base_url,
+                        timeout=config.judge_timeout,
+                        max_tokens=config.judge_max_tokens,
+                    ),
                     model,
-                    temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE,
-                    seed=(seed + vote) % 2**63,
-                    base_url=config.evaluation_base_url,
-                    timeout=config.judge_timeout,
-                    max_tokens=config.judge_max_tokens,
+                    prompt_version,
                 ),
             )
             for model in models

@@ -40,6 +40,7 @@ from proctor_protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
+from proctor_protocol.provenance import ParticipantCard
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESError
 
@@ -82,7 +83,7 @@ class ParticipantActivities:
         plan, prepared = given.plan, given.prepared
         work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
         simulation = await self._begin(work)
-        answer, simulation = await self._heard(
+        answer, simulation, card = await self._heard(
             plan, "the start message", lambda participant: self._start(participant, given, work, simulation)
         )
         stands = await patiently(simulation.current)
@@ -98,6 +99,7 @@ class ParticipantActivities:
             sha256=checkpoint.sha256,
             size=checkpoint.size,
             key=ParticipantKey(issue=_key_in(simulation), run=_run()),
+            card=card,
         )
 
     @activity.defn
@@ -197,12 +199,12 @@ class ParticipantActivities:
 
     async def _start(
         self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
-    ) -> tuple[Answer, Simulation]:
+    ) -> tuple[Answer, Simulation, ParticipantCard]:
         prepared = given.prepared
         if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
-                return known, simulation
+                return known, simulation, participant.card
             # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
             heartbeats.forget()
             simulation = await self._begin(work, again=" again")
@@ -211,7 +213,8 @@ class ParticipantActivities:
         access = simulation.access(_key_in(simulation))
         message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
-        return await self._say(participant, simulation, message, start_id, _note_task), simulation
+        answer = await self._say(participant, simulation, message, start_id, _note_task)
+        return answer, simulation, participant.card
 
     async def _play(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         message = TurnStartMessage(

@@ -3,10 +3,11 @@
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
+from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Dimension
 from proctor_storage.blobs import BlobRef
 
@@ -37,7 +38,9 @@ class AdmitInput(Model):
 class Plan(Model):
     """An admitted assessment: everything that was decided before it starts. Timeouts are in seconds.
 
-    ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from.
+    ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from,
+    ``package`` that of all files of the scenario with its evaluators, which judge as they were then; None in plans of
+    proctor 0.1.
     """
 
     assessment_id: str
@@ -66,6 +69,10 @@ class Plan(Model):
     character_count: int
     criteria: list[CriterionBrief]
     warnings: list[str] = Field(default_factory=list)
+    package: BlobRef | None = None
+    scenario_version: str | None = None
+    canary: str | None = None
+    proctor_version: str | None = None
 
 
 class Prepared(Model):
@@ -85,9 +92,10 @@ class ParticipantKey(Model):
 
 
 class Greeted(BlobRef):
-    """The checkpoint that was reached when the participant was greeted, and the key that it was told."""
+    """The checkpoint that was reached when the participant was greeted, the key that it was told, and its card."""
 
     key: ParticipantKey = ParticipantKey()
+    card: ParticipantCard | None = None
 
     @property
     def checkpoint(self) -> BlobRef:
@@ -169,6 +177,18 @@ class RespondInput(Model):
     message: OutgoingMessage
 
 
+class Responded(Model):
+    """What a character made of a message: its reply, None for silence, and what was asked of models for that."""
+
+    reply: CharacterReply | None = None
+    usage: list[ModelUse] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_those_of_proctor_0_1(cls, data: Any) -> Any:
+        return {"reply": data} if isinstance(data, dict) and "character_id" in data else data
+
+
 class PlannedReply(Model):
     """A character's reply, not sent yet, and the message that it answers."""
 
@@ -212,11 +232,12 @@ class Evidence(Model):
 
 
 class JudgeInput(Model):
-    """Judge one criterion."""
+    """Judge one criterion. ``is_reset`` tells of a run that is a reset, which may ask for today's evaluators."""
 
     plan: Plan
     criterion_id: str
     evidence: Evidence
+    is_reset: bool = False
 
 
 class FarewellInput(Model):

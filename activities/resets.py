@@ -41,6 +41,20 @@ async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timed
     return paused
 
 
+WITH_CURRENT_EVALUATORS = "with current evaluators"
+"""Ends the reason of a reset after which the evaluators judge as they are now, and not as they were at admission."""
+
+
+async def asks_for_current_evaluators(history: AsyncIterator[HistoryEvent]) -> bool:
+    """Whether the reset that began a run, the last of its history, asks for today's evaluators."""
+    is_asked = False
+    async for event in history:
+        if event.event_type == _STEP_FAILED and _is_by_reset(event):
+            reason = event.workflow_task_failed_event_attributes.failure.message
+            is_asked = reason.endswith(WITH_CURRENT_EVALUATORS)
+    return is_asked
+
+
 def _is_by_reset(failed: HistoryEvent) -> bool:
     cause = failed.workflow_task_failed_event_attributes.cause
     return cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW

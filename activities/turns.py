@@ -8,10 +8,10 @@ from activities import failures
 from activities.actions.log import entries_from_events
 from activities.characters import generator
 from activities.characters.generator import characters_addressed
-from activities.characters.messages import CharacterReply
 from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
 from activities.models.factory import ModelSettingsError
+from activities.models.usage import Meter
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -19,6 +19,7 @@ from activities.plan import (
     AdvanceInput,
     ApplyInput,
     PlannedReply,
+    Responded,
     RespondInput,
     TurnApplied,
 )
@@ -57,14 +58,16 @@ class TurnActivities:
         )
 
     @activity.defn
-    async def respond(self, given: RespondInput) -> CharacterReply | None:
+    async def respond(self, given: RespondInput) -> Responded:
         """Let one character decide whether, what and when it answers one message."""
         scenario = await self._deployment.scenario(given.scenario)
-        model = None if given.offline else self._deployment.character_model(given.seed)
+        meter = Meter(self._deployment.prices)
         try:
-            return await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
+            model = None if given.offline else self._deployment.character_model(given.seed, meter)
+            reply = await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+        return Responded(reply=reply, usage=meter.read())
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:

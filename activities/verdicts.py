@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -10,14 +11,17 @@ from temporalio import activity
 from activities import failures
 from activities.deployment import Deployment
 from activities.judging.judge import NO_MODEL, judge, points_left_out
+from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.factory import ModelError, ModelSettingsError
 from activities.models.structured import classified
+from activities.models.usage import Meter
 from activities.packages.manager import ScenarioError
 from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
 from activities.packages.relayed_model import answer
 from activities.packages.tasks import JudgeTask
 from activities.plan import JudgeInput, JudgeRecord, Plan
+from activities.resets import asks_for_current_evaluators
 from activities.simulations.simulations import require_still
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
@@ -27,6 +31,7 @@ _LAST_RESORT = 3
 """The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
 
 _SEEDS = 1_000
+_WISHES_KEPT = 1_000
 
 
 class VerdictActivities:
@@ -35,6 +40,7 @@ class VerdictActivities:
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._wishes: dict[str, bool] = {}
 
     @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
@@ -44,17 +50,20 @@ class VerdictActivities:
         """
         scenario = await self._deployment.scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
+        meter = Meter(self._deployment.prices)
         try:
             if not criterion.evaluator_id:
-                return await self._by_model_or_rubric(given, scenario, criterion)
-            if points_left_out(criterion, has_model=not given.plan.offline) == criterion.max_score:
-                return unscored(criterion, NO_MODEL)
-            return await self._by_evaluator(given, scenario, criterion)
+                verdict = await self._by_model_or_rubric(given, scenario, criterion, meter)
+            elif points_left_out(criterion, has_model=not given.plan.offline) == criterion.max_score:
+                verdict = unscored(criterion, NO_MODEL)
+            else:
+                verdict = await self._by_evaluator(given, scenario, criterion, meter)
+            return verdict.model_copy(update={"usage": meter.read()})
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
     async def _by_model_or_rubric(
-        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion
+        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
     ) -> CriterionResult:
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
         context = AgentBeatsEvalContext(
@@ -71,28 +80,29 @@ class VerdictActivities:
             criterion,
             scenario,
             context,
-            self._judges(given.plan),
+            self._judges(given.plan, meter, PROMPT_VERSION),
             self._deployment.config.judge_window,
             is_last_resort=activity.info().attempt >= _LAST_RESORT,
         )
 
-    def _judges(self, plan: Plan) -> list[Judge]:
+    def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""
         if plan.offline:
             return []
         models = plan.judges or [self._deployment.config.evaluation_model]
-        return self._deployment.judges(models, plan.votes, plan.seed + _SEEDS * (activity.info().attempt - 1))
+        seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
+        return self._deployment.judges(models, plan.votes, seed, meter, prompt_version)
 
     async def _by_evaluator(
-        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion
+        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
     ) -> CriterionResult:
-        """By the scenario's files as they are now, so that a mended evaluator judges again after a reset."""
+        """By the scenario's files as they were at admission, unless a reset asks for those of today."""
         plan = given.plan
         lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
         async with lock:  # one criterion's judge restores it for all
             simulation = await self._deployment.simulations.look_at(plan.simulation_id, given.evidence.checkpoint)
         try:
-            directory, code = await self._deployment.code_of(plan.scenario_id)
+            directory, code = await self._code(given)
             bench = Bench(
                 task=JudgeTask(
                     directory=directory,
@@ -104,7 +114,7 @@ class VerdictActivities:
                 evidence=f"{given.evidence.record.sha256} {code}",
                 fetch=lambda: self._deployment.store.get(given.evidence.record),
             )
-            result = await self._deployment.code.judge(bench, criterion, self._asking(plan))
+            result = await self._deployment.code.judge(bench, criterion, self._asking(plan, meter))
         except EvaluatorRetryError as problem:
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
@@ -112,14 +122,37 @@ class VerdictActivities:
             await require_still(simulation)
             raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
         await require_still(simulation)
-        return result
+        return result.model_copy(update={"evaluator_hash": code})
 
-    def _asking(self, plan: Plan) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
+    async def _code(self, given: JudgeInput) -> tuple[Path, str]:
+        """The folder with the evaluators that judge, and the hash of its files."""
+        plan = given.plan
+        if plan.package is None or (given.is_reset and await self._is_current_wanted()):
+            return await self._deployment.current_code(plan.scenario_id)
+        return await self._deployment.frozen_code(plan.scenario_id, plan.package), plan.package.sha256
+
+    async def _is_current_wanted(self) -> bool:
+        """Whether this run is a reset that asks for today's evaluators; its history is read once."""
+        run = activity.info().workflow_run_id or ""
+        lock = self._locks.setdefault(run, asyncio.Lock())
+        async with lock:
+            if run not in self._wishes:
+                while len(self._wishes) >= _WISHES_KEPT:
+                    self._wishes.pop(next(iter(self._wishes)))
+                workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "", run_id=run)
+                self._wishes[run] = await asks_for_current_evaluators(workflow.fetch_history_events())
+            return self._wishes[run]
+
+    def _asking(self, plan: Plan, meter: Meter) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
         """How an evaluator's questions reach the model."""
+        judges: list[Judge] = []
 
         async def ask(question: dict[str, Any]) -> bytes:
+            if not judges:
+                judges.extend(self._judges(plan, meter, None))
+            judge = judges[0]
             try:
-                return await answer(question, self._judges(plan)[0].llm)
+                return await answer(question, judge.llm)
             except ModelError:
                 raise
             except Exception as problem:

@@ -197,6 +197,13 @@ def replay(
     task_id: Annotated[str, typer.Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
     from_turn: Annotated[int | None, typer.Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
     from_judging: Annotated[bool, typer.Option("--from-judging", help="Keep all turns, and judge again.")] = False,
+    with_current_evaluators: Annotated[
+        bool,
+        typer.Option(
+            "--with-current-evaluators",
+            help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
+        ),
+    ] = False,
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
@@ -216,6 +223,7 @@ def replay(
         temporal_address=temporal_address,
         from_turn=from_turn,
         from_judging=from_judging,
+        with_current_evaluators=with_current_evaluators,
         is_agreed=yes,
         quiet=quiet,
     )

@@ -16,6 +16,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import TEMPORAL_PATH
+from activities.resets import WITH_CURRENT_EVALUATORS
 from proctor.assess import AssessOptions, follow
 from proctor.caller import AssessmentCall, is_loopback
 from proctor.console import make_console
@@ -45,8 +46,9 @@ class ReplayOptions:
 
     Attributes:
         task_id: the assessment. gateway_url: its gateway. temporal_address: its Temporal; None for the gateway's.
-        from_turn, from_judging: where it is to go on; at what failed, where neither is said. is_agreed: whether
-        a completed assessment may be reset without asking. quiet: show nothing but problems.
+        from_turn, from_judging: where it is to go on; at what failed, where neither is said.
+        with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
+        is_agreed: whether a completed assessment may be reset without asking. quiet: show nothing but problems.
     """
 
     task_id: str
@@ -54,6 +56,7 @@ class ReplayOptions:
     temporal_address: str | None = None
     from_turn: int | None = None
     from_judging: bool = False
+    with_current_evaluators: bool = False
     is_agreed: bool = False
     quiet: bool = False
 
@@ -88,6 +91,8 @@ def run_replay(options: ReplayOptions) -> ExitCode:
     """
     if options.from_turn is not None and options.from_judging:
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
+    if options.with_current_evaluators and not options.from_judging:
+        raise UsageError("--with-current-evaluators is for judging again: add --from-judging")
     point, is_completed = asyncio.run(_find(options))
     if is_completed and not options.is_agreed:
         _require_agreement(options.task_id, point)
@@ -116,7 +121,9 @@ async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
-    await reset(await _connect(options), options.task_id, point)
+    await reset(
+        await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
+    )
     console = make_console(sys.stdout)
     console.print(f"{options.task_id} goes on from {point.name}", highlight=False)
     following = AssessOptions(scenario_id="", agent_url="", gateway_url=options.gateway_url, quiet=options.quiet)
@@ -248,17 +255,22 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
     return failed[-1] if failed else points[-1]
 
 
-async def reset(client: Client, task_id: str, point: ResetPoint) -> str:
+async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current_evaluators: bool = False) -> str:
     """Reset an assessment; what runs of it is ended, and a new run goes on from there.
+
+    The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
 
     Returns:
         The new run's id.
     """
+    reason = f"proctor replay from {point.name}"
+    if with_current_evaluators:
+        reason = f"{reason}, {WITH_CURRENT_EVALUATORS}"
     answer = await client.workflow_service.reset_workflow_execution(
         ResetWorkflowExecutionRequest(
             namespace=client.namespace,
             workflow_execution=WorkflowExecution(workflow_id=task_id, run_id=point.run_id),
-            reason=f"proctor replay from {point.name}",
+            reason=reason,
             workflow_task_finish_event_id=point.event_id,
             request_id=f"replay-{uuid4()}",  # twice to the same point is two resets
         )

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from proctor.console import show
 from proctor.phrases import clean, counted
+from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
 
 _WIDE = 110
@@ -112,4 +113,31 @@ def _remarks(results: AssessmentResults) -> list[str]:
             f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
             f"{len(report.never_happened)} reported that never happened"
         )
+    if results.provenance is not None:
+        remarks.append(_provenance(results.provenance))
     return remarks
+
+
+def _provenance(provenance: Provenance) -> str:
+    """Which rules and models made the score, and what they took, in a line."""
+    version = f" version {clean(provenance.scenario_version)}" if provenance.scenario_version else ""
+    parts = [f"scenario{version} {(provenance.scenario_hash or 'not frozen')[:12]}"]
+    if provenance.evaluators in ("current", "mixed"):
+        hashes = ", ".join(each[:12] for each in provenance.evaluators_hashes)
+        parts.append(f"evaluators not those of admission ({provenance.evaluators}: {hashes})")
+    for role, uses in (("judges", provenance.judges), ("characters", provenance.characters)):
+        parts += [f"{role} {_use(use)}" for use in uses]
+    return f"from: {'; '.join(parts)}"
+
+
+def _use(use: ModelUse) -> str:
+    tokens = ", ".join(
+        f"{'unknown' if count is None else f'{count:,}'} {what}"
+        for count, what in (
+            (use.input_tokens, "tokens in"),
+            (use.cached_tokens, "of them cached"),
+            (use.output_tokens, "out"),
+        )
+    )
+    cost = "cost unknown" if use.cost is None else f"{use.cost:.4f} {clean(use.currency or '')}".strip()
+    return f"{clean(use.model)} ({counted(use.calls, 'call')}, {tokens}, {cost})"

@@ -17,6 +17,7 @@ def run_worker(
     state: str | None,
 ) -> None:
     """Run a worker until SIGTERM or Ctrl-C."""
+    from activities.models.usage import PricesError
     from proctor.worker import run_worker as work
     from proctor_storage.temporal import TemporalUnreachableError
 
@@ -37,6 +38,8 @@ def run_worker(
         asyncio.run(work(config))
     except TemporalUnreachableError as problem:
         raise UnreachableError(str(problem)) from None
+    except PricesError as problem:
+        raise CommandError(str(problem)) from None
 
 
 def run_gateway(

@@ -133,6 +133,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
     windows), ``judge_max_tokens`` the longest answer that it may give.
 
+    ``prices`` is a file (TOML, or JSON) with what models cost, for the results (docs/OPERATIONS.md, what models cost).
+
     ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
     ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
     seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
@@ -170,6 +172,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     evaluator_memory_mb: int = Field(default=512, ge=64)
     judge_window: int = Field(default=60_000, ge=2_000)
     judge_max_tokens: int = Field(default=8_000, ge=100)
+    prices: str | None = None
     assessment_timeout: Duration = "P1D"
     ues_host: str | None = None
     ues_url: str = "http://127.0.0.1:8100"

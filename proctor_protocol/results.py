@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.messages import ActionLogEntry
+from proctor_protocol.provenance import ModelUse, Provenance
 
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
 ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
@@ -33,7 +34,8 @@ class CriterionResult(_Scored):
 
     ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
     nobody could judge (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
-    ``offline_rubric``, or ``nobody``.
+    ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
+    of, ``usage`` what was asked of models.
     """
 
     message_type: Literal["criterion_result"] = "criterion_result"
@@ -45,6 +47,8 @@ class CriterionResult(_Scored):
     judged_by: str = "nobody"
     unscored_points: int = Field(default=0, ge=0)
     unscored_reason: str | None = None
+    evaluator_hash: str | None = None
+    usage: list[ModelUse] = Field(default_factory=list)
 
     @property
     def is_unscored(self) -> bool:
@@ -161,7 +165,8 @@ class AssessmentResults(WireModel):
 
     ``total_points`` are all points of the scenario, those that nobody judged included: a score is told as points
     earned, of the points judged (``scores.overall``), of all points. ``duration_seconds`` is wall time. ``turn_tries``
-    maps a turn's number to how often it was played, for turns that needed more than one try.
+    maps a turn's number to how often it was played, for turns that needed more than one try. ``provenance`` is None in
+    results of proctor 0.1.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -183,6 +188,7 @@ class AssessmentResults(WireModel):
     completion_reason: str | None = None
     failure: str | None = None
     turn_tries: dict[str, int] = Field(default_factory=dict)
+    provenance: Provenance | None = None
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:

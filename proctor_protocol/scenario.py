@@ -209,6 +209,8 @@ class ScenarioConfig(ScenarioModel):
     ``user_character`` is the id of the character whom the participant works for. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
+    ``version`` is what its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has,
+    by which those who train models can find the scenario in their data and leave it out.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -225,6 +227,8 @@ class ScenarioConfig(ScenarioModel):
     )
     initial_state: str | dict[str, Any]
     foreign_times: Pattern | None = None
+    version: str | None = None
+    canary: str | None = None
 
     @field_validator("default_time_step")
     @classmethod

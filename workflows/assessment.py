@@ -31,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
         Plan,
         PlannedReply,
         QueueInput,
+        Responded,
         RespondInput,
         TurnAnswer,
         TurnApplied,
@@ -44,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from proctor_protocol import updates
     from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_duration
     from proctor_protocol.messages import CompletionReason
+    from proctor_protocol.provenance import ModelUse, Provenance, added_up, evaluators_used
     from proctor_protocol.results import (
         ActionLogEntryWithTurn,
         AssessmentResults,
@@ -220,7 +222,7 @@ class Assessment:
             GreetInput(plan=plan, prepared=prepared),
             **limits.turn("start message", plan.turn_timeout),
         )
-        progress.checkpoint, progress.key = greeted.checkpoint, greeted.key
+        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
         return progress
 
     async def _assess_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
@@ -327,7 +329,7 @@ class Assessment:
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
             return
-        replies = await self._let_characters_reply(plan, turn, applied)
+        replies = await self._let_characters_reply(plan, progress, turn, applied)
         target = min(began_at + step, plan.end_time)
         advanced = await self._do_quickly(
             TurnActivities.advance,
@@ -386,12 +388,15 @@ class Assessment:
                     )
                 )
 
-    async def _let_characters_reply(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
+    async def _let_characters_reply(
+        self, plan: Plan, progress: Progress, turn: int, applied: TurnApplied
+    ) -> list[PlannedReply]:
         """Every character whom a message reached decides for itself, all at the same time."""
 
         async def reply(addressed: Addressed) -> PlannedReply | None:
             message = applied.messages[addressed.message]
-            written = await self._do(
+            # Until 0.1 silence was no answer at all.
+            responded: Responded | None = await self._do(
                 TurnActivities.respond,
                 RespondInput(
                     scenario=plan.scenario,
@@ -403,9 +408,14 @@ class Assessment:
                 ),
                 **self._thinking(plan, f"turn {turn} · {addressed.character_id}"),
             )
-            return None if written is None else PlannedReply(reply=written, message=message)
+            if responded is None:
+                return None
+            usage.extend(responded.usage)
+            return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
 
+        usage: list[ModelUse] = []
         replies = [r for r in await asyncio.gather(*map(reply, applied.addressed)) if r is not None]
+        progress.characters_usage = added_up([*progress.characters_usage, *usage])
         self._publish(
             updates.ResponsesGeneratedUpdate(
                 turn_number=turn,
@@ -427,7 +437,7 @@ class Assessment:
         async def judge(criterion: CriterionBrief) -> None:
             verdict = await self._do(
                 VerdictActivities.judge_criterion,
-                JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
+                JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence, is_reset=self._is_reset),
                 **self._judging(plan, criterion),
             )
             self._verdicts[criterion.criterion_id] = verdict
@@ -651,6 +661,28 @@ class Assessment:
             completion_reason=reason,
             failure=failure,
             turn_tries=progress.turn_tries if progress else {},
+            provenance=self._provenance(plan, progress),
+        )
+
+    def _provenance(self, plan: Plan, progress: Progress | None) -> Provenance:
+        """What was assessed, by what, and when; of judgements those that there are, even where they don't count."""
+        verdicts = [self._verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in self._verdicts]
+        frozen = plan.package.sha256 if plan.package else None
+        hashes = list(dict.fromkeys(verdict.evaluator_hash for verdict in verdicts if verdict.evaluator_hash))
+        return Provenance(
+            proctor_version=plan.proctor_version,
+            scenario_version=plan.scenario_version,
+            scenario_hash=frozen,
+            canary=plan.canary,
+            evaluators=evaluators_used(frozen, hashes),
+            evaluators_hashes=hashes,
+            judges=added_up(use for verdict in verdicts for use in verdict.usage),
+            characters=progress.characters_usage if progress else [],
+            participant_url=plan.participant_url,
+            participant_card=progress.card if progress else None,
+            started_at=progress.started_at if progress else None,
+            ended_at=workflow.now(),
+            seconds_played=_seconds_played(progress) if progress else None,
         )
 
     def _thinking(self, plan: Plan, summary: str) -> dict[str, Any]:
@@ -697,7 +729,7 @@ def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseExcepti
         sentences[_SENTENCES_TOLD:] = [f"And {len(sentences) - _SENTENCES_TOLD} more criteria."]
     sentences.append(
         "The turns are kept: mend the scenario, then judge again with "
-        f"`proctor replay {plan.assessment_id} --from-judging`."
+        f"`proctor replay {plan.assessment_id} --from-judging --with-current-evaluators`."
     )
     return ApplicationError(" ".join(sentences), type=failures.EVALUATOR_FAILED, non_retryable=True)
 

@@ -6,6 +6,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
 from activities.plan import ParticipantKey, Plan, Prepared
+from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 from proctor_storage.blobs import BlobRef
 
@@ -26,6 +27,8 @@ class Progress(BaseModel):
     reported: list[ReportedAction] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
     turn_tries: dict[str, int] = Field(default_factory=dict)
+    card: ParticipantCard | None = None
+    characters_usage: list[ModelUse] = Field(default_factory=list)
 
 
 class Carried(BaseModel):

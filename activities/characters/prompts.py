@@ -8,6 +8,9 @@ from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from proctor_protocol.scenario import ScenarioConfig
 
+PROMPT_VERSION = "1"
+"""Rises with every change of what a character is told."""
+
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000
 

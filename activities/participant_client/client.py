@@ -30,12 +30,14 @@ from a2a.utils.errors import TaskNotFoundError
 
 from activities import failures
 from activities.bounded_http import BOUNDS, BoundedTransport
+from activities.judging.json_safe import json_safe_text
 from activities.participant_client.addresses import Destinations, GuardedBackend, own_services
 from activities.participant_client.answer import AT_WORK, Answer
 from activities.participant_client.bounds import ParticipantBounds
 from activities.participant_client.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
+from proctor_protocol.provenance import ParticipantCard
 
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
@@ -44,6 +46,12 @@ _POLLED_BYTES_PER_SECOND = 250_000
 """A task that is large is asked for less often, since reading it costs time that is everybody's."""
 _FAILED_POLLS = 3
 _MOST_LINES = 500
+_LONGEST_NAME = 200
+
+
+def shorten(name: str) -> str:
+    """A name from a card, as long as results may carry it."""
+    return json_safe_text(name[:_LONGEST_NAME])
 
 
 def message_id(*parts: object) -> str:
@@ -56,6 +64,7 @@ class ParticipantClient:
 
     def __init__(self, url: str, card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds) -> None:
         self._url = url
+        self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
         self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
         self._client = client
         self._context_id = context_id

@@ -19,6 +19,12 @@ from source.people import PEOPLE
 _HERE = Path(__file__).resolve().parent
 _TABLE_BEGINS, _TABLE_ENDS = "<!-- mails: written by build.py -->", "<!-- end of mails -->"
 
+VERSION = "1"
+"""Rises with every change that may move a score; results carry it."""
+
+CANARY = "ce2e08d8-a7b4-49ec-ad61-87f816f2bc1c"
+"""Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
+
 
 def scenario(user_prompt: str) -> dict[str, Any]:
     """The content of ``scenario.json``."""
@@ -37,6 +43,8 @@ def scenario(user_prompt: str) -> dict[str, Any]:
         "user_character": "priya",
         "characters": PEOPLE,
         "criteria": CRITERIA,
+        "version": VERSION,
+        "canary": CANARY,
         "initial_state": "initial_state.json",
     }
 

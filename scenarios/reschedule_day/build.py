@@ -15,6 +15,12 @@ sys.path.insert(0, str(FOLDER))
 from slots import FOREIGN_TIMES  # noqa: E402
 from source import brief, cast, diary, mailbox  # noqa: E402
 
+VERSION = "1"
+"""Rises with every change that may move a score; results carry it."""
+
+CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"
+"""Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
+
 
 def scenario() -> dict[str, Any]:
     """The content of scenario.json."""
@@ -29,6 +35,8 @@ def scenario() -> dict[str, Any]:
         "user_character": "ines",
         "characters": cast.CHARACTERS,
         "criteria": brief.CRITERIA,
+        "version": VERSION,
+        "canary": CANARY,
         "foreign_times": FOREIGN_TIMES,
         "initial_state": "initial_state.json",
     }

@@ -9,11 +9,11 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 
 
 def normalised(results: AssessmentResults) -> dict[str, Any]:
-    """The result as JSON data, without ``assessment_id`` and ``duration_seconds``, its UUIDs numbered as they come.
+    """The result as JSON data, without ids, durations and provenance, its UUIDs numbered as they come.
 
     Numbering keeps what matters about ids: that two places speak of the same thing.
     """
-    data = results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds"})
+    data = results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
     seen: dict[str, str] = {}
     return {key: _numbered(value, seen) for key, value in data.items()}
 

@@ -203,7 +203,8 @@ CASES = [
         "an evaluator that raises",
         re.compile(
             r"Criterion asked: evaluator asked raised KeyError: 'no such mail' \(evaluators\.py line 3\)\. The turns "
-            r"are kept: mend the scenario, then judge again with `proctor replay \S+ --from-judging`\."
+            r"are kept: mend the scenario, then judge again with `proctor replay \S+ --from-judging "
+            r"--with-current-evaluators`\."
         ),
         "failed",
         {"scenario_id": "evaluator_raises", "max_turns": 1},

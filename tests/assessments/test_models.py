@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from activities.characters import prompts as character_prompts
+from activities.judging import model_judge
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate
@@ -33,14 +35,17 @@ def server() -> Iterator[OpenAIEndpoint]:
 
 
 @pytest.fixture(scope="module")
-def modelled(server: OpenAIEndpoint, scenarios_dir: Path) -> Iterator[Stack]:
-    """An evaluator whose characters and judge have a model."""
+def modelled(server: OpenAIEndpoint, scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """An evaluator whose characters and judge have a model, of which the judge's has a price."""
+    prices = tmp_path_factory.mktemp("prices") / "prices.toml"
+    prices.write_text(f'currency = "EUR"\n[models."{JUDGE}"]\ninput = 2_000_000\noutput = 500_000\n')
     settings: dict[str, str | None] = {
         "OPENAI_API_KEY": "key-of-this-test",
         "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": PEOPLE,
         "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": server.base_url,
         "AGENTBEATS_GREEN_EVALUATION_MODEL": JUDGE,
         "AGENTBEATS_GREEN_EVALUATION_BASE_URL": server.base_url,
+        "AGENTBEATS_GREEN_PRICES": str(prices),
     }
     with running_stack(scenarios_dir, environment=settings) as running:
         yield running
@@ -107,6 +112,44 @@ async def test_characters_answer_and_the_judge_judges(modelled: Stack, endpoint:
     assert (results.coverage, results.offline, results.scores.overall.max_score) == (1.0, False, 20)
     assert [request["model"] for request in endpoint.requests] == ["people", "people", "judge"]
     assert {request["seed"] for request in endpoint.requests} == {7}
+
+
+async def test_a_result_says_who_was_asked_what_it_took_and_what_it_cost(
+    modelled: Stack, server: OpenAIEndpoint, endpoint: OpenAIEndpoint
+) -> None:
+    assessed = await assessed_by_models(modelled)
+    provenance = completed(assessed).provenance
+    assert provenance is not None
+    host = server.base_url.removeprefix("http://").removesuffix("/v1")
+    [judge], [people] = provenance.judges, provenance.characters
+    assert (judge.model, judge.endpoint, judge.temperature) == (JUDGE, host, 0.0)
+    assert judge.prompt_version == model_judge.PROMPT_VERSION
+    assert (judge.calls, judge.input_tokens, judge.output_tokens) == (1, 1, 1)
+    assert (judge.cost, judge.currency) == (2.5, "EUR")
+    assert judge.cached_tokens is None  # the endpoint doesn't tell
+    assert (people.model, people.endpoint, people.temperature) == (PEOPLE, host, 0.7)
+    assert people.prompt_version == character_prompts.PROMPT_VERSION
+    assert (people.calls, people.input_tokens) == (2, 2)
+    assert people.cost is None  # it has no price
+
+
+async def test_tokens_of_an_attempt_that_is_repeated_are_counted_once(
+    modelled: Stack, endpoint: OpenAIEndpoint
+) -> None:
+    endpoint.statuses[:] = [200, 500]  # Ben decides, and his answer is lost: he is asked anew
+    provenance = completed(await assessed_by_models(modelled)).provenance
+    assert provenance is not None
+    assert [use.calls for use in provenance.characters] == [2]
+    assert [request["model"] for request in endpoint.requests] == ["people"] * 4 + ["judge"]
+
+
+async def test_what_a_silent_character_took_counts_too(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
+    endpoint.forget()
+    endpoint.answer("Would you answer this", {"should_respond": False, "reason": "He is on holiday."})
+    endpoint.answer("Now judge", RUBRIC)
+    provenance = completed(await assessed_by_models(modelled)).provenance
+    assert provenance is not None
+    assert [use.calls for use in provenance.characters] == [1]
 
 
 async def test_a_character_may_stay_silent(modelled: Stack, endpoint: OpenAIEndpoint) -> None:

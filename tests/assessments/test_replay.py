@@ -36,7 +36,7 @@ class Participant:
 
 
 def comparable(results: AssessmentResults):
-    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds"})
+    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
 
 
 async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):

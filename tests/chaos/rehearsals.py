@@ -225,7 +225,9 @@ class Rehearsal:
         emails = state["states"]["email"]["emails"]
         mails = emails.values() if isinstance(emails, dict) else emails
         return Outcome(
-            results=results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "turn_tries"}),
+            results=results.model_dump(
+                mode="json", exclude={"assessment_id", "duration_seconds", "turn_tries", "provenance"}
+            ),
             state={key: value for key, value in state.items() if key not in _OF_ONE_RUN},
             emails=Counter((mail["subject"], mail["folder"]) for mail in mails),
             story=_story([progress.update for _, progress in self._progress]),

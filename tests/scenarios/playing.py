@@ -194,7 +194,7 @@ class _Assessment:
         replies = []
         for addressed in applied.addressed:
             message = applied.messages[addressed.message]
-            reply = await self._turns.respond(
+            responded = await self._turns.respond(
                 RespondInput(
                     scenario=plan.scenario,
                     seed=plan.seed,
@@ -204,8 +204,8 @@ class _Assessment:
                     message=message,
                 )
             )
-            if reply is not None:
-                replies.append(PlannedReply(reply=reply, message=message))
+            if responded.reply is not None:
+                replies.append(PlannedReply(reply=responded.reply, message=message))
         return replies
 
 

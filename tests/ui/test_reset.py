@@ -73,7 +73,7 @@ async def participating(port: int, folder: Path, *, waits_in: int = 0) -> AsyncI
 
 
 def comparable(results: AssessmentResults):
-    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds"})
+    return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
 
 
 async def state_of(stack: Stack, task_id: str) -> int:

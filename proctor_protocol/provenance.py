@@ -1,0 +1,104 @@
+"""Where a result comes from: what was assessed, by which scenario, evaluators and models, when, and for how much."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, Self, TypeVar
+
+from pydantic import Field
+
+from proctor_protocol._wire import Instant, WireModel
+
+Number = TypeVar("Number", int, float)
+
+
+class ModelUse(WireModel):
+    """What a role asked of one model, by the answers that count: those of an attempt that failed are not among them.
+
+    ``endpoint`` is the host that was asked; ``temperature`` is None where none is sent; ``prompt_version`` names what
+    the model was told, None where a scenario's evaluator asked it in its own words. ``input_tokens`` include
+    ``cached_tokens``. Tokens that the endpoint doesn't tell are None, and so is the cost of a model that the operator's
+    table has no price for; ``currency`` is that table's.
+    """
+
+    model: str
+    endpoint: str | None = None
+    temperature: float | None = None
+    prompt_version: str | None = None
+    calls: int = Field(default=0, ge=0)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+
+    @property
+    def _who(self) -> tuple[object, ...]:
+        return (self.model, self.endpoint, self.temperature, self.prompt_version, self.currency)
+
+    def plus(self, other: Self) -> Self:
+        """This use and another one of the same model; what is unknown in either is unknown in both."""
+        cost = _sum(self.cost, other.cost)
+        return self.model_copy(
+            update={
+                "calls": self.calls + other.calls,
+                "input_tokens": _sum(self.input_tokens, other.input_tokens),
+                "output_tokens": _sum(self.output_tokens, other.output_tokens),
+                "cached_tokens": _sum(self.cached_tokens, other.cached_tokens),
+                "cost": None if cost is None else round(cost, 8),
+            }
+        )
+
+
+def _sum(one: Number | None, other: Number | None) -> Number | None:
+    return None if one is None or other is None else one + other
+
+
+def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
+    """One entry for each model, endpoint, temperature and prompt, in the order of their first use."""
+    found: dict[tuple[object, ...], ModelUse] = {}
+    for use in uses:
+        known = found.get(use._who)
+        found[use._who] = use if known is None else known.plus(use)
+    return list(found.values())
+
+
+class ParticipantCard(WireModel):
+    """What a participant's agent card calls it."""
+
+    name: str
+    version: str
+
+
+class Provenance(WireModel):
+    """Which rules, models and prompts made a score.
+
+    ``scenario_version`` is the author's, ``scenario_hash`` the SHA-256 of all files of the scenario, with its
+    evaluators, as they were frozen at admission (the name of a blob in the evaluator's store). ``evaluators`` says
+    whether its evaluators judged as they were then (``frozen``), as they were when judging was done again (``current``,
+    on demand only), or in both ways (``mixed``); ``evaluators_hashes`` are the scenario's files that they were of.
+    ``judges`` and ``characters`` are the models that were asked, and what that took. ``seconds_played`` is the time
+    from ``started_at`` to ``ended_at`` without the pauses before resets.
+    """
+
+    message_type: Literal["provenance"] = "provenance"
+    proctor_version: str | None = None
+    scenario_version: str | None = None
+    scenario_hash: str | None = None
+    canary: str | None = None
+    evaluators: Literal["frozen", "current", "mixed"] | None = None
+    evaluators_hashes: list[str] = Field(default_factory=list)
+    judges: list[ModelUse] = Field(default_factory=list)
+    characters: list[ModelUse] = Field(default_factory=list)
+    participant_url: str | None = None
+    participant_card: ParticipantCard | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    seconds_played: float | None = None
+
+
+def evaluators_used(frozen: str | None, hashes: Sequence[str]) -> Literal["frozen", "current", "mixed"] | None:
+    """Which evaluators judged, by the hashes of the scenario's files that they were of; None where none did."""
+    if not hashes:
+        return None
+    if all(each == frozen for each in hashes):
+        return "frozen"
+    return "mixed" if frozen in hashes else "current"

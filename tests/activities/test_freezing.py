@@ -1,0 +1,51 @@
+"""A scenario's files as one blob: the same content has the same name, wherever and whenever it was written."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from activities.packages import freezing
+from activities.packages.freezing import packed, unpack
+from activities.packages.manager import ScenarioValidationError
+from activities.plan import Responded
+
+Write = Callable[..., Path]
+
+
+def test_the_same_content_has_the_same_name(write_scenario: Write, tmp_path: Path) -> None:
+    one = write_scenario("small", {"evaluators.py": "X = 1", "data/words.txt": "lunch"}) / "small"
+    other = tmp_path / "elsewhere" / "renamed"
+    shutil.copytree(one, other)
+    os.utime(other / "scenario.json", (0, 0))
+    (other / "__pycache__").mkdir()
+    (other / "__pycache__" / "evaluators.pyc").write_bytes(b"x")
+    assert packed(one) == packed(other)
+    (other / "data" / "words.txt").write_text("dinner")
+    assert packed(one) != packed(other)
+
+
+def test_what_is_packed_is_unpacked(write_scenario: Write, tmp_path: Path) -> None:
+    one = write_scenario("small", {"evaluators.py": "X = 1", "data/words.txt": "lunch"}) / "small"
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "left_over.py").write_text("of an unpacking that was interrupted")
+    unpack(packed(one), copy)
+    assert packed(copy) == packed(one)
+
+
+def test_too_much_is_a_sentence(write_scenario: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = write_scenario("small", {"video.bin": "x" * 3000}) / "small"
+    monkeypatch.setattr(freezing, "MOST_BYTES", 2000)
+    with pytest.raises(ScenarioValidationError, match=r"small has more than .* MB of files"):
+        packed(one)
+
+
+def test_a_reply_of_proctor_0_1_is_read() -> None:
+    old = {"character_id": "ben", "modality": "email", "text": "Yes", "delay_seconds": 60}
+    responded = Responded.model_validate(old)
+    assert responded.reply is not None
+    assert (responded.reply.text, responded.usage) == ("Yes", [])
+    assert Responded.model_validate(responded.model_dump(mode="json")) == responded

@@ -1,0 +1,104 @@
+"""Tokens and costs: what is unknown stays unknown, and nothing is taken for 0."""
+
+import json
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from activities.models.factory import LLMFactory
+from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
+from proctor_protocol.provenance import ModelUse, added_up
+from tests.openai_endpoint import OpenAIEndpoint
+
+PRICES = Prices.model_validate({"models": {"openai/m": {"input": 2.0, "cached_input": 0.5, "output": 8.0}}})
+
+
+def answer(**usage: object) -> LLMResult:
+    message = AIMessage("yes", usage_metadata=usage or None)  # type: ignore[arg-type]
+    return LLMResult(generations=[[ChatGeneration(message=message)]])
+
+
+def metered(endpoint: OpenAIEndpoint, *answers: LLMResult, name: str = "openai/m") -> list[ModelUse]:
+    meter = Meter(PRICES)
+    llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url=endpoint.base_url), name, "3")
+    for each in answers:
+        llm.callbacks[0].on_llm_end(each)  # type: ignore[index, union-attr]
+    return meter.read()
+
+
+async def test_answers_of_a_real_endpoint_are_counted(endpoint: OpenAIEndpoint) -> None:
+    endpoint.answer("well", "yes")
+    meter = Meter(PRICES)
+    llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url=endpoint.base_url), "openai/m", "3")
+    await llm.ainvoke("Are you well?")
+    await llm.bind(stop=["."]).ainvoke("All well?")
+    [use] = meter.read()
+    assert (use.calls, use.input_tokens, use.output_tokens) == (2, 2, 2)
+    assert (use.endpoint, use.temperature, use.prompt_version) == (endpoint.base_url.split("/")[2], 0.2, "3")
+
+
+def test_cached_tokens_have_a_price_of_their_own(endpoint: OpenAIEndpoint) -> None:
+    told = answer(
+        input_tokens=1_000_000,
+        output_tokens=100_000,
+        total_tokens=1_100_000,
+        input_token_details={"cache_read": 400_000},
+    )
+    [use] = metered(endpoint, told, told)
+    assert (use.input_tokens, use.cached_tokens, use.output_tokens) == (2_000_000, 800_000, 200_000)
+    assert (use.cost, use.currency) == (pytest.approx(2 * (1.2 + 0.2 + 0.8)), "USD")
+
+
+def test_one_answer_without_its_tokens_makes_the_sum_unknown(endpoint: OpenAIEndpoint) -> None:
+    [use] = metered(endpoint, answer(input_tokens=5, output_tokens=5, total_tokens=10), answer())
+    assert (use.calls, use.input_tokens, use.output_tokens, use.cost) == (2, None, None, None)
+
+
+def test_a_model_without_a_price_has_no_cost(endpoint: OpenAIEndpoint) -> None:
+    [use] = metered(endpoint, answer(input_tokens=5, output_tokens=5, total_tokens=10), name="openai/other")
+    assert (use.input_tokens, use.cost, use.currency) == (5, None, None)
+
+
+def test_a_model_that_was_not_asked_is_not_told(endpoint: OpenAIEndpoint) -> None:
+    assert metered(endpoint) == []
+
+
+def test_uses_of_one_model_add_up_and_those_of_two_prompts_do_not() -> None:
+    one = ModelUse(model="m", prompt_version="1", calls=1, input_tokens=3, output_tokens=1, cached_tokens=0, cost=0.5)
+    other = one.model_copy(update={"prompt_version": "2"})
+    assert [(use.prompt_version, use.calls, use.cost) for use in added_up([one, other, one])] == [
+        ("1", 2, 1.0),
+        ("2", 1, 0.5),
+    ]
+
+
+def test_an_endpoint_is_told_without_path_or_password() -> None:
+    llm = LLMFactory.create("openai/m", base_url="https://me:secret@models.example:8443/key/v1")
+    assert endpoint_of(llm) == "models.example:8443"
+
+
+def test_prices_are_read_from_toml_and_json(tmp_path: Path) -> None:
+    toml, as_json = tmp_path / "prices.toml", tmp_path / "prices.json"
+    toml.write_text('currency = "EUR"\n[models."gpt-4o"]\ninput = 2.5\noutput = 10\n')
+    as_json.write_text(json.dumps({"currency": "EUR", "models": {"gpt-4o": {"input": 2.5, "output": 10}}}))
+    assert read_prices(str(toml)) == read_prices(str(as_json))
+    assert read_prices(None).models == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("[models.m]\ninput = -1\noutput = 1\n", "models.m.input"),
+        ("[models.m]\ninput = 1\noutputs = 1\n", "outputs"),
+        ("not toml", "neither TOML nor"),
+        (None, "No such file"),
+    ],
+)
+def test_a_bad_table_is_a_sentence(tmp_path: Path, content: str | None, sentence: str) -> None:
+    file = tmp_path / "prices.toml"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(PricesError, match=sentence):
+        read_prices(str(file))
