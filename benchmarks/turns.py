@@ -4,6 +4,8 @@
 request to the last event of its stream) with a participant that answers at once, divided by its turns; milliseconds,
 over ``--repetitions`` assessments one after another. ``sixteen_at_once_s``: seconds until 16 of them, all asked for at
 once, have ended. ``worker_rss_mb``: the worker's resident memory after all that, in MB (10**6 bytes).
+``cpu_ms_per_turn``: processor time of each process with its children, in milliseconds per turn of those assessments
+that ran alone; set-up and judging are in it.
 
 Everything is real and on this machine: Temporal's dev server, simulator, worker, gateway and the participant each in a
 process of their own, and the scenario ``email_triage_basic``.
@@ -16,7 +18,9 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -32,6 +36,7 @@ from proctor_protocol.results import AssessmentResults
 SCENARIO = "email_triage_basic"
 TURNS = 12
 AT_ONCE = 16
+SERVICES = ("worker", "temporal", "ues", "gateway", "instant_agent")
 
 
 def say(text: str) -> None:
@@ -56,6 +61,24 @@ async def assess(gateway_url: str, agent_url: str, seed: int) -> float:
     raise SystemExit("the stream ended without an end")
 
 
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process and its children have used so far."""
+    used = 0.0
+    process = psutil.Process(pid)
+    for each in [process, *process.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            used += times.user + times.system
+            if each is process:
+                used += times.children_user + times.children_system
+    return used
+
+
+def cpu_of_services(supervisor: Supervisor) -> dict[str, float]:
+    """Processor time of every service so far, in seconds."""
+    return {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.pid(name)) is not None}
+
+
 def instant_agent(port: int) -> Service:
     """The participant as a service of the supervisor's."""
 
@@ -70,7 +93,7 @@ def instant_agent(port: int) -> Service:
     return Service("instant_agent", command, answers)
 
 
-async def measure(repetitions: int, scenarios_dir: str) -> dict[str, float]:
+async def measure(repetitions: int, scenarios_dir: str) -> dict[str, Any]:
     """Start everything, measure, end everything."""
     gateway, ues, temporal, ui, agent = free_ports(5)
     with tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder:
@@ -86,10 +109,14 @@ async def measure(repetitions: int, scenarios_dir: str) -> dict[str, float]:
             agent_url = f"http://{LOOPBACK}:{agent}"
             say(f"warm-up: {await assess(local.gateway_url, agent_url, 0):.2f} s")
             alone = []
+            before = cpu_of_services(supervisor)
             for repetition in range(repetitions):
                 took = await assess(local.gateway_url, agent_url, repetition + 1)
                 alone.append(took / TURNS * 1000)
                 say(f"alone {repetition + 1} of {repetitions}: {took:.2f} s, {alone[-1]:.0f} ms a turn")
+            after = cpu_of_services(supervisor)
+            cpu = {name: (after[name] - before[name]) / repetitions / TURNS * 1000 for name in after}
+            say(f"CPU a turn, in ms: {', '.join(f'{name} {spent:.0f}' for name, spent in cpu.items())}")
             began = time.perf_counter()
             await asyncio.gather(*(assess(local.gateway_url, agent_url, 100 + i) for i in range(AT_ONCE)))
             together = time.perf_counter() - began
@@ -104,6 +131,10 @@ async def measure(repetitions: int, scenarios_dir: str) -> dict[str, float]:
         "turn_overhead_ms_p95": round(quantiles[-1], 1),
         "sixteen_at_once_s": round(together, 1),
         "worker_rss_mb": round(memory / 1e6, 1),
+        "cpu_ms_per_turn": {
+            **{name: round(spent, 1) for name, spent in cpu.items()},
+            "all": round(sum(cpu.values()), 1),
+        },
     }
 
 
