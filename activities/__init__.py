@@ -12,6 +12,7 @@ What they share:
 
 * ``plan``: what passes between workflow and activities; ``failures``: how they fail; ``heartbeats``: how they live
 * ``deployment``: what a worker's activities have in common
+* ``fencing``: which attempt is the newest; ``patience``: waiting inside an attempt
 * ``scrubbing``: no secret leaves an activity
 * ``participant_client``: one conversation over A2A
 * ``called_off``: what is still under way when an assessment is cancelled

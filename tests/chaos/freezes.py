@@ -87,13 +87,14 @@ GOES_ON: dict[str, Matches] = {
 ALL = "when all is over"
 """It goes on only after the assessment's end."""
 
-_FIRST = {"set-up": 0, "greeting": 0, "turn": 0, "apply": 1, "advance": 2, "closing": 4, "finishing": 5}
+_FIRST = {"turn, before its checkpoint": 1, "apply": 1, "advance": 2, "closing": 4, "finishing": 5}
+"""Where in the story the others are at the earliest, by the moment or by its step; 0 for all others."""
 
 
 def placements() -> list[tuple[str, str]]:
     """Every pair of where the worker is stopped and, later in the story, where it goes on."""
     order = [*GOES_ON, ALL]
-    return [(at, until) for at in STOPPED for until in order[_FIRST[at.partition(",")[0]] :]]
+    return [(at, until) for at in STOPPED for until in order[_FIRST.get(at, _FIRST.get(at.partition(",")[0], 0)) :]]
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,8 @@ async def stopped_at(stage: Stage, at: str, until: str, reference: Outcome) -> T
             later.release()
             outcome = await rehearsal.outcome()
         outcome.require_same(reference)
+        if outcome.turn_tries:
+            raise ChaosError(f"it disturbed a turn, which was played again: {outcome.turn_tries}")
     except ChaosError as problem:
         return Thaw(time.monotonic() - began, {}, str(problem))
     finally:

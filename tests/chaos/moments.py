@@ -149,7 +149,9 @@ def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]
                 return
             finally:
                 connection.close()
-            if what.startswith("GET /simulations/") and what.endswith("/simulation/checkpoint"):
+            if response.status != 200:
+                pass  # whoever was refused has got no checkpoint
+            elif what.startswith("GET /simulations/") and what.endswith("/simulation/checkpoint"):
                 moments.checkpoints[what.split("/")[2]] = content
             elif what.startswith("POST /simulations/") and what.endswith("/step") and b"\n" in content:
                 moments.checkpoints[what.split("/")[2]] = content.partition(b"\n")[2]
