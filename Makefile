@@ -74,7 +74,7 @@ record-histories: $(INSTALLED) ## record anew what this release's workflows must
 chaos: $(INSTALLED) ## kill every process at every moment and by 200 random schedules, cancel at every moment (35 minutes)
 	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 	$(BIN)/python -m tests.chaos --cancel
-	$(BIN)/python -m tests.chaos --freeze
+	$(BIN)/python -m tests.chaos --past
 
 # Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
 lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows

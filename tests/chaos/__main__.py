@@ -2,19 +2,27 @@
 
 ``python -m tests.chaos --cancel``: an assessment cancelled in every situation, in three ways; prints another table.
 
-``python -m tests.chaos --freeze``: a worker stopped at every moment, which goes on at every later one; resets at every
-moment. Prints what came of each.
+``python -m tests.chaos --past``: nothing from the past may act. Processes are stopped and go on later, random schedules
+mix kills, stops and cut networks, assessments are reset while they run; prints how many differed, and in what.
 """
 
 import argparse
 import asyncio
+import random
 import sys
+from collections.abc import Iterator
+from itertools import chain
 
+from tests.chaos import freezes, replays, stops
 from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
-from tests.chaos.freezes import RESET, placements, reset_at, stopped_at
-from tests.chaos.rehearsals import PHASES, Recovery, Schedule, killed_at, killed_by, undisturbed
+from tests.chaos.lanes import Placement, counted, play_in_lanes
+from tests.chaos.mixtures import Mixture, disturbed_by
+from tests.chaos.rehearsals import PHASES, Outcome, Recovery, Schedule, killed_at, killed_by, undisturbed
 from tests.chaos.stage import PROCESSES, Stage, running_stage
 from tests.chaos.table import table
+
+KINDS = ("stops", "mixtures", "replays")
+"""What may bring back the past."""
 
 
 async def play(stage: Stage, phases: list[str], processes: list[str], seeds: range) -> int:
@@ -64,20 +72,74 @@ async def cancel(stage: Stage, situations: list[str], ways: list[Way]) -> int:
     return late + wrong
 
 
-async def freeze(stage: Stage) -> int:
-    """Stop workers and let them go on, and reset while steps are under way; the number of things that went wrong."""
-    reference = await undisturbed(stage)
-    wrong = 0
-    for at, until in placements():
-        thaw = await stopped_at(stage, at, until, reference)
-        wrong += thaw.problem is not None
-        print(f"stopped {at} | goes on {until}: {thaw}", flush=True)
-    for at, turns in RESET.items():
-        thaw = await reset_at(stage, at, turns, reference)
-        wrong += thaw.problem is not None
-        print(f"reset {at} to {' and then '.join(map(str, turns))}: {thaw}", flush=True)
-    print(f"{len(placements())} placements, {len(RESET)} resets: {wrong} problems")
-    return wrong
+def stopping(phases: list[str], processes: list[str]) -> Iterator[Placement]:
+    """Each process stopped at each moment, and going on at each later one."""
+
+    def of_a_worker(at: str, until: str) -> Placement:
+        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
+            found = await freezes.stopped_at(stage, at, until, reference)
+            return [Recovery(found.seconds, found.turn_tries, found.problem, 0)]
+
+        return Placement("stopped, goes on by the story", f"worker, {at}, goes on {until}", play)
+
+    def of_any(phase: str, process: str, until: str) -> Placement:
+        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
+            return [await stops.stopped_for(stage, phase, process, until, reference)]
+
+        kind = "stopped, goes on after 1 to 15 s" if until in stops.SECONDS else "stopped, goes on by the story"
+        return Placement(kind, f"{process}, {phase}, goes on {until}", play)
+
+    if "worker" in processes:
+        yield from (of_a_worker(*placement) for placement in freezes.placements())
+    for phase, process, until in stops.placements():
+        if phase in phases and process in processes:
+            yield of_any(phase, process, until)
+
+
+def mixing(seeds: range) -> Iterator[Placement]:
+    """Random schedules."""
+
+    def of(mixture: Mixture) -> Placement:
+        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
+            return await disturbed_by(stage, mixture, reference)
+
+        return Placement("random schedules of kills, stops, cuts", str(mixture), play)
+
+    return (of(Mixture.drawn(seed)) for seed in seeds)
+
+
+def replaying(phases: list[str]) -> Iterator[Placement]:
+    """Resets to each turn while each step runs."""
+
+    def of(phase: str, turn: int | None, way: replays.Way) -> Placement:
+        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
+            return [await replays.replayed_at(stage, phase, turn, way, reference)]
+
+        return Placement(f"reset, {way}", f"{phase} × {replays.named(turn)} × {way}", play)
+
+    def of_several(at: str, turns: tuple[int, ...]) -> Placement:
+        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
+            found = await freezes.reset_at(stage, at, turns, reference)
+            return [Recovery(found.seconds, found.turn_tries, found.problem, 0)]
+
+        return Placement("reset, by requests on their way", f"{at} × {' and then '.join(map(str, turns))}", play)
+
+    yield from (of(*placement) for placement in replays.placements() if placement[0] in phases)
+    yield from (of_several(*placement) for placement in freezes.RESET.items())
+
+
+def from_the_past(chosen: argparse.Namespace) -> int:
+    """Play what may bring back the past; the number of things that went wrong."""
+    kinds = {
+        "stops": stopping(chosen.phases, chosen.processes),
+        "mixtures": mixing(range(chosen.seed, chosen.seed + chosen.schedules)),
+        "replays": replaying(chosen.phases),
+    }
+    placements = list(chain.from_iterable(kinds[kind] for kind in chosen.kinds))
+    random.Random(chosen.seed).shuffle(placements)  # some of each, however soon it is broken off
+    played = play_in_lanes(placements[: chosen.most], chosen.lanes)
+    print(counted(played))
+    return sum(len(each.problems) for each in played)
 
 
 def main() -> int:
@@ -88,13 +150,16 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=200, help="how many random schedules")
     parser.add_argument("--seed", type=int, default=0, help="of the first schedule; the next ones count on")
     parser.add_argument("--cancel", action="store_true", help="cancel assessments instead of killing processes")
-    parser.add_argument("--freeze", action="store_true", help="stop workers that go on later, instead of killing")
     parser.add_argument("--situations", nargs="*", default=list(SITUATIONS), metavar="SITUATION", help="to cancel in")
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="in which to cancel")
+    parser.add_argument("--past", action="store_true", help="stop, mix and reset instead of killing")
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, help="what of the past")
+    parser.add_argument("--most", type=int, help="how many placements of the past; all, unless said")
+    parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once, for the past")
     chosen = parser.parse_args()
+    if chosen.past:
+        return int(from_the_past(chosen) > 0)
     with running_stage() as stage:
-        if chosen.freeze:
-            return int(asyncio.run(freeze(stage)) > 0)
         if chosen.cancel:
             return int(asyncio.run(cancel(stage, chosen.situations, chosen.ways)) > 0)
         seeds = range(chosen.seed, chosen.seed + chosen.schedules)

@@ -29,8 +29,14 @@ from tests.stack import Stack
 SCENARIO = "three_turns"
 PROCESSES = ("worker", "simulator", "gateway", "participant", "temporal")
 
-_WORKERS = ("worker", "worker-2")
+CUTS = ("worker to simulator", "worker to Temporal")
+"""Networks that can be cut: by way of a relay each."""
+
+WORKERS = ("worker", "worker-2")
 _SERVICE = {"simulator": "ues", "participant": "agent"}
+_TO_SIMULATOR = "relay-simulator"
+_TO_TEMPORAL = {worker: f"relay-temporal-of-{worker}" for worker in WORKERS}
+_RELAYS = (_TO_SIMULATOR, *_TO_TEMPORAL.values())
 _RUBRIC = {
     "items": [{"id": "thanks", "reason": "It does.", "points": 2}, {"id": "warm", "reason": "A bit.", "points": 1}],
     "explanation": "Polite, a little cool.",
@@ -72,7 +78,8 @@ class Stage(Stack):
     def halt(self, process: str, number: signal.Signals = signal.SIGSTOP) -> None:
         """Have one of ``PROCESSES`` stand still, or (SIGCONT) go on."""
         if pid := self.pid(_SERVICE.get(process, process)):
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):  # it has died just now
+                os.kill(pid, number)
 
     async def kill_process(self, process: str, task_id: str, seen: Seen) -> None:
         """Kill one of ``PROCESSES``; of the workers, the one that is at it."""
@@ -83,7 +90,13 @@ class Stage(Stack):
 
     def kill_any(self, process: str, number: int) -> None:
         """Kill one of ``PROCESSES``; of the workers, the ``number``-th, counted round."""
-        self.kill(_WORKERS[number % len(_WORKERS)] if process == "worker" else _SERVICE.get(process, process))
+        self.kill(self.service_of(process, number))
+
+    def service_of(self, name: str, number: int = 0) -> str:
+        """The service that is one of ``PROCESSES``, or relays one of ``CUTS``; of the workers, the ``number``-th."""
+        worker = WORKERS[number % len(WORKERS)]
+        by_worker = {"worker": worker, CUTS[0]: _TO_SIMULATOR, CUTS[1]: _TO_TEMPORAL[worker]}
+        return by_worker.get(name) or _SERVICE.get(name, name)
 
     async def all_up(self) -> None:
         """Wait until every service answers again."""
@@ -99,7 +112,7 @@ class Stage(Stack):
 
     async def worker_at(self, task_id: str, seen: Seen) -> str:
         """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
-        pids = {pid: name for name in _WORKERS if (pid := self.pid(name))}
+        pids = {pid: name for name in WORKERS if (pid := self.pid(name))}
         if seen.who != "participant":
             for pid, name in pids.items():
                 ports = {link.laddr.port for link in psutil.Process(pid).net_connections("tcp") if link.laddr}
@@ -121,7 +134,7 @@ def running_stage() -> Iterator[Stage]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
         write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS})
         model = stack.enter_context(OpenAIEndpoint())
-        gateway, ues, temporal, ui, agent, post, model_port, ues_port = free_ports(8)
+        gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(WORKERS))
         local = LocalStack(
             config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios")),
             ports=Ports(gateway, ues, temporal, ui, agent),
@@ -132,16 +145,22 @@ def running_stage() -> Iterator[Stage]:
         model.answer("You decided to answer", {"text": "Half past twelve suits me well."})
         model.answer("Now judge this criterion", quoting(_RUBRIC))
         model_url = stack.enter_context(proxy(moments, "model", model.base_url.removesuffix("/v1"), model_port)) + "/v1"
+        to_simulator, *to_temporal = (f"127.0.0.1:{port}" for port in relay_ports)
+        ues_url = stack.enter_context(proxy(moments, "simulator", f"http://{to_simulator}", ues_port))
         for_workers = {
             "OPENAI_API_KEY": "key-of-this-test",
             "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
             "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": model_url,
             "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
             "AGENTBEATS_GREEN_EVALUATION_BASE_URL": model_url,
-            "AGENTBEATS_GREEN_UES_URL": stack.enter_context(proxy(moments, "simulator", local.ues_url, ues_port)),
+            "AGENTBEATS_GREEN_UES_URL": ues_url,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
         }
-        services = list(_services(local, for_workers, stack.enter_context(listening_post(moments, post))))
+        services = [
+            _relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
+            *(_relay(*named, local.temporal_address) for named in zip(_TO_TEMPORAL.values(), to_temporal, strict=True)),
+            *_services(local, for_workers, to_temporal, stack.enter_context(listening_post(moments, post))),
+        ]
         loop = stack.enter_context(_loop_of_its_own())
         supervisor = Supervisor(services, local.logs, say=lambda _: None, longest_pause=0.2)
         stage = Stage(local, supervisor, loop)
@@ -154,14 +173,31 @@ def running_stage() -> Iterator[Stage]:
             stage.run(supervisor.stop())
 
 
-def _services(local: LocalStack, for_workers: dict[str, str], listening_post_url: str) -> Iterator[Service]:
+def _relay(name: str, address: str, upstream: str) -> Service:
+    port = address.rpartition(":")[2]
+
+    async def is_ready(_: int) -> bool:
+        try:
+            _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", int(port)), 1)
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
+
+    return Service(name, [sys.executable, "-m", "tests.chaos.relay", port, upstream], is_ready)
+
+
+def _services(
+    local: LocalStack, for_workers: dict[str, str], to_temporal: list[str], listening_post_url: str
+) -> Iterator[Service]:
     for service in local.services():
         if service.name == "agent":
             command = [sys.executable, "-m", "tests.chaos.participant", str(local.ports.agent), listening_post_url]
             yield replace(service, command=command)
         elif service.name == "worker":
-            for name in _WORKERS:
-                yield replace(service, name=name, environment={**service.environment, **for_workers})
+            for name, address in zip(WORKERS, to_temporal, strict=True):
+                environment = {**service.environment, **for_workers, "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": address}
+                yield replace(service, name=name, environment=environment, after=(*service.after, *_RELAYS))
         else:
             yield service
 

@@ -1,0 +1,95 @@
+"""Many placements on several evaluators at once, as most of their time is waiting; and what is told of them."""
+
+import asyncio
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tests.chaos.rehearsals import Outcome, Recovery, undisturbed
+from tests.chaos.stage import Stage, running_stage
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Something that is done to an assessment, or to several at once.
+
+    Attributes:
+        kind: what it is counted under.
+        name: what is done, and when.
+        play: does it, and compares.
+    """
+
+    kind: str
+    name: str
+    play: Callable[[Stage, Outcome], Awaitable[list[Recovery]]]
+
+
+@dataclass(frozen=True)
+class Played:
+    """A placement and what became of its assessments."""
+
+    placement: Placement
+    recoveries: list[Recovery]
+
+    @property
+    def problems(self) -> list[str]:
+        """What differed."""
+        return [recovery.problem for recovery in self.recoveries if recovery.problem]
+
+
+def play_in_lanes(placements: Sequence[Placement], lanes: int) -> list[Played]:
+    """Play all, each lane with an evaluator of its own; says each as it comes."""
+    waiting = iter(placements)
+    lock = threading.Lock()
+    played: list[Played] = []
+
+    def take() -> Placement | None:
+        with lock:
+            return next(waiting, None)
+
+    async def drive(stage: Stage) -> None:
+        reference = await undisturbed(stage)
+        (await undisturbed(stage)).require_same(reference)
+        while placement := await asyncio.to_thread(take):
+            try:
+                recoveries = await placement.play(stage, reference)
+            except Exception as problem:  # whatever it is, it is told and the others are played
+                traceback.print_exc()
+                recoveries = [Recovery(0.0, {}, f"{type(problem).__name__}: {problem}", 0)]
+            played.append(Played(placement, recoveries))
+            told = "; ".join(map(str, recoveries))
+            print(f"{len(played)}. {placement.kind} | {placement.name}: {told}", file=sys.stderr, flush=True)
+
+    def run(_: int) -> None:
+        with running_stage() as stage:
+            asyncio.run(drive(stage))
+
+    with ThreadPoolExecutor(lanes) as pool:
+        list(pool.map(run, range(lanes)))
+    return played
+
+
+def counted(played: Sequence[Played]) -> str:
+    """The table: placements, assessments and differing ones of each kind, and below it what differed."""
+    kinds = list(dict.fromkeys(each.placement.kind for each in played))
+    rows = [["", "placements", "assessments", "lost", "doubled", "differing"]]
+    for kind in kinds:
+        of_kind = [each for each in played if each.placement.kind == kind]
+        problems = [problem for each in of_kind for problem in each.problems]
+        rows.append(
+            [
+                kind,
+                str(len(of_kind)),
+                str(sum(len(each.recoveries) for each in of_kind)),
+                str(sum("lost" in problem for problem in problems)),
+                str(sum("doubled" in problem for problem in problems)),
+                str(len(problems)),
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    differing = [f"{each.placement.name}: {problem}" for each in played for problem in each.problems]
+    return "\n".join([*lines, *differing])

@@ -1,0 +1,76 @@
+"""One assessment at which any process is stopped (SIGSTOP) at any moment, and goes on (SIGCONT) later."""
+
+import asyncio
+import signal
+import time
+
+from tests.chaos.freezes import GOES_ON, MISSED_SECONDS
+from tests.chaos.rehearsals import PHASES, ChaosError, Outcome, Recovery, Rehearsal
+from tests.chaos.stage import PROCESSES, Stage
+
+SECONDS = {"1 s": 1.0, "5 s": 5.0, "15 s": 15.0}
+"""How long a process stands still that the others wait for: within a heartbeat's time, until another attempt is at the
+same step, and until that was given up as well.
+"""
+
+_LATE_SECONDS = 0.5
+
+
+def placements() -> list[tuple[str, str, str]]:
+    """Every moment, process, and when that goes on: of the gateway, without which the story goes on, by the story."""
+    order = list(PHASES)
+    at_story = {
+        "in the turn": "turn: after",
+        "while the turn is read": "apply",
+        "while time advances": "advancing",
+        "in the judging": "judging",
+    }
+    timed = [(phase, process, seconds) for seconds in SECONDS for phase in PHASES for process in PROCESSES]
+    told = [
+        (phase, "gateway", until)
+        for until, later in at_story.items()
+        for phase in PHASES
+        if order.index(phase) < order.index(later)
+    ]
+    next_turn = [(phase, "gateway", "in the next turn") for phase in order[: order.index("closing the simulation")]]
+    return [*told, *next_turn, *timed]
+
+
+async def stopped_for(stage: Stage, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
+    """Play one assessment, stop a process at a moment, have it go on later, and compare."""
+    moment = stage.moments.await_(PHASES[phase])
+    rehearsal = Rehearsal(stage)
+    began = time.monotonic()
+    later = service = None
+    try:
+        await rehearsal.accepted()
+        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+            raise ChaosError(f"{phase} was never reached")
+        is_worker = process == "worker"
+        service = await stage.worker_at(rehearsal.task_id, moment.seen) if is_worker else stage.service_of(process)
+        stage.halt(service)
+        if until in GOES_ON:
+            later = stage.moments.then(GOES_ON[until])
+            moment.release()
+            if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
+                raise ChaosError(f"{until} was never reached")
+        else:
+            moment.release()
+            await asyncio.sleep(SECONDS[until])
+        stage.halt(service, signal.SIGCONT)
+        if later is not None:
+            await asyncio.sleep(_LATE_SECONDS)
+            later.release()
+        outcome = await rehearsal.outcome()
+        outcome.require_same(reference)
+    except ChaosError as problem:
+        return Recovery(time.monotonic() - began, {}, str(problem), 0)
+    finally:
+        if service is not None:
+            stage.halt(service, signal.SIGCONT)
+        moment.release()
+        if later is not None:
+            later.release()
+        await rehearsal.give_up()
+        await asyncio.wait_for(stage.all_up(), 60)
+    return Recovery(time.monotonic() - began, outcome.turn_tries, kills=0)
