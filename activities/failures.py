@@ -25,6 +25,9 @@ DEADLINE = "Deadline"
 SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
+WORKERS_LOST = "WorkersLost"
+"""Workers were lost at a step again and again, none lived to say how it went: it begins anew."""
+
 OVERTAKEN = "Overtaken"
 """Another attempt has taken the simulation over: this one is from the past, and has no effect."""
 

@@ -7,7 +7,14 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStream
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    TimeoutType,
+    is_cancelled_exception,
+)
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
 with workflow.unsafe.imports_passed_through():
     from activities import failures
@@ -24,12 +31,14 @@ with workflow.unsafe.imports_passed_through():
         CriterionBrief,
         Evidence,
         FarewellInput,
+        Greeted,
         GreetInput,
         JudgeInput,
         ParticipantKey,
         PausesInput,
         Plan,
         PlannedReply,
+        Prepared,
         QueueInput,
         Responded,
         RespondInput,
@@ -82,6 +91,11 @@ EVIDENCE_READ_ONCE = "evidence-read-once"
 
 REMOTE_STEPS = "remote-steps"
 """The change since which steps that change a simulation are no local activities: each attempt has a fence."""
+
+LOST_WITH_WORKERS = "lost-with-workers"
+"""The change since which a greeting or turn whose workers are lost again and again is not the participant's failure."""
+
+_LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins anew."
 
 _SENTENCES_TOLD = 5
 """How many failed judgements are told one by one."""
@@ -217,13 +231,31 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        greeted = await self._do(
-            ParticipantActivities.greet,
-            GreetInput(plan=plan, prepared=prepared),
-            **limits.turn("start message", plan.turn_timeout),
-        )
+        greeted = await self._greet(plan, prepared)
         progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
         return progress
+
+    async def _greet(self, plan: Plan, prepared: Prepared) -> Greeted:
+        """Greet the participant, again where workers were lost at it."""
+        lost = 0
+        while True:
+            try:
+                return await self._do(
+                    ParticipantActivities.greet,
+                    GreetInput(plan=plan, prepared=prepared),
+                    **limits.turn("start message", plan.turn_timeout),
+                )
+            except ActivityError as problem:
+                lost += 1
+                if lost > limits.TURN_LOSSES or not _was_lost_with_workers(problem):
+                    raise
+                self._publish(
+                    updates.ErrorOccurredUpdate(
+                        error_type=failures.WORKERS_LOST,
+                        error_message=_LOST_SENTENCE.format("the start message"),
+                        recoverable=True,
+                    )
+                )
 
     async def _assess_in_time(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play and judge, but no longer than the assessment may take.
@@ -375,10 +407,12 @@ class Assessment:
                 return answer
             except ActivityError as problem:
                 kind, sentence, _ = what_failed(problem)
+                if _was_lost_with_workers(problem):
+                    kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
                 needs_new_key = needs_new_key or not _has_stopped(problem)
-                lost += kind == failures.SIMULATION_LOST
+                lost += kind in limits.LOST
                 failed += kind in limits.TRIED_AGAIN
-                is_hopeless = kind not in {failures.SIMULATION_LOST, *limits.TRIED_AGAIN}
+                is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN
                 if is_hopeless or failed >= plan.turn_tries or lost > limits.TURN_LOSSES:
                     raise
                 progress.turn_tries[str(turn)] = attempt + 1
@@ -738,6 +772,13 @@ def _was_reset_since(key: ParticipantKey) -> bool:
     """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
     run = workflow.info()
     return run.run_id not in (run.original_execution_run_id, key.run)
+
+
+def _was_lost_with_workers(problem: ActivityError) -> bool:
+    """Whether no worker lived, or had the network, to say how the last attempt went."""
+    cause = problem.cause
+    is_silence = isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.HEARTBEAT
+    return is_silence and workflow.patched(LOST_WITH_WORKERS)
 
 
 def _has_stopped(problem: ActivityError) -> bool:

@@ -56,7 +56,12 @@ _WEBHOOK = RetryPolicy(
 """Outlasts about an hour in which a webhook takes nothing."""
 
 TURN_LOSSES = 10
-"""How often a turn may be lost with the simulator before the assessment fails; no fault of the participant's."""
+"""How often a turn may be lost with the simulator, or with workers, before the assessment fails; no fault of the
+participant's.
+"""
+
+LOST = {failures.SIMULATION_LOST, failures.WORKERS_LOST}
+"""How a turn fails by no fault of the participant's."""
 
 TRIED_AGAIN = {failures.PARTICIPANT_FAILED, failures.TURN_TIMEOUT}
 """Failures of a turn after which it may be played again."""

@@ -18,22 +18,22 @@ from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way,
 from tests.chaos.lanes import Placement, counted, play_in_lanes
 from tests.chaos.mixtures import Mixture, disturbed_by
 from tests.chaos.rehearsals import PHASES, Outcome, Recovery, Schedule, killed_at, killed_by, undisturbed
-from tests.chaos.stage import PROCESSES, Stage, running_stage
+from tests.chaos.services import PROCESSES, Services, running_services
 from tests.chaos.table import table
 
 KINDS = ("stops", "mixtures", "replays")
 """What may bring back the past."""
 
 
-async def play(stage: Stage, phases: list[str], processes: list[str], seeds: range) -> int:
+async def play(services: Services, phases: list[str], processes: list[str], seeds: range) -> int:
     """Play all; the number of things that went wrong."""
-    reference = await undisturbed(stage)
-    (await undisturbed(stage)).require_same(reference)
+    reference = await undisturbed(services)
+    (await undisturbed(services)).require_same(reference)
     recoveries: dict[tuple[str, str], Recovery] = {}
     problems = []
     for phase in phases:
         for process in processes:
-            recovery = recoveries[phase, process] = await killed_at(stage, phase, process, reference)
+            recovery = recoveries[phase, process] = await killed_at(services, phase, process, reference)
             print(f"{phase} × {process}: {recovery}", file=sys.stderr, flush=True)
             if recovery.problem:
                 problems.append(f"{phase} × {process}: {recovery.problem}")
@@ -42,7 +42,7 @@ async def play(stage: Stage, phases: list[str], processes: list[str], seeds: ran
     kills = 0
     for seed in seeds:
         schedule = Schedule.drawn(seed)
-        recovery = await killed_by(stage, schedule, reference)
+        recovery = await killed_by(services, schedule, reference)
         kills += recovery.kills
         print(f"{schedule}: {recovery}", file=sys.stderr, flush=True)
         if recovery.problem:
@@ -58,12 +58,12 @@ async def play(stage: Stage, phases: list[str], processes: list[str], seeds: ran
     return len(problems)
 
 
-async def cancel(stage: Stage, situations: list[str], ways: list[Way]) -> int:
+async def cancel(services: Services, situations: list[str], ways: list[Way]) -> int:
     """Cancel in every situation; the number of things that went wrong."""
     cancellations: dict[tuple[str, str], Cancellation] = {}
     for way in ways:
         for name in situations:
-            found = cancellations[name, way] = await canceled_at(stage, name, way)
+            found = cancellations[name, way] = await canceled_at(services, name, way)
             print(f"{name} × {way}: {found}", file=sys.stderr, flush=True)
     print(table_of(cancellations))
     late = sum(found.longest > SOON for found in cancellations.values())
@@ -76,15 +76,15 @@ def stopping(phases: list[str], processes: list[str]) -> Iterator[Placement]:
     """Each process stopped at each moment, and going on at each later one."""
 
     def of_a_worker(at: str, until: str) -> Placement:
-        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
-            found = await freezes.stopped_at(stage, at, until, reference)
+        async def play(services: Services, reference: Outcome) -> list[Recovery]:
+            found = await freezes.stopped_at(services, at, until, reference)
             return [Recovery(found.seconds, found.turn_tries, found.problem, 0)]
 
         return Placement("stopped, goes on by the story", f"worker, {at}, goes on {until}", play)
 
     def of_any(phase: str, process: str, until: str) -> Placement:
-        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
-            return [await stops.stopped_for(stage, phase, process, until, reference)]
+        async def play(services: Services, reference: Outcome) -> list[Recovery]:
+            return [await stops.stopped_for(services, phase, process, until, reference)]
 
         kind = "stopped, goes on after 1 to 15 s" if until in stops.SECONDS else "stopped, goes on by the story"
         return Placement(kind, f"{process}, {phase}, goes on {until}", play)
@@ -100,8 +100,8 @@ def mixing(seeds: range) -> Iterator[Placement]:
     """Random schedules."""
 
     def of(mixture: Mixture) -> Placement:
-        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
-            return await disturbed_by(stage, mixture, reference)
+        async def play(services: Services, reference: Outcome) -> list[Recovery]:
+            return await disturbed_by(services, mixture, reference)
 
         return Placement("random schedules of kills, stops, cuts", str(mixture), play)
 
@@ -112,14 +112,14 @@ def replaying(phases: list[str]) -> Iterator[Placement]:
     """Resets to each turn while each step runs."""
 
     def of(phase: str, turn: int | None, way: replays.Way) -> Placement:
-        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
-            return [await replays.replayed_at(stage, phase, turn, way, reference)]
+        async def play(services: Services, reference: Outcome) -> list[Recovery]:
+            return [await replays.replayed_at(services, phase, turn, way, reference)]
 
         return Placement(f"reset, {way}", f"{phase} × {replays.named(turn)} × {way}", play)
 
     def of_several(at: str, turns: tuple[int, ...]) -> Placement:
-        async def play(stage: Stage, reference: Outcome) -> list[Recovery]:
-            found = await freezes.reset_at(stage, at, turns, reference)
+        async def play(services: Services, reference: Outcome) -> list[Recovery]:
+            found = await freezes.reset_at(services, at, turns, reference)
             return [Recovery(found.seconds, found.turn_tries, found.problem, 0)]
 
         return Placement("reset, by requests on their way", f"{at} × {' and then '.join(map(str, turns))}", play)
@@ -159,11 +159,11 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.past:
         return int(from_the_past(chosen) > 0)
-    with running_stage() as stage:
+    with running_services() as services:
         if chosen.cancel:
-            return int(asyncio.run(cancel(stage, chosen.situations, chosen.ways)) > 0)
+            return int(asyncio.run(cancel(services, chosen.situations, chosen.ways)) > 0)
         seeds = range(chosen.seed, chosen.seed + chosen.schedules)
-        return int(asyncio.run(play(stage, chosen.phases, chosen.processes, seeds)) > 0)
+        return int(asyncio.run(play(services, chosen.phases, chosen.processes, seeds)) > 0)
 
 
 if __name__ == "__main__":

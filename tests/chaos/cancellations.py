@@ -1,4 +1,4 @@
-"""One assessment on the stage, cancelled at a moment, and how soon nothing of it is left."""
+"""One assessment, cancelled at a moment, and how soon nothing of it is left."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from purple_sdk.ues import AsyncUESHost, UESError
 from tests.a2a_gateway.callers import sdk_client, state_name
 from tests.chaos.moments import Matches, Moment
 from tests.chaos.rehearsals import PHASES, TURNS, ChaosError, is_step
-from tests.chaos.stage import SCENARIO, Stage
+from tests.chaos.services import SCENARIO, Services
 from tests.stack import request_json
 
 SOON = 5.0
@@ -48,16 +48,16 @@ class Situation:
         trouble: what is wrong besides: a process is stopped (SIGSTOP) just before, or killed just after the cancel; or
             whoever is held goes on just after it.
         is_told: whether there is a participant that can be told.
-        is_staged: whether there is a simulation.
+        has_simulation: whether there is a simulation.
         state: how the task ends.
-        agent: where the participant is; None for the stage's own.
+        agent: where the participant is; None for the services' own.
         waits: whether it waits for another assessment of its context.
     """
 
     phase: str = "turn: during"
     trouble: Trouble = ""
     is_told: bool = True
-    is_staged: bool = True
+    has_simulation: bool = True
     state: str = "canceled"
     is_participant_there: bool = True
     waits: bool = False
@@ -67,7 +67,7 @@ _PHASES: dict[str, Matches] = {phase: matches for phase, matches in PHASES.items
 _MOMENTS: dict[str, Matches] = {**_PHASES, "set-up, its simulation made": is_step(0, "anew")}
 
 SITUATIONS: dict[str, Situation] = {
-    "waiting in the context's queue": Situation("turn: before", is_told=False, is_staged=False, waits=True),
+    "waiting in the context's queue": Situation("turn: before", is_told=False, has_simulation=False, waits=True),
     # Told is who was greeted: an agent that is still being greeted is stopped.
     **{
         phase: Situation(
@@ -118,29 +118,29 @@ class Cancellation:
         return max(self.ended, self.gone or 0.0, self.refused or 0.0, self.told or 0.0)
 
 
-async def canceled_at(stage: Stage, name: str, way: Way = "A2A") -> Cancellation:
+async def canceled_at(services: Services, name: str, way: Way = "A2A") -> Cancellation:
     """Play one assessment up to a situation, cancel it, and watch."""
     situation = SITUATIONS[name]
-    moment = stage.moments.await_(_MOMENTS[situation.phase])
-    heard_before = len(stage.moments.said)
+    moment = services.moments.await_(_MOMENTS[situation.phase])
+    heard_before = len(services.moments.said)
     try:
         async with contextlib.AsyncExitStack() as stack:
             if situation.waits:
-                await stack.enter_async_context(_asked_for(stage, situation))
+                await stack.enter_async_context(_asked_for(services, situation))
                 await _reached(moment, name)
             caller = _at_a_shell if way == "Ctrl-C" else _asked_for
-            caller_of = await stack.enter_async_context(caller(stage, situation))
+            caller_of = await stack.enter_async_context(caller(services, situation))
             if situation.is_participant_there and not situation.waits:
                 await _reached(moment, name)
             else:
                 await asyncio.sleep(1.5)
-            return await _canceled(stage, situation, way, caller_of, moment, heard_before)
+            return await _canceled(services, situation, way, caller_of, moment, heard_before)
     except (ChaosError, TimeoutError) as problem:
         return Cancellation(problem=str(problem) or "not over in time")
     finally:
         moment.release()
-        _let_all_go_on(stage)
-        await asyncio.wait_for(stage.all_up(), 60)
+        _let_all_go_on(services)
+        await asyncio.wait_for(services.all_up(), 60)
 
 
 @dataclass
@@ -153,32 +153,32 @@ class _Caller:
 
 
 async def _canceled(
-    stage: Stage, situation: Situation, way: Way, caller: _Caller, moment: Moment, heard_before: int
+    services: Services, situation: Situation, way: Way, caller: _Caller, moment: Moment, heard_before: int
 ) -> Cancellation:
-    worker = await stage.worker_at(caller.task_id, moment.seen) if situation.trouble == "worker dies" else ""
+    worker = await services.worker_at(caller.task_id, moment.seen) if situation.trouble == "worker dies" else ""
     if situation.trouble.endswith(" hangs"):
-        stage.halt(situation.trouble.removesuffix(" hangs"))
+        services.halt(situation.trouble.removesuffix(" hangs"))
     asked_at = time.monotonic()
-    asking = asyncio.create_task(_ask(stage, way, caller))
+    asking = asyncio.create_task(_ask(services, way, caller))
     watching = [
-        asyncio.create_task(_until(work, stage, caller.task_id))
+        asyncio.create_task(_until(work, services, caller.task_id))
         for work in (_is_task_ended, _is_simulation_gone, _is_key_refused)
     ]
     try:
         if situation.trouble in ("simulator dies", "worker dies"):
             await asyncio.sleep(0.05)
-            stage.kill(worker or "ues")
+            services.kill(worker or "ues")
         elif situation.trouble == "goes on":
             await asyncio.sleep(0.3)
             moment.release()
         heard = await asyncio.wait_for(asyncio.ensure_future(caller.ended), _LONGEST)
         await asyncio.wait_for(asking, _LONGEST)
-        _let_all_go_on(stage)
+        _let_all_go_on(services)
         ended, gone, refused = await asyncio.wait_for(asyncio.gather(*watching), _LONGEST)
-        told = await _told(stage, heard_before) if situation.is_told else None
+        told = await _told(services, heard_before) if situation.is_told else None
         moment.release()
         await asyncio.sleep(_STRAGGLERS)
-        problem = await _what_is_left(stage, situation, caller.task_id)
+        problem = await _what_is_left(services, situation, caller.task_id)
     finally:
         for task in (asking, *watching):
             task.cancel()
@@ -190,46 +190,46 @@ async def _canceled(
     return Cancellation(
         ended=ended - asked_at,
         heard=heard - asked_at,
-        gone=since(gone, situation.is_staged),
-        refused=since(refused, situation.is_staged),
+        gone=since(gone, situation.has_simulation),
+        refused=since(refused, situation.has_simulation),
         told=since(told),
         problem=problem,
     )
 
 
-async def _ask(stage: Stage, way: Way, caller: _Caller) -> None:
+async def _ask(services: Services, way: Way, caller: _Caller) -> None:
     if way == "A2A":
-        async with sdk_client(stage.gateway_url) as client:
+        async with sdk_client(services.gateway_url) as client:
             await client.cancel_task(CancelTaskRequest(id=caller.task_id))
     elif way == "Temporal":
-        await (await stage.client()).get_workflow_handle(caller.task_id).cancel()
+        await (await services.client()).get_workflow_handle(caller.task_id).cancel()
     else:
         caller.interrupt()
 
 
-async def _told(stage: Stage, heard_before: int) -> float:
+async def _told(services: Services, heard_before: int) -> float:
     """When the participant was told, or stopped in its greeting, after which there is nobody to be told."""
     give_up_at = time.monotonic() + SOON
     while time.monotonic() < give_up_at:
-        for at, what in stage.moments.said[heard_before:]:
+        for at, what in services.moments.said[heard_before:]:
             if what.startswith("told ") or (what.startswith("start") and what.endswith(" canceled")):
                 return at
         await asyncio.sleep(_LOOK)
     raise ChaosError("the participant was not told")
 
 
-async def _what_is_left(stage: Stage, situation: Situation, task_id: str) -> str | None:
-    async with sdk_client(stage.gateway_url) as client:
+async def _what_is_left(services: Services, situation: Situation, task_id: str) -> str | None:
+    async with sdk_client(services.gateway_url) as client:
         task = await client.get_task(GetTaskRequest(id=task_id))
     if (state := state_name(task.status.state)) != situation.state:
         return f"the task is {state}"
     if situation.state == "completed" and not task.artifacts:
         return "the task is completed and has no result"
-    if not await _is_simulation_gone(stage, task_id):
+    if not await _is_simulation_gone(services, task_id):
         return "the simulation came back"
     if situation.waits:
         return None
-    async with sdk_client(stage.agent_url) as client:
+    async with sdk_client(services.agent_url) as client:
         tasks = (await client.list_tasks(ListTasksRequest(context_id=task_id))).tasks
     if unended := [state for task in tasks if (state := state_name(task.status.state)) in ("submitted", "working")]:
         return f"the participant has tasks that are {unended}"
@@ -239,30 +239,30 @@ async def _what_is_left(stage: Stage, situation: Situation, task_id: str) -> str
     return None
 
 
-async def _until(is_so: Callable[[Stage, str], Awaitable[bool]], stage: Stage, task_id: str) -> float:
+async def _until(is_so: Callable[[Services, str], Awaitable[bool]], services: Services, task_id: str) -> float:
     """When something came to be so."""
     while True:
         with suppress(UESError, httpx.HTTPError):  # the simulator may be away, or stopped
-            if await is_so(stage, task_id):
+            if await is_so(services, task_id):
                 return time.monotonic()
         await asyncio.sleep(_LOOK)
 
 
-async def _is_task_ended(stage: Stage, task_id: str) -> bool:
-    async with sdk_client(stage.gateway_url) as client:
+async def _is_task_ended(services: Services, task_id: str) -> bool:
+    async with sdk_client(services.gateway_url) as client:
         task = await client.get_task(GetTaskRequest(id=task_id))
     return state_name(task.status.state) not in ("submitted", "working")
 
 
-async def _is_simulation_gone(stage: Stage, task_id: str) -> bool:
-    async with AsyncUESHost(stage.ues_url, host_key(stage.config.secret.get_secret_value()), timeout=0.5) as host:
+async def _is_simulation_gone(services: Services, task_id: str) -> bool:
+    async with AsyncUESHost(services.ues_url, host_key(services.config.secret.get_secret_value()), timeout=0.5) as host:
         return task_id not in {each["simulation_id"] for each in (await host.list())["simulations"]}
 
 
-async def _is_key_refused(stage: Stage, task_id: str) -> bool:
-    address = f"{stage.ues_url}/simulations/{task_id}/simulator/time"
+async def _is_key_refused(services: Services, task_id: str) -> bool:
+    address = f"{services.ues_url}/simulations/{task_id}/simulator/time"
     async with httpx.AsyncClient(timeout=0.5, trust_env=False) as http:
-        answers = [await http.get(address, headers={"X-API-Key": key}) for key in stage.moments.keys]
+        answers = [await http.get(address, headers={"X-API-Key": key}) for key in services.moments.keys]
     return all(answer.status_code in (401, 403, 404) for answer in answers)
 
 
@@ -272,20 +272,20 @@ async def _reached(moment: Moment, name: str) -> None:
     await asyncio.sleep(0.2)
 
 
-def _let_all_go_on(stage: Stage) -> None:
+def _let_all_go_on(services: Services) -> None:
     for process in ("simulator", "participant"):
-        stage.halt(process, signal.SIGCONT)
+        services.halt(process, signal.SIGCONT)
 
 
 @asynccontextmanager
-async def _asked_for(stage: Stage, situation: Situation) -> AsyncIterator[_Caller]:
+async def _asked_for(services: Services, situation: Situation) -> AsyncIterator[_Caller]:
     """Ask the gateway, and follow."""
-    agent_url = stage.agent_url if situation.is_participant_there else f"http://127.0.0.1:{free_ports(1)[0]}"
+    agent_url = services.agent_url if situation.is_participant_there else f"http://127.0.0.1:{free_ports(1)[0]}"
     request = request_json(agent_url, SCENARIO, offline=False, max_turns=TURNS)
     accepted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def follow() -> float:
-        async with _CallInContext(stage.gateway_url, request) as call:
+        async with _CallInContext(services.gateway_url, request) as call:
             async for event in call.events():
                 if isinstance(event, Accepted):
                     accepted.set_result(event.task_id)
@@ -298,7 +298,7 @@ async def _asked_for(stage: Stage, situation: Situation) -> AsyncIterator[_Calle
         yield _Caller(await asyncio.wait_for(accepted, 20), lambda: None, following)
     finally:
         if not following.done():  # it was held for another one's sake
-            await (await stage.client()).get_workflow_handle(accepted.result()).cancel()
+            await (await services.client()).get_workflow_handle(accepted.result()).cancel()
             await asyncio.wait({following}, timeout=20)
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
@@ -313,11 +313,11 @@ class _CallInContext(AssessmentCall):
 
 
 @asynccontextmanager
-async def _at_a_shell(stage: Stage, situation: Situation) -> AsyncIterator[_Caller]:
+async def _at_a_shell(services: Services, situation: Situation) -> AsyncIterator[_Caller]:
     """Run ``proctor assess``."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "proctor", "assess", SCENARIO, "--max-turns", str(TURNS)),
-        *("--agent", stage.agent_url, "--gateway", stage.gateway_url),
+        *("--agent", services.agent_url, "--gateway", services.gateway_url),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proctor.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Seen
 from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
-from tests.chaos.stage import Stage
+from tests.chaos.services import Services
 
 MISSED_SECONDS = 80.0
 """How long others may take until they are where the stopped worker is to go on."""
@@ -110,11 +110,11 @@ class Thaw:
         return f"{self.problem or 'the same'} after {self.seconds:.1f} s{f', {again} tries more' if again else ''}"
 
 
-async def stopped_at(stage: Stage, at: str, until: str, reference: Outcome) -> Thaw:
+async def stopped_at(services: Services, at: str, until: str, reference: Outcome) -> Thaw:
     """Play one assessment, stop the worker that is at it, have it go on later, and compare."""
     is_on_its_way = ON_ITS_WAY in at
-    moment = stage.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
-    rehearsal = Rehearsal(stage)
+    moment = services.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
+    rehearsal = Rehearsal(services)
     began = time.monotonic()
     stopped: str | None = None
     later = None
@@ -122,21 +122,21 @@ async def stopped_at(stage: Stage, at: str, until: str, reference: Outcome) -> T
         await rehearsal.accepted()
         if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
             raise ChaosError(f"{at} was never reached")
-        stopped = await stage.worker_at(rehearsal.task_id, moment.seen)
-        stage.halt(stopped)
+        stopped = await services.worker_at(rehearsal.task_id, moment.seen)
+        services.halt(stopped)
         if until == ALL:
             moment.release()
             outcome = await rehearsal.outcome()
-            stage.halt(stopped, signal.SIGCONT)
+            services.halt(stopped, signal.SIGCONT)
         else:
-            later = stage.moments.then(GOES_ON[until])
+            later = services.moments.then(GOES_ON[until])
             # What is on its way stays there, as it would if the worker had been stopped a moment earlier.
             if not is_on_its_way:
                 moment.release()
-            await _replaced(stage, rehearsal.task_id, stopped)
+            await _replaced(services, rehearsal.task_id, stopped)
             if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
                 raise ChaosError(f"nobody took its place: {until} was never reached")
-            stage.halt(stopped, signal.SIGCONT)
+            services.halt(stopped, signal.SIGCONT)
             moment.release()
             await asyncio.sleep(_LATE_REQUESTS_SECONDS)
             later.release()
@@ -148,47 +148,47 @@ async def stopped_at(stage: Stage, at: str, until: str, reference: Outcome) -> T
         return Thaw(time.monotonic() - began, {}, str(problem))
     finally:
         if stopped is not None:
-            stage.halt(stopped, signal.SIGCONT)
+            services.halt(stopped, signal.SIGCONT)
         moment.release()
         if later is not None:
             later.release()
         await rehearsal.give_up()
-        await asyncio.wait_for(stage.all_up(), 60)
+        await asyncio.wait_for(services.all_up(), 60)
     return Thaw(time.monotonic() - began, outcome.turn_tries)
 
 
-async def _replaced(stage: Stage, task_id: str, stopped: str) -> None:
+async def _replaced(services: Services, task_id: str, stopped: str) -> None:
     """Wait until Temporal knows of nothing any more that this worker is at."""
-    handle = (await stage.client()).get_workflow_handle(task_id)
+    handle = (await services.client()).get_workflow_handle(task_id)
     give_up_at = time.monotonic() + MISSED_SECONDS
     while time.monotonic() < give_up_at:
         pending = (await handle.describe()).raw_description.pending_activities
-        if not any(each.last_worker_identity.startswith(f"{stage.pid(stopped)}@") for each in pending):
+        if not any(each.last_worker_identity.startswith(f"{services.pid(stopped)}@") for each in pending):
             return
         await asyncio.sleep(0.1)
     raise ChaosError("nobody took its place")
 
 
-async def reset_at(stage: Stage, at: str, turns: tuple[int, ...], reference: Outcome) -> Thaw:
+async def reset_at(services: Services, at: str, turns: tuple[int, ...], reference: Outcome) -> Thaw:
     """Play one assessment, and replay it from these turns, one reset after the other, while it is at a moment; what the
     abandoned runs asked for comes only then.
     """
     is_on_its_way = ON_ITS_WAY in at
-    moment = stage.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
-    rehearsal = Rehearsal(stage)
+    moment = services.moments.await_(STOPPED[at](), is_on_its_way=is_on_its_way)
+    rehearsal = Rehearsal(services)
     began = time.monotonic()
     try:
         await rehearsal.accepted()
         if not await asyncio.to_thread(moment.reached.wait, 30):
             raise ChaosError(f"{at} was never reached")
-        client = await stage.client()
+        client = await services.client()
         for turn in turns:
             points = await reset_points(client, rehearsal.task_id)
             while turn not in [point.turn for point in points]:
                 await asyncio.sleep(0.05)  # the run of the reset before hasn't come to it yet
                 points = await reset_points(client, rehearsal.task_id)
             await reset(client, rehearsal.task_id, choose(points, turn, from_judging=False))
-        later = stage.moments.then(is_participant(f"turn {turns[-1]} during"))
+        later = services.moments.then(is_participant(f"turn {turns[-1]} during"))
         await rehearsal.follow_anew()
         if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
             raise ChaosError(f"turn {turns[-1]} was not played again")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.chaos.rehearsals import Outcome, Recovery, undisturbed
-from tests.chaos.stage import Stage, running_stage
+from tests.chaos.services import Services, running_services
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Placement:
 
     kind: str
     name: str
-    play: Callable[[Stage, Outcome], Awaitable[list[Recovery]]]
+    play: Callable[[Services, Outcome], Awaitable[list[Recovery]]]
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int) -> list[Played]:
         with lock:
             return next(waiting, None)
 
-    async def drive(stage: Stage) -> None:
-        reference = await undisturbed(stage)
-        (await undisturbed(stage)).require_same(reference)
+    async def drive(services: Services) -> None:
+        reference = await undisturbed(services)
+        (await undisturbed(services)).require_same(reference)
         while placement := await asyncio.to_thread(take):
             try:
-                recoveries = await placement.play(stage, reference)
+                recoveries = await placement.play(services, reference)
             except Exception as problem:  # whatever it is, it is told and the others are played
                 traceback.print_exc()
                 recoveries = [Recovery(0.0, {}, f"{type(problem).__name__}: {problem}", 0)]
@@ -64,8 +64,8 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int) -> list[Played]:
             print(f"{len(played)}. {placement.kind} | {placement.name}: {told}", file=sys.stderr, flush=True)
 
     def run(_: int) -> None:
-        with running_stage() as stage:
-            asyncio.run(drive(stage))
+        with running_services() as services:
+            asyncio.run(drive(services))
 
     with ThreadPoolExecutor(lanes) as pool:
         list(pool.map(run, range(lanes)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tests.chaos.rehearsals import ChaosError, Outcome, Recovery, Rehearsal
-from tests.chaos.stage import CUTS, PROCESSES, Stage
+from tests.chaos.services import CUTS, PROCESSES, Services
 
 AT_ONCE = 2
 """How many assessments a schedule falls upon; the next one begins a moment after the one before."""
@@ -60,26 +60,26 @@ class Mixture:
         return f"seed {self.seed}: " + ", ".join(map(str, self.events))
 
 
-async def disturbed_by(stage: Stage, mixture: Mixture, reference: Outcome) -> list[Recovery]:
+async def disturbed_by(services: Services, mixture: Mixture, reference: Outcome) -> list[Recovery]:
     """Play some assessments under a schedule, and compare each."""
     began = time.monotonic()
     rehearsals: list[Rehearsal] = []
     going_on: list[asyncio.Task[None]] = []
     try:
         for number in range(AT_ONCE):
-            rehearsals.append(Rehearsal(stage))
+            rehearsals.append(Rehearsal(services))
             await rehearsals[-1].accepted()
             if number + 1 < AT_ONCE:
                 await asyncio.sleep(_APART)
         for number, event in enumerate(mixture.events):
             if await rehearsals[-1].is_over_in(event.after):
                 break
-            service = stage.service_of(event.whom, number)
+            service = services.service_of(event.whom, number)
             if event.way == "kill":
-                stage.kill(service)
+                services.kill(service)
             else:
-                stage.halt(service)
-                going_on.append(asyncio.create_task(_goes_on_after(stage, service, event.seconds)))
+                services.halt(service)
+                going_on.append(asyncio.create_task(_goes_on_after(services, service, event.seconds)))
         return [await _compared(rehearsal, reference, began, len(mixture.events)) for rehearsal in rehearsals]
     finally:
         for rehearsal in rehearsals:
@@ -87,7 +87,7 @@ async def disturbed_by(stage: Stage, mixture: Mixture, reference: Outcome) -> li
         for task in going_on:
             task.cancel()
         await asyncio.gather(*going_on, return_exceptions=True)
-        await asyncio.wait_for(stage.all_up(), 90)
+        await asyncio.wait_for(services.all_up(), 90)
 
 
 async def _compared(rehearsal: Rehearsal, reference: Outcome, began: float, events: int) -> Recovery:
@@ -99,10 +99,10 @@ async def _compared(rehearsal: Rehearsal, reference: Outcome, began: float, even
     return Recovery(time.monotonic() - began, outcome.turn_tries, kills=events)
 
 
-async def _goes_on_after(stage: Stage, service: str, seconds: float) -> None:
-    pid = stage.pid(service)
+async def _goes_on_after(services: Services, service: str, seconds: float) -> None:
+    pid = services.pid(service)
     try:
         await asyncio.sleep(seconds)
     finally:
-        if pid == stage.pid(service):
-            stage.halt(service, signal.SIGCONT)
+        if pid == services.pid(service):
+            services.halt(service, signal.SIGCONT)

@@ -70,7 +70,7 @@ class Moment:
 
 
 class Moments:
-    """All that happens in a stage, and at most one moment that is waited for.
+    """All that happens among these services, and at most one moment that is waited for.
 
     Attributes:
         checkpoints: simulation id to its last checkpoint, as the evaluator got it.

@@ -1,4 +1,4 @@
-"""One assessment on the stage, killed at or left in peace, and what is compared of it."""
+"""One assessment, killed at or left in peace, and what is compared of it."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from proctor.errors import CommandError
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
 from tests.chaos.moments import Matches, Moment, Seen
-from tests.chaos.stage import PROCESSES, SCENARIO, Stage
+from tests.chaos.services import PROCESSES, SCENARIO, Services
 from tests.stack import request_json
 
 SECONDS = 240.0
@@ -141,8 +141,8 @@ class _Call(AssessmentCall):
 class Rehearsal:
     """An assessment that is followed while things happen to it."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self.task_id = ""
         self._accepted = asyncio.Event()
         self._progress: list[tuple[float, Progress]] = []
@@ -185,8 +185,8 @@ class Rehearsal:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _play(self) -> Outcome:
-        request = request_json(self._stage.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10)
-        async with _Call(self._stage.gateway_url, request) as call:
+        request = request_json(self._services.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10)
+        async with _Call(self._services.gateway_url, request) as call:
             return await self._follow(call)
 
     async def follow_anew(self) -> None:
@@ -195,7 +195,7 @@ class Rehearsal:
         self._progress.clear()
 
         async def follow() -> Outcome:
-            async with _Call.of_task(self._stage.gateway_url, self.task_id) as call:
+            async with _Call.of_task(self._services.gateway_url, self.task_id) as call:
                 return await self._follow(call)
 
         self._task = asyncio.create_task(follow())
@@ -220,7 +220,7 @@ class Rehearsal:
         if len(self._progress) != len(sent):
             raise ChaosError(f"{len(sent)} updates were sent, {len(self._progress)} were heard")
         results = AssessmentResults.model_validate_json(ended.results)
-        state = json.loads(_ISSUES.sub(b"participant", self._stage.moments.checkpoints[self.task_id]))
+        state = json.loads(_ISSUES.sub(b"participant", self._services.moments.checkpoints[self.task_id]))
         del state["clock"]["last_wall_time_update"]
         emails = state["states"]["email"]["emails"]
         mails = emails.values() if isinstance(emails, dict) else emails
@@ -274,26 +274,26 @@ class Recovery:
         return f"{self.problem or 'the same'} after {self.seconds:.1f} s, {self.kills} killed{played}"
 
 
-async def undisturbed(stage: Stage) -> Outcome:
+async def undisturbed(services: Services) -> Outcome:
     """Play one assessment in peace."""
-    return await Rehearsal(stage).outcome()
+    return await Rehearsal(services).outcome()
 
 
-async def killed_at(stage: Stage, phase: str, process: str, reference: Outcome) -> Recovery:
+async def killed_at(services: Services, phase: str, process: str, reference: Outcome) -> Recovery:
     """Play one assessment, kill a process at a moment, and compare."""
-    moment: Moment = stage.moments.await_(PHASES[phase])
-    rehearsal = Rehearsal(stage)
+    moment: Moment = services.moments.await_(PHASES[phase])
+    rehearsal = Rehearsal(services)
     killed_at = time.monotonic()
     try:
         await rehearsal.accepted()
         if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
             raise ChaosError(f"{phase} was never reached")
         await asyncio.sleep(_NEWS_ARRIVE)
-        await stage.kill_process(process, rehearsal.task_id, moment.seen)
+        await services.kill_process(process, rehearsal.task_id, moment.seen)
         killed_at = time.monotonic()
         is_later = phase in GOES_ON_LATER
         if is_later:
-            await asyncio.wait_for(stage.all_up(), 60)
+            await asyncio.wait_for(services.all_up(), 60)
         moment.release(answer_is_lost=process == "simulator" and moment.seen.who == "simulator" and not is_later)
         outcome = await rehearsal.outcome()
         recovery = Recovery(rehearsal.progress_after(killed_at), outcome.turn_tries)
@@ -303,7 +303,7 @@ async def killed_at(stage: Stage, phase: str, process: str, reference: Outcome) 
     finally:
         moment.release()
         await rehearsal.give_up()
-        await asyncio.wait_for(stage.all_up(), 60)
+        await asyncio.wait_for(services.all_up(), 60)
     return recovery
 
 
@@ -325,9 +325,9 @@ class Schedule:
         return f"seed {self.seed}: " + ", ".join(f"+{seconds:g} s {process}" for seconds, process in self.kills)
 
 
-async def killed_by(stage: Stage, schedule: Schedule, reference: Outcome) -> Recovery:
+async def killed_by(services: Services, schedule: Schedule, reference: Outcome) -> Recovery:
     """Play one assessment under a schedule, and compare; a worker that dies is the one or the other by turns."""
-    rehearsal = Rehearsal(stage)
+    rehearsal = Rehearsal(services)
     began = time.monotonic()
     kills = 0
     try:
@@ -336,14 +336,14 @@ async def killed_by(stage: Stage, schedule: Schedule, reference: Outcome) -> Rec
             if await rehearsal.is_over_in(seconds):
                 break
             kills += 1
-            stage.kill_any(process, number)
+            services.kill_any(process, number)
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
     except ChaosError as problem:
         return Recovery(time.monotonic() - began, {}, str(problem), kills)
     finally:
         await rehearsal.give_up()
-        await asyncio.wait_for(stage.all_up(), 60)
+        await asyncio.wait_for(services.all_up(), 60)
     return Recovery(time.monotonic() - began, outcome.turn_tries, kills=kills)
 
 

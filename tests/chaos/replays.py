@@ -12,7 +12,7 @@ from proctor.local import find_temporal
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.chaos.moments import Matches
 from tests.chaos.rehearsals import PHASES, ChaosError, Outcome, Recovery, Rehearsal, is_participant
-from tests.chaos.stage import Stage
+from tests.chaos.services import Services
 
 Way = Literal["proctor replay", "temporal workflow reset", "twice in a row", "cancelled before", "terminated before"]
 WAYS: tuple[Way, ...] = (
@@ -44,17 +44,17 @@ def named(turn: int | None) -> str:
     return "the judging" if turn is None else f"turn {turn}"
 
 
-async def replayed_at(stage: Stage, phase: str, turn: int | None, way: Way, reference: Outcome) -> Recovery:
+async def replayed_at(services: Services, phase: str, turn: int | None, way: Way, reference: Outcome) -> Recovery:
     """Play one assessment up to a moment, set it back, and compare; what was abandoned goes on in the new run."""
-    moment = stage.moments.await_(PHASES[phase])
-    rehearsal = Rehearsal(stage)
+    moment = services.moments.await_(PHASES[phase])
+    rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = None
     try:
         await rehearsal.accepted()
         if not await asyncio.to_thread(moment.reached.wait, 30):
             raise ChaosError(f"{phase} was never reached")
-        client = await stage.client()
+        client = await services.client()
         handle = client.get_workflow_handle(rehearsal.task_id)
         if way == "cancelled before":
             await handle.cancel()
@@ -62,11 +62,11 @@ async def replayed_at(stage: Stage, phase: str, turn: int | None, way: Way, refe
         elif way == "terminated before":
             await handle.terminate("a test")
         if turn is not None:
-            later = stage.moments.then(_is_played_again(turn))
+            later = services.moments.then(_is_played_again(turn))
         for _ in range(2 if way == "twice in a row" else 1):
             point = await _point(client, rehearsal.task_id, turn)
             if way == "temporal workflow reset":
-                await asyncio.to_thread(_reset_at_a_shell, stage, rehearsal.task_id, point)
+                await asyncio.to_thread(_reset_at_a_shell, services, rehearsal.task_id, point)
             else:
                 await reset(client, rehearsal.task_id, point)
         await rehearsal.follow_anew()
@@ -108,8 +108,8 @@ async def _ended(handle: WorkflowHandle[object, object]) -> None:
             await asyncio.sleep(0.05)
 
 
-def _reset_at_a_shell(stage: Stage, task_id: str, point: ResetPoint) -> None:
-    command = [find_temporal(), "workflow", "reset", "--address", stage.local.temporal_address]
+def _reset_at_a_shell(services: Services, task_id: str, point: ResetPoint) -> None:
+    command = [find_temporal(), "workflow", "reset", "--address", services.local.temporal_address]
     command += ["--workflow-id", task_id, "--run-id", point.run_id, "--event-id", str(point.event_id)]
     done = subprocess.run([*command, "--reason", "a test"], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:

@@ -6,7 +6,7 @@ import time
 
 from tests.chaos.freezes import GOES_ON, MISSED_SECONDS
 from tests.chaos.rehearsals import PHASES, ChaosError, Outcome, Recovery, Rehearsal
-from tests.chaos.stage import PROCESSES, Stage
+from tests.chaos.services import PROCESSES, Services
 
 SECONDS = {"1 s": 1.0, "5 s": 5.0, "15 s": 15.0}
 """How long a process stands still that the others wait for: within a heartbeat's time, until another attempt is at the
@@ -36,10 +36,10 @@ def placements() -> list[tuple[str, str, str]]:
     return [*told, *next_turn, *timed]
 
 
-async def stopped_for(stage: Stage, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
+async def stopped_for(services: Services, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
     """Play one assessment, stop a process at a moment, have it go on later, and compare."""
-    moment = stage.moments.await_(PHASES[phase])
-    rehearsal = Rehearsal(stage)
+    moment = services.moments.await_(PHASES[phase])
+    rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = service = None
     try:
@@ -47,17 +47,19 @@ async def stopped_for(stage: Stage, phase: str, process: str, until: str, refere
         if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
             raise ChaosError(f"{phase} was never reached")
         is_worker = process == "worker"
-        service = await stage.worker_at(rehearsal.task_id, moment.seen) if is_worker else stage.service_of(process)
-        stage.halt(service)
+        service = (
+            await services.worker_at(rehearsal.task_id, moment.seen) if is_worker else services.service_of(process)
+        )
+        services.halt(service)
         if until in GOES_ON:
-            later = stage.moments.then(GOES_ON[until])
+            later = services.moments.then(GOES_ON[until])
             moment.release()
             if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
                 raise ChaosError(f"{until} was never reached")
         else:
             moment.release()
             await asyncio.sleep(SECONDS[until])
-        stage.halt(service, signal.SIGCONT)
+        services.halt(service, signal.SIGCONT)
         if later is not None:
             await asyncio.sleep(_LATE_SECONDS)
             later.release()
@@ -67,10 +69,10 @@ async def stopped_for(stage: Stage, phase: str, process: str, until: str, refere
         return Recovery(time.monotonic() - began, {}, str(problem), 0)
     finally:
         if service is not None:
-            stage.halt(service, signal.SIGCONT)
+            services.halt(service, signal.SIGCONT)
         moment.release()
         if later is not None:
             later.release()
         await rehearsal.give_up()
-        await asyncio.wait_for(stage.all_up(), 60)
+        await asyncio.wait_for(services.all_up(), 60)
     return Recovery(time.monotonic() - began, outcome.turn_tries, kills=0)

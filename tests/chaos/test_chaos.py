@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.chaos.rehearsals import Schedule, killed_at, undisturbed
-from tests.chaos.stage import Stage, running_stage
+from tests.chaos.services import Services, running_services
 from tests.chaos.table import RECOVERY
 
 DIAGONAL = [
@@ -18,18 +18,18 @@ DIAGONAL = [
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
-    with running_stage() as running:
+def services() -> Iterator[Services]:
+    with running_services() as running:
         yield running
 
 
-@pytest.mark.timeout(1200)  # one test, so that it needs one stage; half a minute on an idle machine
-async def test_killed_and_recovered(stage: Stage, record_property: Callable[[str, object], None]) -> None:
-    reference = await undisturbed(stage)
+@pytest.mark.timeout(1200)  # one test, so that it starts the services once; half a minute on an idle machine
+async def test_killed_and_recovered(services: Services, record_property: Callable[[str, object], None]) -> None:
+    reference = await undisturbed(services)
     assert reference.results["actions_taken"] == 8  # good morning, three mails, two answers read and passed on
     problems = []
     for phase, process in DIAGONAL:
-        recovery = await killed_at(stage, phase, process, reference)
+        recovery = await killed_at(services, phase, process, reference)
         record_property(RECOVERY, [phase, process, recovery.seconds, recovery.turn_tries, recovery.problem])
         if recovery.problem:
             problems.append(f"{process} killed at {phase}: {recovery.problem}")

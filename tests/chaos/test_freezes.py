@@ -1,42 +1,90 @@
-"""Nobody from the past acts: a worker that was stopped and goes on later, and runs that were reset at work.
+"""Nobody from the past acts: processes that were stopped and go on later, networks that were cut, runs that were reset
+at work.
 
-A part of it; ``python -m tests.chaos --freeze`` plays every placement and every reset.
+A part of it; ``python -m tests.chaos --past`` plays every placement, every reset, and 200 random schedules.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
+from tests.chaos import replays, stops
 from tests.chaos.freezes import RESET, placements, reset_at, stopped_at
+from tests.chaos.mixtures import Event, Mixture, disturbed_by
 from tests.chaos.rehearsals import undisturbed
-from tests.chaos.stage import Stage, running_stage
+from tests.chaos.services import CUTS as NETWORKS
+from tests.chaos.services import PROCESSES, Services, running_services
+from tests.chaos.stops import stopped_for
 
 STOPPED_AND_GOES_ON = [
     ("turn, before its claim", "in the turn"),
     ("apply, before", "in the next turn"),
     ("advance, after", "when all is over"),
 ]
+STOPPED_FOR = [
+    ("turn: during", "simulator", "1 s"),
+    ("apply", "gateway", "in the next turn"),
+    ("advancing", "temporal", "1 s"),
+]
+REPLAYED: list[tuple[str, int | None, replays.Way]] = [
+    ("judging", None, "twice in a row"),
+    ("turn: during", 2, "cancelled before"),
+    ("advancing", 1, "terminated before"),
+    ("turn: after", 2, "temporal workflow reset"),
+]
+CUTS = Mixture(
+    0,
+    (
+        Event(0.3, "stop", "worker to simulator", 1.0),
+        Event(0.3, "kill", "worker to Temporal"),
+        Event(0.3, "stop", "worker", 1.0),
+        Event(0.3, "kill", "worker to simulator"),
+    ),
+)
 RESET_WHILE = ["turn, under way", "advance, before", "finishing, before"]
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
-    with running_stage() as running:
+def services() -> Iterator[Services]:
+    with running_services() as running:
         yield running
 
 
-@pytest.mark.timeout(400)  # one test, so that it needs one stage; a minute on an idle machine
-async def test_what_comes_from_the_past_changes_nothing(stage: Stage) -> None:
-    reference = await undisturbed(stage)
+@pytest.mark.timeout(1200)  # one test, so that it starts the services once; a minute on an idle machine
+async def test_what_comes_from_the_past_changes_nothing(services: Services) -> None:
+    reference = await undisturbed(services)
     assert reference.results["actions_taken"] == 8
     problems = []
     for at, until in STOPPED_AND_GOES_ON:
-        thaw = await stopped_at(stage, at, until, reference)
+        thaw = await stopped_at(services, at, until, reference)
         problems += [f"stopped {at}, goes on {until}: {thaw.problem}"] if thaw.problem else []
     for at in RESET_WHILE:
-        thaw = await reset_at(stage, at, RESET[at], reference)
+        thaw = await reset_at(services, at, RESET[at], reference)
         problems += [f"reset {at}: {thaw.problem}"] if thaw.problem else []
     assert not problems
+
+
+@pytest.mark.timeout(1200)  # one test, so that it starts the services once; half a minute on an idle machine
+async def test_what_is_stopped_cut_off_or_set_back_changes_nothing(services: Services) -> None:
+    reference = await undisturbed(services)
+    found = {f"{placement}": await stopped_for(services, *placement, reference) for placement in STOPPED_FOR}
+    found |= {f"{placement}": await replays.replayed_at(services, *placement, reference) for placement in REPLAYED}
+    both = await disturbed_by(services, CUTS, reference)
+    found |= {f"{CUTS}, assessment {number}": recovery for number, recovery in enumerate(both)}
+    assert {name: recovery.problem for name, recovery in found.items() if recovery.problem} == {}
+
+
+def test_mixtures_are_those_of_their_seeds() -> None:
+    assert str(Mixture.drawn(3)) == str(Mixture.drawn(3))
+    events = [event for seed in range(200) for event in Mixture.drawn(seed).events]
+    assert {event.whom for event in events} == {*PROCESSES, *NETWORKS}
+    assert {event.way for event in events} == {"kill", "stop"}
+    assert all(1 <= event.seconds <= 60 for event in events if event.way == "stop")
+
+
+def test_there_are_enough_placements() -> None:
+    assert len(placements()) + len(stops.placements()) >= 300
+    assert len(set(replays.placements())) == len(replays.placements()) >= 100
 
 
 def test_every_placement_lies_later_in_the_story() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from a2a.client import Client as Caller
 from temporalio.client import Client
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+from temporalio.exceptions import TimeoutType
 
 from activities import failures
 from activities.characters.messages import CharacterReply, OutgoingMessage
@@ -202,6 +204,34 @@ async def test_how_often_a_turn_is_tried(
     assert (over.results.status, over.results.turns_taken) == (status, 0)
     assert {criterion.unscored_reason for criterion in over.results.criteria_results} == {SENTENCE}
     assert [found["recoverable"] for found in over.problems] == [True] * (played_times - 1) + [False]
+
+
+@pytest.mark.parametrize(("step", "tries"), [("greet", {}), ("purple_turn", {"1": 2})])
+async def test_lost_workers_are_no_failure_of_the_participant(
+    caller: Caller,
+    client: Client,
+    activities: ScriptedActivities,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    tries: Any,
+) -> None:
+    """Six attempts that end in silence (Temporal's heartbeat timeout, as written by it) cost none of its tries."""
+    monkeypatch.setattr(limits._PARTICIPANT, "initial_interval", timedelta(milliseconds=1))
+    monkeypatch.setattr(limits._PARTICIPANT, "maximum_interval", timedelta(milliseconds=1))
+
+    async def be_silent(_: object) -> None:
+        if activities.calls.count(step) <= 6:
+            raise ActivityTimeoutError("silence", type=TimeoutType.HEARTBEAT, last_heartbeat_details=[])
+
+    activities.deeds[step] = be_silent
+    over = await played(caller)
+    assert over.state == "completed", over.sentence
+    assert over.results is not None
+    assert over.results.turn_tries == tries
+    said = [found["error_message"] for found in over.problems if found["error_type"] == failures.WORKERS_LOST]
+    place = "the start message" if step == "greet" else "turn 1"
+    assert said == [f"The evaluator's workers were lost at {place}: it begins anew."]
+    assert await replayed(client, over.task.id) == 1
 
 
 async def test_what_may_pass_is_tried_again_and_not_for_ever(

@@ -56,7 +56,7 @@ async def told(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
 """Those of the tiny scenario, but one of them looks at the simulation twice."""
 
 
-class Stage(Stack):
+class Services(Stack):
     """A running evaluator, its moments, and the means to kill its processes."""
 
     moments: Moments
@@ -100,7 +100,7 @@ class Stage(Stack):
 
     async def all_up(self) -> None:
         """Wait until every service answers again."""
-        for service in self.local_services:
+        for service in self.each_service:
             while (pid := self.pid(service.name)) is None or not await service.is_ready(pid):
                 await asyncio.sleep(0.05)
 
@@ -108,7 +108,7 @@ class Stage(Stack):
         """A Temporal client."""
         return await connect(self.config)
 
-    local_services: list[Service]
+    each_service: list[Service]
 
     async def worker_at(self, task_id: str, seen: Seen) -> str:
         """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
@@ -127,7 +127,7 @@ class Stage(Stack):
 
 
 @contextmanager
-def running_stage() -> Iterator[Stage]:
+def running_services() -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards."""
     moments = Moments()
     with ExitStack() as stack:
@@ -156,21 +156,21 @@ def running_stage() -> Iterator[Stage]:
             "AGENTBEATS_GREEN_UES_URL": ues_url,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
         }
-        services = [
+        each_service = [
             _relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
             *(_relay(*named, local.temporal_address) for named in zip(_TO_TEMPORAL.values(), to_temporal, strict=True)),
-            *_services(local, for_workers, to_temporal, stack.enter_context(listening_post(moments, post))),
+            *_all_services(local, for_workers, to_temporal, stack.enter_context(listening_post(moments, post))),
         ]
         loop = stack.enter_context(_loop_of_its_own())
-        supervisor = Supervisor(services, local.logs, say=lambda _: None, longest_pause=0.2)
-        stage = Stage(local, supervisor, loop)
-        stage.moments, stage.local_services = moments, services
-        stage.run(supervisor.__aenter__())
+        supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
+        services = Services(local, supervisor, loop)
+        services.moments, services.each_service = moments, each_service
+        services.run(supervisor.__aenter__())
         try:
-            stage.run(supervisor.start())
-            yield stage
+            services.run(supervisor.start())
+            yield services
         finally:
-            stage.run(supervisor.stop())
+            services.run(supervisor.stop())
 
 
 def _relay(name: str, address: str, upstream: str) -> Service:
@@ -187,7 +187,7 @@ def _relay(name: str, address: str, upstream: str) -> Service:
     return Service(name, [sys.executable, "-m", "tests.chaos.relay", port, upstream], is_ready)
 
 
-def _services(
+def _all_services(
     local: LocalStack, for_workers: dict[str, str], to_temporal: list[str], listening_post_url: str
 ) -> Iterator[Service]:
     for service in local.services():
