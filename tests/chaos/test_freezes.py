@@ -44,7 +44,7 @@ CUTS = Mixture(
 RESET_WHILE = ["turn, under way", "advance, before", "finishing, before"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def services() -> Iterator[Services]:
     with running_services() as running:
         yield running
