@@ -6,7 +6,6 @@ plain text from which the JSON is read.
 """
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -16,7 +15,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, ValidationError
 
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
+from proctor_protocol.patterns import compiled
 from proctor_protocol.problems import describe
+
+_THOUGHTS = compiled(r"<think>.*?</think>")
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Check = Callable[[AnswerT], str | None]
@@ -245,7 +247,7 @@ def read_answer(
     Returns:
         The answer and "", or None and a sentence about what is wrong.
     """
-    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"
     fitting: list[AnswerT] = []
     for found in _objects_in(text):
