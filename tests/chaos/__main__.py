@@ -8,6 +8,7 @@ mix kills, stops and cut networks, assessments are reset while they run; prints 
 
 import argparse
 import asyncio
+import math
 import random
 import sys
 from collections.abc import Iterator
@@ -137,7 +138,7 @@ def from_the_past(chosen: argparse.Namespace) -> int:
     }
     placements = list(chain.from_iterable(kinds[kind] for kind in chosen.kinds))
     random.Random(chosen.seed).shuffle(placements)  # some of each, however soon it is broken off
-    played = play_in_lanes(placements[: chosen.most], chosen.lanes)
+    played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
     print(counted(played))
     return sum(len(each.problems) for each in played)
 
@@ -154,7 +155,8 @@ def main() -> int:
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="in which to cancel")
     parser.add_argument("--past", action="store_true", help="stop, mix and reset instead of killing")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, help="what of the past")
-    parser.add_argument("--most", type=int, help="how many placements of the past; all, unless said")
+    parser.add_argument("--skip", type=int, default=0, help="how many placements of the past, in the seed's order")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which none of the past begins")
     parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once, for the past")
     chosen = parser.parse_args()
     if chosen.past:

@@ -1,8 +1,10 @@
 """Many placements on several evaluators at once, as most of their time is waiting; and what is told of them."""
 
 import asyncio
+import math
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,15 +42,16 @@ class Played:
         return [recovery.problem for recovery in self.recoveries if recovery.problem]
 
 
-def play_in_lanes(placements: Sequence[Placement], lanes: int) -> list[Played]:
-    """Play all, each lane with an evaluator of its own; says each as it comes."""
+def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = math.inf) -> list[Played]:
+    """Play all, or begin no more after some minutes; each lane has an evaluator of its own. Says each as it comes."""
     waiting = iter(placements)
+    until = time.monotonic() + 60 * minutes
     lock = threading.Lock()
     played: list[Played] = []
 
     def take() -> Placement | None:
         with lock:
-            return next(waiting, None)
+            return next(waiting, None) if time.monotonic() < until else None
 
     async def drive(services: Services) -> None:
         reference = await undisturbed(services)
