@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import uuid4
 
 from rich.table import Table
 from rich.text import Text
@@ -12,11 +13,15 @@ from activities.packages.manager import ScenarioError, ScenarioManager, Scenario
 from activities.packages.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.phrases import clean
+from proctor.phrases import clean, counted
+from proctor.scenario_data import data_problems, initial_state_of, unknown_settings
+from proctor.scenario_trial import try_evaluators
 from proctor.settings import read_settings
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion
+
+_FAULTS_TOLD = 20
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
@@ -75,11 +80,11 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
 
 
 def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
-    """Check a scenario, by its folder or its id.
+    """Check a scenario, by its folder or its id: its data by the simulator's models, its evaluators by trying them out.
 
     Raises:
         UsageError: there is no such scenario.
-        CommandError: it can't be played; the message says what is wrong.
+        CommandError: it can't be played, or not as it is meant; the message says all that is wrong.
     """
     folder = Path(path_or_id)
     if folder.name == "scenario.json":
@@ -91,9 +96,16 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
         package = _playable(load_packages([folder.resolve()])[0])
     else:
         package = load_scenario(_manager(scenarios_dir), path_or_id)
+    faults = data_problems(initial_state_of(package.directory))
+    warnings = [*package.warnings, *_lacks(package)]
+    if not faults:
+        tried = asyncio.run(try_evaluators(package, read_settings(GreenAgentConfig)))
+        faults, warnings = tried.faults, [*warnings, *tried.warnings]
     console = make_console()
-    for warning in package.warnings:
+    for warning in warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
+    if faults:
+        raise CommandError("\n  ".join([_count_of(package, faults), *map(clean, faults[:_FAULTS_TOLD])]))
     criteria = package.config.criteria
     console.print(
         Text(
@@ -102,6 +114,23 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
             f"{sum(c.max_score for c in criteria)} points"
         )
     )
+
+
+def _count_of(package: ScenarioPackage, faults: Sequence[str]) -> str:
+    first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
+    return f"{package.config.scenario_id} has {counted(len(faults), 'fault')}{first}:"
+
+
+def _lacks(package: ScenarioPackage) -> list[str]:
+    """What a scenario can be played without, and had better have."""
+    lacks = unknown_settings((package.directory / "scenario.json").read_bytes())
+    if not package.config.canary:
+        lacks.append(
+            f'scenario.json has no canary: write "canary": "{uuid4()}", by which it can be found in training data'
+        )
+    if not package.config.version:
+        lacks.append('scenario.json has no version: write "version": "1", and raise it with every change')
+    return lacks
 
 
 def _criteria(package: ScenarioPackage) -> Table:

@@ -1,5 +1,7 @@
 """Which scenario, evaluators and participant made a score, and that a scenario judges as it was at admission."""
 
+import shutil
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,23 @@ told = asked
 """
 
 
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def write() -> Iterator[Write]:
+    """Writes packages that are gone after the test: others tell which scenarios there are."""
+    written: list[Path] = []
+
+    def write_it(directory: Path, name: str, **changes: Any) -> None:
+        written.append(directory / name)
+        write_package(directory, name, **changes)
+
+    yield write_it
+    for folder in written:
+        shutil.rmtree(folder)
+
+
 async def idle(turn: int, ues: Any, now: Any) -> None:
     return None
 
@@ -62,8 +81,8 @@ def points(ended: Any) -> int:
     return AssessmentResults.model_validate_json(ended.results).scores.overall.score
 
 
-async def test_a_result_says_where_it_comes_from(stack: Stack, scenarios_dir: Path) -> None:
-    write_package(
+async def test_a_result_says_where_it_comes_from(stack: Stack, scenarios_dir: Path, write: Write) -> None:
+    write(
         scenarios_dir, "signed", change=lambda s: s.update(version="7", canary="0fd8a2a6-7d3c-4f9c-9d2a-5a3c8e0b1f11")
     )
     async with serving(idle) as url:
@@ -85,9 +104,9 @@ async def test_a_result_says_where_it_comes_from(stack: Stack, scenarios_dir: Pa
 
 
 async def test_judging_again_takes_the_evaluators_of_admission_unless_told_otherwise(
-    stack: Stack, scenarios_dir: Path
+    stack: Stack, scenarios_dir: Path, write: Write
 ) -> None:
-    write_package(scenarios_dir, "edited", files={"evaluators.py": GENEROUS, "helpers.py": "POINTS = 1"})
+    write(scenarios_dir, "edited", files={"evaluators.py": GENEROUS, "helpers.py": "POINTS = 1"})
     async with serving(idle) as url:
         first = await assess(stack, url, "edited", max_turns=1)
         assert first.results is not None
@@ -109,8 +128,10 @@ async def test_judging_again_takes_the_evaluators_of_admission_unless_told_other
         assert points(await judged_again(stack, first, with_current_evaluators=False)) == full
 
 
-async def test_a_mended_evaluator_judges_where_that_is_asked_for(stack: Stack, scenarios_dir: Path) -> None:
-    write_package(scenarios_dir, "mended", files={"evaluators.py": RAISING})
+async def test_a_mended_evaluator_judges_where_that_is_asked_for(
+    stack: Stack, scenarios_dir: Path, write: Write
+) -> None:
+    write(scenarios_dir, "mended", files={"evaluators.py": RAISING})
     async with serving(idle) as url:
         failed = await assess(stack, url, "mended", max_turns=1)
         assert failed.state == "failed"

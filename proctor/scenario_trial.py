@@ -1,0 +1,255 @@
+"""A scenario's evaluators tried out: on a participant that does nothing and on a busy one, with and without a model.
+
+The simulator is the real one, in this process; the evaluators run in processes of their own, as they do when they
+judge. The model is a stand-in whose answers have the right shape and mean nothing.
+"""
+
+import json
+import secrets
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import uvicorn
+from langchain_core.messages import AIMessage, message_to_dict
+from pydantic_core import from_json
+
+from activities.actions.log import entries_from_events
+from activities.judging.judge import points_left_out
+from activities.lifecycle import at_time
+from activities.packages.confinement import Limits
+from activities.packages.manager import ScenarioPackage
+from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError, ScenarioCode
+from activities.packages.tasks import JudgeTask
+from activities.plan import TURN_SETTLES, JudgeRecord
+from activities.simulations.hosts import Claim, Simulation, Step
+from activities.simulations.keys import PARTICIPANT, host_key
+from activities.simulations.shared_host import SharedHost
+from activities.simulations.states import snapshot
+from proctor_processes.ports import free_ports
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import blob_ref
+from purple_sdk.ues import AsyncUESClient, UESError
+from ues_sim.server import create_app
+
+_FAR_AWAY = "9999-12-31T09:00:00+00:00"
+_MAILS_HANDLED = 8
+
+
+@dataclass
+class Tried:
+    """What came of it: faults have to be mended, warnings looked at; each is a sentence."""
+
+    faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -> Tried:
+    """Run every evaluator on an empty and on a busy log, with and without a model."""
+    tried = Tried()
+    criteria = [criterion for criterion in package.config.criteria if criterion.evaluator_id]
+    if not criteria:
+        return tried
+    code = ScenarioCode(Limits(seconds=settings.evaluator_timeout, memory_mb=settings.evaluator_memory_mb))
+    try:
+        with _simulator() as (url, secret):
+            config = merge_configs(settings, {"ues_url": url, "ues_command": None, "secret": secret})
+            async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
+                for log in ("an empty", "a busy"):
+                    simulation, record = await _played(package, config, http, is_busy=log == "a busy")
+                    for criterion in criteria:
+                        await _try(tried, package, code, criterion, simulation, record, log)
+    finally:
+        await code.aclose()
+    tried.faults[:] = dict.fromkeys(tried.faults)
+    tried.warnings[:] = dict.fromkeys(tried.warnings)
+    return tried
+
+
+async def _try(
+    tried: Tried,
+    package: ScenarioPackage,
+    code: ScenarioCode,
+    criterion: EvaluationCriterion,
+    simulation: Simulation,
+    record: JudgeRecord,
+    log: str,
+) -> None:
+    """One criterion on one log: with the stand-in model first, which shows whether the evaluator asks it."""
+    questions: list[Any] = []
+    name = f"criterion {criterion.criterion_id}"
+
+    async def ask(question: dict[str, Any]) -> bytes:
+        questions.append(question)
+        return _stand_in(question)
+
+    async def judge(has_model: bool) -> str | None:
+        bench = _bench(package, simulation, record, has_model)
+        try:
+            await code.judge(bench, criterion, ask)
+        except (EvaluatorFailedError, EvaluatorRetryError) as problem:
+            return str(problem)
+        return None
+
+    if (said := await judge(has_model=True)) is not None:
+        with_model = f"{name}, on {log} log with a model: {said}"
+        if questions:
+            tried.warnings.append(f"{with_model} (the stand-in for a model has answered, which means nothing)")
+        else:
+            tried.faults.append(with_model)
+    if points_left_out(criterion, has_model=False) == criterion.max_score:
+        return
+    said = await judge(has_model=False)
+    if said is not None:
+        tried.faults.append(f"{name}, on {log} log without a model: {said}")
+    elif questions and not criterion.needs_model_for:
+        tried.faults.append(
+            f"{name}: evaluator {criterion.evaluator_id} asks a model where there is one, and gives a score on all "
+            f"{criterion.max_score} points where there is none: declare with needs_model_for how many need the model"
+        )
+
+
+def _bench(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord, has_model: bool) -> Bench:
+    content = record.model_dump_json().encode()
+
+    async def fetch() -> bytes:
+        return content
+
+    task = JudgeTask(
+        directory=package.directory,
+        scenario=package.config,
+        simulation=simulation.reader.base_url,
+        reader_key=simulation.reader_secret,
+        has_model=has_model,
+    )
+    return Bench(task=task, evidence=f"{blob_ref(content).sha256} {has_model}", fetch=fetch)
+
+
+@contextmanager
+def _simulator() -> Iterator[tuple[str, str]]:
+    """The embedded simulator on this machine, on a thread of its own: its address, and the deployment's secret."""
+    secret = secrets.token_urlsafe(32)
+    [port] = free_ports(1)
+    app = create_app(host_key=host_key(secret))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive() and not server.started:
+            thread.join(0.01)
+        yield f"http://127.0.0.1:{port}", secret
+    finally:
+        server.should_exit = True
+        thread.join(5.0)
+
+
+async def _played(
+    package: ScenarioPackage, config: GreenAgentConfig, http: httpx.AsyncClient, *, is_busy: bool
+) -> tuple[Simulation, JudgeRecord]:
+    """The scenario's whole time with one turn played in it: how the simulation stands then, and what is judged."""
+    scenario, host = package.config, SharedHost(config, http)
+    simulation_id = f"trial-{'busy' if is_busy else 'empty'}"
+    simulation: Simulation = await host.create(simulation_id, 7, 1)
+    await simulation.admin.scenario.import_full(at_time(from_json(package.initial_state), scenario.start_time))
+    await simulation.make_reader_key()
+    await simulation.admin.simulation.start()
+    states = await snapshot(simulation.admin)
+    content = await simulation.checkpoint()
+    if is_busy:
+        simulation = await host.claim(
+            Claim(simulation_id, 2, blob_ref(content), mark="turn 1", issue=1), _giving(content)
+        )
+        access = simulation.access(1)
+        await _be_busy(AsyncUESClient(access.address, access.secret, http=http), scenario, states)
+        content = await simulation.checkpoint()
+    turn = Step(to=scenario.start_time + TURN_SETTLES, deeds_at=scenario.start_time)
+    found, content = await host.step(Claim(simulation_id, 3, blob_ref(content)), turn, _giving(content))
+    deeds = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
+    rest = Step(closes=True, to=scenario.end_time, shows_all=True)
+    found, content = await host.step(Claim(simulation_id, 4, blob_ref(content)), rest, _giving(content))
+    simulation = await host.claim(Claim(simulation_id, 4, blob_ref(content), looks=True), _giving(content))
+    record = JudgeRecord(
+        action_log=entries_from_events(deeds, PARTICIPANT, 1),
+        turn_notes={1: "I did what I could."} if is_busy else {},
+        initial_state=states,
+        final_state=found.states,
+    )
+    return simulation, record
+
+
+def _giving(content: bytes) -> Callable[[], Awaitable[bytes]]:
+    async def give() -> bytes:
+        return content
+
+    return give
+
+
+async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mapping[str, Any]) -> None:
+    """Do something of every kind, likely and unlikely; what the scenario has no room for is left out."""
+
+    async def do(deed: Awaitable[Any]) -> None:
+        with suppress(UESError):
+            await deed
+
+    for text in ("All done.", "", "½ 🙂 \u202e", "a" * 20_000):
+        await do(ues.chat.send(role="assistant", content=text))
+    for key, person in scenario.characters.items():
+        if key != scenario.user_character and person.email:
+            await do(ues.email.send(to_addresses=[person.email], subject="Thursday?", body_text="Does 10:30 suit you?"))
+        if key != scenario.user_character and person.phone:
+            await do(ues.sms.send(to_numbers=[person.phone], body="Running late."))
+    emails = (states.get("email") or {}).get("emails") or {}
+    for place, mail in enumerate(list(emails)[:_MAILS_HANDLED]):
+        sender = str(emails[mail].get("from_address"))
+        reply = ues.email.send(to_addresses=[sender], subject="Re:", body_text="Thank you.")
+        for deed in (ues.email.read([mail]), ues.email.star([mail]), reply):
+            await do(deed)
+        await do(ues.email.delete([mail]) if place % 2 else ues.email.archive([mail]))
+    start = scenario.start_time + timedelta(hours=2)
+    await do(ues.calendar.create(title="", start=start.isoformat(), end=(start + timedelta(hours=1)).isoformat()))
+    events = list((states.get("calendar") or {}).get("events") or {})
+    for event in events[:1]:
+        await do(ues.calendar.delete(event))
+    for event in events[1:3]:
+        await do(ues.calendar.update(event_id=event, start=_FAR_AWAY, end=_FAR_AWAY.replace("T09", "T10")))
+
+
+def _stand_in(question: Mapping[str, Any]) -> bytes:
+    """An answer of the shape that is asked for."""
+    options = question.get("options") or {}
+    if tools := options.get("tools"):
+        function = tools[0].get("function") or {}
+        call = {"name": function.get("name"), "args": _example(function.get("parameters") or {}, {}), "id": "1"}
+        return json.dumps(message_to_dict(AIMessage("", tool_calls=[call]))).encode()
+    wanted = (options.get("response_format") or {}).get("json_schema") or {}
+    schema = wanted.get("schema")
+    said = json.dumps(_example(schema, schema)) if schema else "0"
+    return json.dumps(message_to_dict(AIMessage(said))).encode()
+
+
+def _example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """The least value that a JSON schema allows, as far as models are asked for such."""
+    root = root or schema
+    if name := schema.get("$ref"):
+        return _example((root.get("$defs") or {}).get(str(name).rpartition("/")[2]) or {}, root)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if schema.get(several):
+            return _example(schema[several][0], root)
+    if "const" in schema or schema.get("enum"):
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: _example(each, root) for name, each in (schema.get("properties") or {}).items()}
+        case "array":
+            return [_example(schema.get("items") or {}, root)] * int(schema.get("minItems") or 0)
+        case "integer" | "number":
+            return schema.get("minimum") or 0
+        case "boolean":
+            return True
+        case _:
+            return "yes"

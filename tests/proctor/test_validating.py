@@ -1,0 +1,152 @@
+"""``proctor scenarios validate``: authors are told what is wrong with data and evaluators before anybody plays."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_core import from_json
+
+from activities.packages.manager import ScenarioPackage
+from proctor.scenario_commands import load_packages
+from proctor.scenario_data import data_problems, unknown_settings
+from proctor.scenario_trial import Tried, try_evaluators
+from proctor.settings import read_settings
+from proctor_protocol.config import GreenAgentConfig
+from tests.assessments.packages import TINY, edited, write_package
+from tests.proctor.commands import Sandbox
+from tests.stack import SCENARIOS
+
+MAIL = {
+    "modality_type": "email",
+    "operation": "receive",
+    "timestamp": "2026-03-02T10:00:00+00:00",
+    "from_address": "ben@work.example",
+    "to_addresses": ["ana@home.example"],
+    "subject": "Lunch",
+    "body_text": "Yes.",
+}
+
+
+def state(**changes: Any) -> dict[str, Any]:
+    return {"metadata": {}, "environment": {"modality_states": {}}, "events": {"events": []}, **changes}
+
+
+def event(modality: str = "email", **data: Any) -> dict[str, Any]:
+    events = [{"scheduled_time": "2026-03-02T10:00:00+00:00", "modality": modality, "data": {**MAIL, **data}}]
+    return state(events={"events": events})
+
+
+@pytest.mark.parametrize("folder", [SCENARIOS / "reschedule_day", SCENARIOS / "email_triage_basic", TINY])
+def test_data_that_is_as_the_simulator_knows_it_is_no_problem(folder: Path) -> None:
+    assert data_problems(from_json((folder / "initial_state.json").read_bytes())) == []
+    assert unknown_settings((folder / "scenario.json").read_bytes()) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (state(event={}), "event: there is no such field; did you mean events?"),
+        (
+            state(environment={"modality_states": {"emails": {}}}),
+            "environment.modality_states.emails: there is no modality 'emails'; did you mean email?",
+        ),
+        (
+            state(environment={"modality_states": {"email": {"user_email_adress": "a@b.example"}}}),
+            "environment.modality_states.email.user_email_adress: there is no such field; did you mean "
+            "user_email_address?",
+        ),
+        (
+            state(environment={"modality_states": {"email": {"emails": {"m1": {"is_raed": True}}}}}),
+            "environment.modality_states.email.emails.m1.is_raed: there is no such field; did you mean is_read?",
+        ),
+        (
+            event(operation="recieve"),
+            "events.events.0.data.operation: email has no operation 'recieve'; did you mean receive?",
+        ),
+        (event(body="x"), "events.events.0.data.body: there is no such field; did you mean body_text?"),
+        (event("mail"), "events.events.0.modality: there is no modality 'mail'; did you mean email?"),
+        (event(to_addresses="ana"), "to_addresses"),
+    ],
+)
+def test_a_fault_in_the_data_is_named_with_what_may_be_meant(data: dict[str, Any], sentence: str) -> None:
+    problems = data_problems(data)
+    assert len(problems) == 1
+    assert sentence in problems[0]
+
+
+EVALUATORS = """
+async def asked(ctx, params):
+    {asked}
+    return {{"score": 1, "max_score": 1, "explanation": "found"}}
+
+async def told(ctx, params):
+    assert (await ctx.get_state("email"))["emails"] is not None
+    return {{"score": 0, "max_score": 1, "explanation": str(len(ctx.action_log))}}
+"""
+
+
+def package(directory: Path, asked: str = "pass") -> ScenarioPackage:
+    write_package(directory, "tried", files={"evaluators.py": EVALUATORS.format(asked=asked)})
+    [found] = load_packages([directory / "tried"])
+    assert isinstance(found, ScenarioPackage), found
+    return found
+
+
+async def tried(found: ScenarioPackage) -> Tried:
+    return await try_evaluators(found, read_settings(GreenAgentConfig))
+
+
+@pytest.mark.parametrize(
+    ("asked", "fault"),
+    [
+        ("ctx.action_log[0]", "criterion asked, on an empty log without a model: evaluator asked raised IndexError"),
+        (
+            "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
+            "criterion asked, on a busy log without a model: evaluator asked raised AssertionError",
+        ),
+        ("ctx.llm.invoke", "criterion asked, on an empty log without a model: evaluator asked raised AttributeError"),
+        (
+            "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
+            "criterion asked: evaluator asked asks a model where there is one, and gives a score on all",
+        ),
+    ],
+)
+def test_an_evaluator_that_would_fail_is_named_with_when(tmp_path: Path, asked: str, fault: str) -> None:
+    found = asyncio.run(tried(package(tmp_path, asked)))
+    assert [said for said in found.faults if said.startswith(fault)], found
+    assert not [said for said in found.faults if "told" in said]
+
+
+def test_evaluators_that_hold_are_no_problem(tmp_path: Path) -> None:
+    assert asyncio.run(tried(package(tmp_path))) == Tried()
+
+
+def test_faults_are_told_all_at_once_and_end_with_1(sandbox: Sandbox) -> None:
+    def misspell(state: dict[str, Any]) -> None:
+        state["environment"]["modality_states"]["email"]["user_adress"] = "a@b.example"
+        state["evnts"] = {}
+
+    broken = edited("initial_state.json", misspell)
+    write_package(sandbox.folder, "broken", files={"initial_state.json": broken})
+    done = sandbox.run("scenarios", "validate", "./broken")
+    assert done.returncode == 1
+    assert "broken has 2 faults:" in done.stderr
+    assert "evnts: there is no such field; did you mean events?" in done.stderr
+    assert "user_adress: there is no such field" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_scenario_lacks_is_warned_of(sandbox: Sandbox) -> None:
+    def misspell(scenario: dict[str, Any]) -> None:
+        scenario["criteria"][0]["params_"] = {}
+
+    write_package(sandbox.folder, "plain", change=misspell)
+    done = sandbox.run("scenarios", "validate", "./plain")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "scenario.json has no canary" in said
+    assert "scenario.json has no version" in said
+    assert "criteria.0.params_: there is no such field; did you mean params?" in said
+    assert json.loads((sandbox.folder / "plain" / "scenario.json").read_text())["criteria"]
