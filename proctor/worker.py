@@ -55,6 +55,10 @@ _OUR_ROOMS = (
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
+_POLLS = 3
+"""How many activities a worker asks for at a time. One that is stopped swallows as many, and each is one attempt: of
+the six that a step with the participant has, enough have to be left.
+"""
 _MISSED_AFTER = timedelta(seconds=0.8)
 """After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
@@ -138,6 +142,7 @@ def _workers(
         interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
+        max_concurrent_activity_task_polls=_POLLS,
         max_cached_workflows=500,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -151,6 +156,7 @@ def _workers(
         activities=thinking,
         interceptors=[models_beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
         max_concurrent_activities=100,
+        max_concurrent_activity_task_polls=_POLLS,
         max_task_queue_activities_per_second=config.models_per_second,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

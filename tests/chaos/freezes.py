@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from proctor.replay import choose, reset, reset_points
-from tests.chaos.moments import Matches, Seen
+from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
 from tests.chaos.services import Services
 
@@ -134,8 +134,7 @@ async def stopped_at(services: Services, at: str, until: str, reference: Outcome
             if not is_on_its_way:
                 moment.release()
             await _replaced(services, rehearsal.task_id, stopped)
-            if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
-                raise ChaosError(f"nobody took its place: {until} was never reached")
+            await _reached(later, rehearsal, until)
             services.halt(stopped, signal.SIGCONT)
             moment.release()
             await asyncio.sleep(_LATE_REQUESTS_SECONDS)
@@ -155,6 +154,17 @@ async def stopped_at(services: Services, at: str, until: str, reference: Outcome
         await rehearsal.give_up()
         await asyncio.wait_for(services.all_up(), 60)
     return Thaw(time.monotonic() - began, outcome.turn_tries)
+
+
+async def _reached(moment: Moment, rehearsal: Rehearsal, what: str) -> None:
+    """Wait for a moment; an assessment that ends before it has failed, and says so."""
+    give_up_at = time.monotonic() + MISSED_SECONDS
+    while not moment.reached.is_set():
+        if await rehearsal.is_over_in(0.05):
+            await rehearsal.outcome()
+            raise ChaosError(f"it ended, and {what} was never reached")
+        if time.monotonic() > give_up_at:
+            raise ChaosError(f"{what} was never reached")
 
 
 async def _replaced(services: Services, task_id: str, stopped: str) -> None:
@@ -190,8 +200,7 @@ async def reset_at(services: Services, at: str, turns: tuple[int, ...], referenc
             await reset(client, rehearsal.task_id, choose(points, turn, from_judging=False))
         later = services.moments.then(is_participant(f"turn {turns[-1]} during"))
         await rehearsal.follow_anew()
-        if not await asyncio.to_thread(later.reached.wait, MISSED_SECONDS):
-            raise ChaosError(f"turn {turns[-1]} was not played again")
+        await _reached(later, rehearsal, f"turn {turns[-1]}, played again,")
         moment.release()
         await asyncio.sleep(_LATE_REQUESTS_SECONDS)
         later.release()
