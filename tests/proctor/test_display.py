@@ -13,6 +13,7 @@ from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress, S
 from proctor.display import AssessmentDisplay
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
+from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
     ActionReport,
     AssessmentResults,
@@ -331,3 +332,26 @@ def test_turns_played_again_and_a_wrong_report_are_told() -> None:
     ).splitlines()
     assert "played more than once: turn 3 (2 tries)" in lines
     assert "the agent's own report: 0 actions left out, 1 reported that never happened" in lines
+
+
+def test_where_a_score_comes_from_is_told_in_a_line() -> None:
+    judge = ModelUse(
+        model="gpt-4o", calls=3, input_tokens=12_000, output_tokens=900, cached_tokens=8_000, cost=0.019, currency="USD"
+    )
+    people = ModelUse(model="small", calls=1)
+    provenance = Provenance(
+        scenario_version="2",
+        scenario_hash="a" * 64,
+        evaluators="current",
+        evaluators_hashes=["b" * 64],
+        judges=[judge],
+        characters=[people],
+    )
+    text = " ".join(report(results_of(criterion("One", 1, 2), provenance=provenance), 300).split())
+    assert "from: scenario version 2 aaaaaaaaaaaa; evaluators not those of admission (current: bbbbbbbbbbbb)" in text
+    assert "judges gpt-4o (3 calls, 12,000 tokens in, 8,000 of them cached, 900 out, 0.0190 USD)" in text
+    assert "characters small (1 call, unknown tokens in, unknown of them cached, unknown out, cost unknown)" in text
+
+
+def test_a_result_of_proctor_0_1_says_nothing_of_that() -> None:
+    assert "from:" not in report(results_of(criterion("One", 1, 2)))
