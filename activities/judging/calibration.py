@@ -1,0 +1,221 @@
+"""How well a judge's model judges: it is shown cases whose verdict is known; the figures are kept in the state folder.
+
+A result says of its judges how they are calibrated (``calibrations_of``), or that they aren't. A calibration holds for
+one scenario, one model and one version of the judge's prompt.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from langchain_core.callbacks import get_usage_metadata_callback
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from activities.judging.agreement import Agreement, Pair, agreement
+from activities.judging.cases import KINDS, CalibrationCase, criterion_of, digest_of, item_of, records_of_case
+from activities.judging.model_judge import PROMPT_VERSION, items_of, vote
+from activities.judging.panel import Judge
+from activities.judging.records import windows
+from activities.models.factory import ModelAnswerError, ModelUnavailableError
+from proctor_protocol.scenario import ScenarioConfig
+
+_TRIES = 4
+_FOLDER = "calibrations"
+
+
+class CaseOutcome(BaseModel):
+    """What became of one case: the judge's points, or None and why its answers can't be believed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    kind: str
+    criterion: str
+    item: str
+    author: int
+    judge: int | None
+    most: int
+    reason: str
+
+    @property
+    def pair(self) -> Pair:
+        """The two verdicts."""
+        return Pair(self.author, self.judge, self.most)
+
+
+class Calibration(BaseModel):
+    """How a model judged a scenario's cases.
+
+    ``cases_digest`` tells these cases from others. Tokens and ``cost`` are None where the endpoint doesn't tell, or no
+    price is known.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    scenario_id: str
+    model: str
+    prompt_version: str
+    date: datetime
+    cases_digest: str
+    shipped_cases: int
+    overall: Agreement
+    by_kind: dict[str, Agreement]
+    by_item: dict[str, Agreement]
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cost: float | None = None
+    outcomes: list[CaseOutcome]
+
+    def in_short(self) -> dict[str, Any]:
+        """What a result says of it."""
+        return {
+            "judge": self.model,
+            "is_calibrated": True,
+            "kappa": self.overall.kappa,
+            "accuracy": self.overall.accuracy,
+            "cases": self.overall.cases,
+            "refused": self.overall.refused,
+            "date": self.date.date().isoformat(),
+            "prompt_version": self.prompt_version,
+            "cases_digest": self.cases_digest,
+        }
+
+
+async def calibrate(
+    scenario: ScenarioConfig,
+    cases: Sequence[CalibrationCase],
+    judge: Judge,
+    *,
+    shipped: int | None = None,
+    window: int = 60_000,
+    at_once: int = 1,
+    on_case: Callable[[CaseOutcome], None] = lambda _outcome: None,
+) -> Calibration:
+    """Show a judge cases, and compare its verdicts with the author's.
+
+    Each case asks for its own item alone; all else is as in an assessment.
+
+    Args:
+        scenario: whose cases they are.
+        cases: those to be judged.
+        judge: the model.
+        shipped: how many the scenario has, if more than these.
+        window: how many characters of evidence the model reads at once.
+        at_once: how many cases are asked at a time.
+        on_case: told of each case as it is done.
+
+    Raises:
+        ModelUnavailableError: the model couldn't be reached, several times in a row.
+        ModelSettingsError: it can't be used as it is configured.
+    """
+    item_ids = tuple(dict.fromkeys(item.id for each in scenario.criteria for item in items_of(each)))
+    places = asyncio.Semaphore(at_once)
+
+    async def one(case: CalibrationCase) -> CaseOutcome:
+        async with places:
+            points, reason = await _judged(case, scenario, judge, item_ids, window)
+        outcome = CaseOutcome(
+            **case.model_dump(include={"id", "kind", "criterion", "item"}),
+            author=case.points,
+            judge=points,
+            most=item_of(case, scenario).points,
+            reason=reason,
+        )
+        on_case(outcome)
+        return outcome
+
+    with get_usage_metadata_callback() as usage:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(case)) for case in cases]
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+    outcomes = [task.result() for task in tasks]
+    used = list(usage.usage_metadata.values())
+    by_item: dict[str, list[Pair]] = {}
+    for outcome in outcomes:
+        by_item.setdefault(f"{outcome.criterion}.{outcome.item}", []).append(outcome.pair)
+    return Calibration(
+        scenario_id=scenario.scenario_id,
+        model=judge.name,
+        prompt_version=PROMPT_VERSION,
+        date=datetime.now(UTC).replace(microsecond=0),
+        cases_digest=digest_of(cases),
+        shipped_cases=shipped or len(cases),
+        overall=agreement([outcome.pair for outcome in outcomes]),
+        by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in KINDS},
+        by_item={name: agreement(pairs) for name, pairs in sorted(by_item.items())},
+        input_tokens=sum(each["input_tokens"] for each in used) if used else None,
+        cached_tokens=sum(each.get("input_token_details", {}).get("cache_read") or 0 for each in used)
+        if used
+        else None,
+        output_tokens=sum(each["output_tokens"] for each in used) if used else None,
+        outcomes=outcomes,
+    )
+
+
+async def _judged(
+    case: CalibrationCase, scenario: ScenarioConfig, judge: Judge, item_ids: tuple[str, ...], window: int
+) -> tuple[int | None, str]:
+    """The judge's points and reason; None where it gave no verdict that can be believed."""
+    evidence = windows(records_of_case(case, scenario), window)
+    criterion = criterion_of(case, scenario)
+    for number in range(1, _TRIES + 1):
+        try:
+            ballot = await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
+        except ModelAnswerError as problem:
+            return None, str(problem)[:400]
+        except ModelUnavailableError:
+            if number == _TRIES:
+                raise
+            await asyncio.sleep(2**number)
+        else:
+            return ballot.items[0].points or 0, ballot.items[0].reason
+    raise AssertionError("the last try returns or raises")
+
+
+def keep(calibration: Calibration, state: Path) -> Path:
+    """Keep a calibration in the state folder, in place of an earlier one of the same scenario, model and prompt.
+
+    Returns:
+        The file.
+
+    Raises:
+        OSError: the folder can't be written to.
+    """
+    path = _file(state, calibration.scenario_id, calibration.model)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    draft.write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
+    return path
+
+
+def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
+    """The last calibration of a model on a scenario, with the prompt of today; None where there is none that can be
+    read.
+    """
+    try:
+        return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, ValidationError):
+        return None
+
+
+def calibrations_of(state: Path, scenario_id: str, models: Sequence[str]) -> list[dict[str, Any]]:
+    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
+    return [
+        found.in_short()
+        if (found := calibration_of(state, scenario_id, model)) is not None
+        else {"judge": model, "is_calibrated": False, "prompt_version": PROMPT_VERSION}
+        for model in dict.fromkeys(models)
+    ]
+
+
+def _file(state: Path, scenario_id: str, model: str) -> Path:
+    name = f"{scenario_id}@{quote(model, safe='')}@prompt-{PROMPT_VERSION}.json"
+    return state / _FOLDER / name

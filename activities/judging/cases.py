@@ -1,0 +1,240 @@
+"""A scenario's calibration cases: small pieces of evidence, and the verdict of the scenario's author on one item each.
+
+They lie in ``calibration/*.jsonl`` of the scenario's folder, one case a line. A case's evidence becomes records by the
+same way as an assessment's (``records``), so that a judge reads here what it reads there.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from activities.judging.model_judge import Item, items_of
+from activities.judging.records import Record, records_of
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.problems import describe
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+
+FOLDER = "calibration"
+
+CaseKind = Literal["clear", "borderline", "hostile"]
+KINDS: tuple[CaseKind, ...] = ("clear", "borderline", "hostile")
+
+
+class CasesError(ValueError):
+    """Cases that can't be used; the message names file, line, field and remedy."""
+
+
+class _Piece(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    turn: int = Field(default=1, ge=1)
+
+
+class ChatPiece(_Piece):
+    """What the participant wrote to the user."""
+
+    kind: Literal["chat"]
+    text: str
+
+
+class EmailPiece(_Piece):
+    """A mail that the participant sent."""
+
+    kind: Literal["email"]
+    to: list[str] = Field(min_length=1)
+    subject: str
+    text: str
+
+
+class SmsPiece(_Piece):
+    """A text message that the participant sent."""
+
+    kind: Literal["sms"]
+    to: list[str] = Field(min_length=1)
+    text: str
+
+
+class NotePiece(_Piece):
+    """What the participant told the evaluator at the end of a turn; at most one a turn."""
+
+    kind: Literal["note"]
+    text: str
+
+
+class DeedPiece(_Piece):
+    """Anything else that the participant did, with the log's name for it."""
+
+    kind: Literal["deed"]
+    action: str
+    parameters: dict[str, Any] = {}
+
+
+class StatePiece(_Piece):
+    """An entry of the environment that is new at the end, for example a mail that somebody else sent."""
+
+    kind: Literal["state"]
+    modality: Literal["email", "sms", "calendar", "chat"]
+    entry: dict[str, Any]
+
+
+Piece = Annotated[ChatPiece | EmailPiece | SmsPiece | NotePiece | DeedPiece | StatePiece, Field(discriminator="kind")]
+
+
+class CalibrationCase(BaseModel):
+    """One case.
+
+    Attributes:
+        id: its name, unique in its scenario.
+        kind: clear, borderline, or hostile (the evidence tries to move the judge).
+        criterion, item: what is judged.
+        points: the author's verdict, from 0 to the item's.
+        why: what the verdict rests on, for whoever doubts it.
+        evidence: what there is to be seen.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(min_length=1)
+    kind: CaseKind
+    criterion: str
+    item: str
+    points: int = Field(ge=0)
+    why: str = Field(min_length=1)
+    evidence: list[Piece]
+
+
+def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
+    """The cases of a scenario, in order of files and lines; none where it ships none.
+
+    Args:
+        directory: the scenario's folder.
+        scenario: its configuration, which the cases have to fit.
+
+    Raises:
+        CasesError: a case isn't one, or names what the scenario doesn't have.
+    """
+    cases: dict[str, CalibrationCase] = {}
+    for path in sorted((directory / FOLDER).glob("*.jsonl")):
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeError) as problem:
+            raise CasesError(f"{path} can't be read: {problem}") from None
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            where = f"{path.name}, line {number}"
+            try:
+                case = CalibrationCase.model_validate_json(line)
+            except ValidationError as problem:
+                raise CasesError(f"{where}: {describe(problem)}") from None
+            if case.id in cases:
+                raise CasesError(f"{where}: id {case.id!r} is taken by an earlier case: choose another")
+            most = item_of(case, scenario, where).points
+            if case.points > most:
+                raise CasesError(f"{where}: points is {case.points}: item {case.item} has at most {most}")
+            cases[case.id] = case
+    return list(cases.values())
+
+
+def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
+    """The criterion that a case is about, with the case's item alone.
+
+    Raises:
+        CasesError: the scenario has no such criterion or item, or no model judges it.
+    """
+    where = where or f"case {case.id}"
+    modelled = {each.criterion_id: each for each in scenario.criteria if not each.evaluator_id}
+    criterion = modelled.get(case.criterion)
+    if criterion is None:
+        known = ", ".join(modelled) or "none"
+        raise CasesError(f"{where}: criterion is {case.criterion!r}: those that a model judges are {known}")
+    if not criterion.rubric:
+        return criterion
+    chosen = [item for item in criterion.rubric if item.id == case.item]
+    if not chosen:
+        known = ", ".join(item.id for item in criterion.rubric)
+        raise CasesError(f"{where}: item is {case.item!r}: {case.criterion} has {known}")
+    return criterion.model_copy(update={"rubric": chosen, "max_score": chosen[0].points})
+
+
+def item_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
+    """The item that a case is about; raises as ``criterion_of`` does."""
+    [item] = items_of(criterion_of(case, scenario, where))
+    return item
+
+
+def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Record]:
+    """A case's evidence as a judge gets it."""
+    arrived = {
+        modality: {
+            f"e{number}": piece.entry
+            for number, piece in enumerate(case.evidence, 1)
+            if isinstance(piece, StatePiece) and piece.modality == modality
+        }
+        for modality in ("email", "sms", "calendar", "chat")
+    }
+    tables = {"email": "emails", "sms": "messages", "calendar": "events", "chat": "messages"}
+    return records_of(
+        AgentBeatsEvalContext(
+            client=None,
+            scenario_config={},
+            action_log=[entry for piece in case.evidence if (entry := _logged(piece, scenario)) is not None],
+            initial_state={},
+            final_state={name: {tables[name]: entries} for name, entries in arrived.items() if entries},
+            user_prompt=scenario.user_prompt,
+            llm=None,
+            turn_notes={piece.turn: piece.text for piece in case.evidence if isinstance(piece, NotePiece)},
+        )
+    )
+
+
+def _logged(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | None:
+    given: dict[str, Any]
+    match piece:
+        case ChatPiece():
+            action, given = "chat.send_message", {"role": "assistant", "content": piece.text}
+        case EmailPiece():
+            action = "email.send"
+            given = {"to_addresses": piece.to, "subject": piece.subject, "body_text": piece.text}
+        case SmsPiece():
+            action, given = "sms.send", {"to_numbers": piece.to, "body": piece.text}
+        case DeedPiece():
+            action, given = piece.action, piece.parameters
+        case _:
+            return None
+    at = scenario.start_time + (piece.turn - 1) * parse_iso8601_duration(scenario.default_time_step)
+    return ActionLogEntryWithTurn(turn=piece.turn, timestamp=at, action=action, parameters=given, success=True)
+
+
+def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[CalibrationCase]:
+    """At most so many of the cases, in turn from every kind and item, the same ones every time."""
+    if most is None or most >= len(cases):
+        return list(cases)
+    # By a digest: an order that prefers no item, and that nobody chose.
+    items = sorted({case.item for case in cases}, key=lambda item: sha256(item.encode()).digest())
+    by_kind = []
+    for number, kind in enumerate(KINDS):
+        start = number * len(items) // len(KINDS)  # each kind begins elsewhere, so that few cases cover many items
+        piles = []
+        for place, item in enumerate(items[start:] + items[:start]):
+            own = [case for case in cases if (case.kind, case.item) == (kind, item)]
+            met, unmet = [case for case in own if case.points], [case for case in own if not case.points]
+            piles.append(list(_in_turn([met, unmet] if place % 2 else [unmet, met])))
+        by_kind.append(list(_in_turn(piles)))
+    return list(_in_turn(by_kind))[:most]
+
+
+def _in_turn(piles: Sequence[Sequence[CalibrationCase]]) -> Iterator[CalibrationCase]:
+    """The first of every pile, then the second of every pile that has one, and so on."""
+    for depth in range(max(map(len, piles), default=0)):
+        yield from (pile[depth] for pile in piles if depth < len(pile))
+
+
+def digest_of(cases: Sequence[CalibrationCase]) -> str:
+    """What tells these cases from others, in short."""
+    return sha256("\n".join(sorted(case.model_dump_json() for case in cases)).encode()).hexdigest()[:16]

@@ -1,0 +1,149 @@
+"""``proctor judge``: how well a model judges a scenario, by cases whose verdict is known."""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from activities.judging.agreement import Agreement
+from activities.judging.calibration import Calibration, CaseOutcome, calibrate, keep
+from activities.judging.cases import CasesError, read_cases, sample
+from activities.judging.panel import Judge
+from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
+from activities.packages.manager import ScenarioManager
+from proctor.console import make_console, show
+from proctor.errors import CommandError, UnreachableError, UsageError
+from proctor.phrases import clean
+from proctor.scenario_commands import load_scenario
+from proctor.settings import read_settings
+from proctor.state import make_folder
+from proctor_protocol.config import GreenAgentConfig
+
+_LONGEST_REASON = 60
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """What ``proctor judge calibrate`` was asked for; None stands for the settings'."""
+
+    scenario_id: str
+    model: str | None = None
+    base_url: str | None = None
+    limit: int | None = None
+    at_once: int = 4
+    json_file: str | None = None
+    scenarios_dir: str | None = None
+    state: str | None = None
+
+
+def run_calibrate(options: CalibrateOptions) -> None:
+    """Show a model a scenario's cases, print how far it agrees with their author, and keep that in the state folder.
+
+    Raises:
+        UsageError: no such scenario or model, or a scenario without cases.
+        CommandError: the cases, the model or the state folder can't be used.
+    """
+    config = read_settings(
+        GreenAgentConfig,
+        scenarios_dir=options.scenarios_dir,
+        state=options.state,
+        evaluation_model=options.model,
+        evaluation_base_url=options.base_url,
+    )
+    package = load_scenario(ScenarioManager(config.scenarios_dir), options.scenario_id)
+    try:
+        shipped = read_cases(package.directory, package.config)
+    except CasesError as problem:
+        raise CommandError(clean(str(problem))) from None
+    if not shipped:
+        raise UsageError(f"{options.scenario_id} ships no cases: write them into its folder calibration/, as *.jsonl")
+    cases = sample(shipped, options.limit)
+    state = Path(config.state)
+    make_folder(state)
+    progress = _Progress(make_console(sys.stderr), len(cases))
+    try:
+        # The model, its temperature and its limits are those of a judge in an assessment (``Deployment.judges``).
+        model = LLMFactory.create(
+            config.evaluation_model,
+            temperature=0.0,
+            seed=0,
+            base_url=config.evaluation_base_url,
+            timeout=config.judge_timeout,
+            max_tokens=config.judge_max_tokens,
+        )
+        calibration = asyncio.run(
+            calibrate(
+                package.config,
+                cases,
+                Judge(config.evaluation_model, model),
+                shipped=len(shipped),
+                window=config.judge_window,
+                at_once=options.at_once,
+                on_case=progress,
+            )
+        )
+    except ModelSettingsError as problem:
+        raise UsageError(clean(str(problem))) from None
+    except ModelError as problem:
+        raise UnreachableError(f"{clean(str(problem))}; nothing was kept: calibrate again") from None
+    try:
+        kept = keep(calibration, state)
+        if options.json_file and options.json_file != "-":
+            Path(options.json_file).write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise CommandError(f"the calibration can't be written: {problem}") from None
+    if options.json_file == "-":
+        print(calibration.model_dump_json(indent=1))
+        return
+    _print(make_console(), calibration)
+    print(f"kept in {kept}")
+
+
+class _Progress:
+    """One line a case, on standard error."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console, self._total, self._done = console, total, 0
+
+    def __call__(self, outcome: CaseOutcome) -> None:
+        self._done += 1
+        said = "refused" if outcome.judge is None else str(outcome.judge)
+        line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {said}, author {outcome.author} of {outcome.most}"
+        if outcome.judge is None:
+            line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
+        self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
+
+
+def _print(console: Console, found: Calibration) -> None:
+    overall = found.overall
+    console.print(Text(f"{found.model} as judge of {found.scenario_id}", style="bold"))
+    console.print(
+        f"{overall.cases} of {found.shipped_cases} cases, prompt version {found.prompt_version}, {found.date:%Y-%m-%d}"
+    )
+    console.print(
+        f"accuracy {overall.accuracy:.1%}, Cohen's kappa {_kappa(overall)}, {overall.refused} answers refused"
+    )
+    console.print(f"{_tokens(found)}; cost {'unknown' if found.cost is None else f'{found.cost:.4f}'}\n")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
+        table.add_column(name, justify="left" if not name else "right")
+    table.add_column("author, judge: cases", overflow="fold")
+    for name, row in [*found.by_kind.items(), *found.by_item.items()]:
+        counts = map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused))
+        confusion = "; ".join(f"{labels}: {count}" for labels, count in row.confusion.items())
+        table.add_row(clean(name), *counts, _kappa(row), confusion)
+    show(console, table)
+
+
+def _kappa(row: Agreement) -> str:
+    return "-" if row.kappa is None else f"{row.kappa:.2f}"
+
+
+def _tokens(found: Calibration) -> str:
+    if found.input_tokens is None or found.output_tokens is None:
+        return "tokens unknown"
+    return f"{found.input_tokens:,} tokens in ({found.cached_tokens or 0:,} cached), {found.output_tokens:,} out"
