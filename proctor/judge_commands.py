@@ -14,6 +14,7 @@ from activities.judging.calibration import Calibration, CaseOutcome, calibrate, 
 from activities.judging.cases import CasesError, read_cases, sample
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
+from activities.models.usage import PricesError, read_prices
 from activities.packages.manager import ScenarioManager
 from proctor.console import make_console, show
 from proctor.errors import CommandError, UnreachableError, UsageError
@@ -22,6 +23,7 @@ from proctor.scenario_commands import load_scenario
 from proctor.settings import read_settings
 from proctor.state import make_folder
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.provenance import ModelUse
 
 _LONGEST_REASON = 60
 
@@ -56,8 +58,9 @@ def run_calibrate(options: CalibrateOptions) -> None:
     )
     package = load_scenario(ScenarioManager(config.scenarios_dir), options.scenario_id)
     try:
+        prices = read_prices(config.prices)
         shipped = read_cases(package.directory, package.config)
-    except CasesError as problem:
+    except (PricesError, CasesError) as problem:
         raise CommandError(clean(str(problem))) from None
     if not shipped:
         raise UsageError(f"{options.scenario_id} ships no cases: write them into its folder calibration/, as *.jsonl")
@@ -80,6 +83,7 @@ def run_calibrate(options: CalibrateOptions) -> None:
                 package.config,
                 cases,
                 Judge(config.evaluation_model, model),
+                prices,
                 shipped=len(shipped),
                 window=config.judge_window,
                 at_once=options.at_once,
@@ -127,7 +131,7 @@ def _print(console: Console, found: Calibration) -> None:
     console.print(
         f"accuracy {overall.accuracy:.1%}, Cohen's kappa {_kappa(overall)}, {overall.refused} answers refused"
     )
-    console.print(f"{_tokens(found)}; cost {'unknown' if found.cost is None else f'{found.cost:.4f}'}\n")
+    console.print(f"{_tokens(found.usage)}\n")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
         table.add_column(name, justify="left" if not name else "right")
@@ -143,7 +147,9 @@ def _kappa(row: Agreement) -> str:
     return "-" if row.kappa is None else f"{row.kappa:.2f}"
 
 
-def _tokens(found: Calibration) -> str:
-    if found.input_tokens is None or found.output_tokens is None:
-        return "tokens unknown"
-    return f"{found.input_tokens:,} tokens in ({found.cached_tokens or 0:,} cached), {found.output_tokens:,} out"
+def _tokens(use: ModelUse | None) -> str:
+    if use is None or use.input_tokens is None or use.output_tokens is None:
+        return "tokens and cost unknown"
+    cached = "" if use.cached_tokens is None else f" ({use.cached_tokens:,} cached)"
+    cost = "unknown" if use.cost is None else f"{use.cost:.4f} {use.currency or ''}".rstrip()
+    return f"{use.calls} calls, {use.input_tokens:,} tokens in{cached}, {use.output_tokens:,} out; cost {cost}"

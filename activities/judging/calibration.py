@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from langchain_core.callbacks import get_usage_metadata_callback
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from activities.judging.agreement import Agreement, Pair, agreement
@@ -21,6 +20,8 @@ from activities.judging.model_judge import PROMPT_VERSION, items_of, vote
 from activities.judging.panel import Judge
 from activities.judging.records import windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
+from activities.models.usage import Meter, Prices
+from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
 
 _TRIES = 4
@@ -50,8 +51,7 @@ class CaseOutcome(BaseModel):
 class Calibration(BaseModel):
     """How a model judged a scenario's cases.
 
-    ``cases_digest`` tells these cases from others. Tokens and ``cost`` are None where the endpoint doesn't tell, or no
-    price is known.
+    ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,10 +65,7 @@ class Calibration(BaseModel):
     overall: Agreement
     by_kind: dict[str, Agreement]
     by_item: dict[str, Agreement]
-    input_tokens: int | None
-    cached_tokens: int | None
-    output_tokens: int | None
-    cost: float | None = None
+    usage: ModelUse | None
     outcomes: list[CaseOutcome]
 
     def in_short(self) -> dict[str, Any]:
@@ -90,6 +87,7 @@ async def calibrate(
     scenario: ScenarioConfig,
     cases: Sequence[CalibrationCase],
     judge: Judge,
+    prices: Prices,
     *,
     shipped: int | None = None,
     window: int = 60_000,
@@ -104,6 +102,7 @@ async def calibrate(
         scenario: whose cases they are.
         cases: those to be judged.
         judge: the model.
+        prices: the operator's table.
         shipped: how many the scenario has, if more than these.
         window: how many characters of evidence the model reads at once.
         at_once: how many cases are asked at a time.
@@ -129,14 +128,14 @@ async def calibrate(
         on_case(outcome)
         return outcome
 
-    with get_usage_metadata_callback() as usage:
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(case)) for case in cases]
-        except ExceptionGroup as problems:
-            raise problems.exceptions[0] from None
+    meter = Meter(prices)
+    judge = Judge(judge.name, meter.on(judge.llm, judge.name, PROMPT_VERSION))
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(case)) for case in cases]
+    except ExceptionGroup as problems:
+        raise problems.exceptions[0] from None
     outcomes = [task.result() for task in tasks]
-    used = list(usage.usage_metadata.values())
     by_item: dict[str, list[Pair]] = {}
     for outcome in outcomes:
         by_item.setdefault(f"{outcome.criterion}.{outcome.item}", []).append(outcome.pair)
@@ -150,11 +149,7 @@ async def calibrate(
         overall=agreement([outcome.pair for outcome in outcomes]),
         by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in KINDS},
         by_item={name: agreement(pairs) for name, pairs in sorted(by_item.items())},
-        input_tokens=sum(each["input_tokens"] for each in used) if used else None,
-        cached_tokens=sum(each.get("input_token_details", {}).get("cache_read") or 0 for each in used)
-        if used
-        else None,
-        output_tokens=sum(each["output_tokens"] for each in used) if used else None,
+        usage=next(iter(meter.read()), None),
         outcomes=outcomes,
     )
 
