@@ -78,7 +78,7 @@ calibrate: $(INSTALLED) ## a small real model judges the scenarios' cases: 24 ea
 record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record
 
-chaos: $(INSTALLED) ## kill every process at every moment and by 200 random schedules, cancel at every moment (35 minutes)
+chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every moment and by 400 random schedules (some 2 hours)
 	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 	$(BIN)/python -m tests.chaos --cancel
 	$(BIN)/python -m tests.chaos --past
