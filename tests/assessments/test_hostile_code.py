@@ -66,7 +66,7 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
     point = choose(await reset_points(client, task_id), None, from_judging=False)
     assert (point.turn, point.has_failed) == (None, True)
     (scenarios_dir / "harm_leaves" / "evaluators.py").write_bytes((TINY / "evaluators.py").read_bytes())
-    await reset(client, task_id, point)
+    await reset(client, task_id, point, with_current_evaluators=True)
     ended = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
     mended = AssessmentResults.model_validate_json(ended.results or b"")

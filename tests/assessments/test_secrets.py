@@ -37,17 +37,19 @@ from tests.stack import Assessed, Stack, running_stack
 
 FILLER = "x" * 150_000
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
-_LEAKY = f"""
+# Spelt backwards: a scenario's files are kept as they are, and it is what evaluators do that is looked at.
+_KNOWS_THE_KEY = f"KEY = {PROVIDER_KEY[::-1]!r}[::-1]\n"
+_LEAKY = f"""{_KNOWS_THE_KEY}
 async def asked(ctx, params):
-    return {{"score": 1, "max_score": 1, "explanation": "judged with {PROVIDER_KEY}"}}
+    return {{"score": 1, "max_score": 1, "explanation": "judged with " + KEY}}
 
 async def told(ctx, params):
-    return {{"score": 1, "max_score": 1, "explanation": "sent", "details": {{"header": "Bearer {PROVIDER_KEY}"}}}}
+    return {{"score": 1, "max_score": 1, "explanation": "sent", "details": {{"header": "Bearer " + KEY}}}}
 """
-_LEAKY_AND_RAISING = f"""
+_LEAKY_AND_RAISING = f"""{_KNOWS_THE_KEY}
 async def asked(ctx, params):
-    print("{PROVIDER_KEY}")
-    raise RuntimeError("401 for the header Bearer {PROVIDER_KEY}")
+    print(KEY)
+    raise RuntimeError("401 for the header Bearer " + KEY)
 
 told = asked
 """
