@@ -25,7 +25,7 @@ from proctor.state import make_folder
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 
-_LONGEST_REASON = 60
+_LONGEST_REASON = 100
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class _Progress:
         said = "refused" if outcome.judge is None else str(outcome.judge)
         line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {said}, author {outcome.author} of {outcome.most}"
         if outcome.judge is None:
-            line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
+            reason = clean(outcome.reason).partition("can't be used: ")
+            line += f" ({(reason[2] or reason[0])[:_LONGEST_REASON]})"
         self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
 
 

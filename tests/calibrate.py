@@ -33,7 +33,8 @@ def serve(port: int, threads: int) -> None:
     settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, 1, port
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(settings)
-    while server:
+    parent = os.getppid()
+    while server and os.getppid() == parent:  # whoever ends the parent ends this, too
         time.sleep(1)
 
 
