@@ -1,11 +1,16 @@
 """What tests of every room share."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.chaos.table import recorded, table
 from tests.stack import Stack, running_stack
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and children would inherit it: Ctrl-C is tested here, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
