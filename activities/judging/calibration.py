@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from activities.judging.agreement import Agreement, Pair, agreement
 from activities.judging.cases import KINDS, CalibrationCase, criterion_of, digest_of, item_of, records_of_case
-from activities.judging.model_judge import PROMPT_VERSION, items_of, vote
+from activities.judging.model_judge import PROMPT_VERSION, item_ids_of, vote
 from activities.judging.panel import Judge
 from activities.judging.records import windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
@@ -112,7 +112,7 @@ async def calibrate(
         ModelUnavailableError: the model couldn't be reached, several times in a row.
         ModelSettingsError: it can't be used as it is configured.
     """
-    item_ids = tuple(dict.fromkeys(item.id for each in scenario.criteria for item in items_of(each)))
+    item_ids = item_ids_of(scenario)
     places = asyncio.Semaphore(at_once)
 
     async def one(case: CalibrationCase) -> CaseOutcome:

@@ -16,7 +16,7 @@ from activities.judging.json_safe import json_safe_text
 from activities.judging.records import Window
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
 from activities.models.structured import ask
-from proctor_protocol.scenario import EvaluationCriterion, ItemScope
+from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
 
 PROMPT_VERSION = "2"
 """Rises with every change of what the judge is told; a calibration holds for one version."""
@@ -94,6 +94,11 @@ def items_of(criterion: EvaluationCriterion) -> list[Item]:
     if criterion.rubric:
         return [Item(item.id, item.points, item.statement, item.scope) for item in criterion.rubric]
     return [Item(_WHOLE, criterion.max_score, criterion.name, "any")]
+
+
+def item_ids_of(scenario: ScenarioConfig) -> tuple[str, ...]:
+    """The ids of all items of a scenario, for ``verdict_type``."""
+    return tuple(dict.fromkeys(item.id for criterion in scenario.criteria for item in items_of(criterion)))
 
 
 async def vote(

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.judging.json_safe import json_safe_text
-from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, items_of, vote
+from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
 from activities.judging.records import Window
 from activities.models.factory import ModelAnswerError
 from proctor_protocol.results import CriterionResult
@@ -48,7 +48,7 @@ async def judge_by_panel(
     Raises:
         As ``structured.ask`` does.
     """
-    item_ids = tuple(dict.fromkeys(item.id for each in scenario.criteria for item in items_of(each)))
+    item_ids = item_ids_of(scenario)
 
     async def ballot(judge: Judge) -> Ballot:
         try:
