@@ -6,6 +6,8 @@ Table of contents:
 * ``results``: the scored outcome of an assessment and its consistency checks
 * ``updates``: the eleven task updates that tell an assessment's story while it runs
 * ``request``: the A2A request that starts an assessment
+* ``terminal``: the request for a run of Terminal-Bench trials, and what comes out of it
+* ``campaigns``: the updates that tell how far a campaign is
 * ``scenario``: the schema of ``scenario.json``
 * ``evaluation``: what a scenario's evaluator functions get and give
 * ``readings``: how times, addresses, numbers and chat contents are read

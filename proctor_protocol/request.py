@@ -23,6 +23,25 @@ class BadRequestError(ValueError):
     """A request that can't be carried out; the message is a sentence for its sender."""
 
 
+def check_addresses(participants: dict[str, str]) -> dict[str, str]:
+    """Addresses of participants by role, as they are, each of them an address.
+
+    Raises:
+        ValueError: one is none; with a sentence that names its role.
+    """
+    for role, url in participants.items():
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable or any(c.isspace() for c in url):
+            raise ValueError(
+                f"participants.{role} is {show_value(url)}: give the agent's address, such as http://localhost:8001"
+            )
+    return participants
+
+
 class AssessmentConfig(WireModel):
     """What the sender may choose.
 
@@ -56,20 +75,7 @@ class AssessmentRequest(WireModel):
     participants: dict[str, str]
     config: AssessmentConfig
 
-    @field_validator("participants")
-    @classmethod
-    def _addresses_are_urls(cls, participants: dict[str, str]) -> dict[str, str]:
-        for role, url in participants.items():
-            try:
-                parts = urlsplit(url)
-                usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-            except ValueError:
-                usable = False
-            if not usable or any(c.isspace() for c in url):
-                raise ValueError(
-                    f"participants.{role} is {show_value(url)}: give the agent's address, such as http://localhost:8001"
-                )
-        return participants
+    _addresses_are_urls = field_validator("participants")(check_addresses)
 
     @model_validator(mode="after")
     def _one_participant(self) -> Self:

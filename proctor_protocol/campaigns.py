@@ -1,0 +1,118 @@
+"""Campaigns: many assessments or trials as one, and the updates that tell how far one is."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from proctor_protocol._wire import ByMessageType, Instant, WireModel
+from proctor_protocol.updates import ErrorOccurredUpdate
+
+
+class CampaignUpdateType(StrEnum):
+    """The ``message_type`` of each update."""
+
+    CAMPAIGN_STARTED = "update_campaign_started"
+    CELL_ENDED = "update_cell_ended"
+    CAMPAIGN_PROGRESS = "update_campaign_progress"
+    CAMPAIGN_ENDED = "update_campaign_ended"
+
+
+class Tally(WireModel):
+    """How far a campaign is, by cells.
+
+    ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved);
+    ``failed`` of them came to no good end. ``score`` is the sum of what those that are done have earned, each 0 to 1.
+    """
+
+    total: int = Field(default=0, ge=0)
+    done: int = Field(default=0, ge=0)
+    running: int = Field(default=0, ge=0)
+    waiting: int = Field(default=0, ge=0)
+    succeeded: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    replayed: int = Field(default=0, ge=0)
+    score: float = Field(default=0.0, ge=0)
+    cost: float | None = None
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        mean = f", mean {self.score / self.done:.2f}" if self.done else ""
+        return (
+            f"{self.done} of {self.total} done, {self.running} running, {self.waiting} waiting; "
+            f"{self.succeeded} resolved, {self.failed} failed{mean}."
+        )
+
+
+class CampaignStartedUpdate(WireModel):
+    """The campaign's cells are known."""
+
+    message_type: Literal[CampaignUpdateType.CAMPAIGN_STARTED] = CampaignUpdateType.CAMPAIGN_STARTED
+    campaign_id: str
+    title: str
+    participant: str
+    start_time: Instant
+    tally: Tally
+    warnings: list[str] = Field(default_factory=list)
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        text = f"{self.title}: {self.tally.total} to play with {self.participant}."
+        return " ".join([text, *(f"Warning: {warning}." for warning in self.warnings)])
+
+
+class CellEndedUpdate(WireModel):
+    """One cell has ended; ``again`` says that it will be played again."""
+
+    message_type: Literal[CampaignUpdateType.CELL_ENDED] = CampaignUpdateType.CELL_ENDED
+    cell_id: str
+    label: str
+    status: str
+    succeeded: bool
+    score: float | None = None
+    failure_kind: str | None = None
+    failure: str | None = None
+    again: bool = False
+    seconds: float = 0.0
+    tally: Tally
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        verdict = "resolved" if self.succeeded else "failed" if self.failure_kind else "not resolved"
+        why = f" ({self.failure_kind}: {self.failure})" if self.failure_kind and self.failure else ""
+        again = "; it is played again" if self.again else ""
+        return f"{self.label}: {verdict}{why}{again}. {self.tally.sentence()}"
+
+
+class CampaignProgressUpdate(WireModel):
+    """How far the campaign is."""
+
+    message_type: Literal[CampaignUpdateType.CAMPAIGN_PROGRESS] = CampaignUpdateType.CAMPAIGN_PROGRESS
+    tally: Tally
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return self.tally.sentence()
+
+
+class CampaignEndedUpdate(WireModel):
+    """The campaign has ended; the artifact follows."""
+
+    message_type: Literal[CampaignUpdateType.CAMPAIGN_ENDED] = CampaignUpdateType.CAMPAIGN_ENDED
+    tally: Tally
+    duration_seconds: float
+    summary: str
+
+    def sentence(self) -> str:
+        """One readable sentence."""
+        return self.summary
+
+
+CampaignUpdate = (
+    CampaignStartedUpdate | CellEndedUpdate | CampaignProgressUpdate | CampaignEndedUpdate | ErrorOccurredUpdate
+)
+
+_UPDATES = ByMessageType[CampaignUpdate](CampaignUpdate)
+
+CAMPAIGN_MILESTONES = frozenset(set(CampaignUpdateType) - {CampaignUpdateType.CELL_ENDED})
+"""What a request with ``verbose_updates: false`` still gets, besides errors."""

@@ -1,0 +1,457 @@
+"""Terminal-Bench: the request that starts a run of trials, and what comes out of a trial and of a run.
+
+A *trial* is one attempt of one participant at one task; a *run* is the trials of a request. Names of settings, failure
+modes and results are those of the ``terminal-bench`` package (0.2.18), where it has them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from math import comb, sqrt
+from typing import Any, Literal, Self
+
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.problems import describe, show_value
+from proctor_protocol.provenance import ModelUse
+from proctor_protocol.request import BadRequestError, check_addresses, read_text
+
+BENCHMARK = "terminal-bench"
+"""What ``config.benchmark`` says in a request for a run."""
+
+PARTICIPANT_ROLES = ("terminal_agent", "white_agent", "agent", "assistant")
+"""The roles that name the participant among several, in order of preference."""
+
+_SHAPE = (
+    '{"participants": {"terminal_agent": URL}, "config": {"benchmark": "terminal-bench", "dataset": NAME, '
+    '"task_ids": [NAME OR GLOB, …]}}'
+)
+_LAUNCH = re.compile(r"launch\s+terminal[-\s]?bench\s+evaluation", re.IGNORECASE)
+
+AgentKind = Literal["a2a", "oracle", "null"]
+"""Who works on the tasks: the participant, the task's own solution, or nobody."""
+
+AgentAccess = Literal["docker", "endpoint", "both"]
+"""How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
+
+
+class TerminalConfig(WireModel):
+    """What the sender of a request for a run may choose.
+
+    Attributes:
+        benchmark: always ``terminal-bench``.
+        dataset: the name of a folder of tasks, below the evaluator's ``datasets_dir``.
+        task_ids: names of tasks, or patterns with ``*``, ``?`` and ``[…]``; all tasks where missing.
+        exclude_task_ids: names or patterns of tasks to leave out.
+        n_tasks: at most so many tasks, the first by name.
+        n_attempts: how often each task is attempted.
+        n_concurrent_trials: at most so many trials at once.
+        global_agent_timeout_sec: seconds for the participant, instead of those that each task sets.
+        global_test_timeout_sec: seconds for the tests, instead of those that each task sets.
+        global_timeout_multiplier: what the tasks' timeouts, or those two, are multiplied by.
+        agent_timeout_multiplier: what the participant's seconds are multiplied by besides.
+        test_timeout_multiplier: what the seconds of the tests are multiplied by besides.
+        build_timeout_sec: seconds in which a task's image must be built.
+        agent: who works on the tasks.
+        access: how the participant reaches the container.
+        tries: how often a trial is played that fails by no fault of the participant's.
+        keep_images: whether images that the run has built stay on the hosts.
+        record: whether each trial is recorded for asciinema.
+        verbose_updates: every trial that ends is told, or only how far the run is.
+    """
+
+    benchmark: Literal["terminal-bench"]
+    dataset: str = Field(min_length=1, max_length=500)
+    task_ids: list[str] | None = Field(default=None, min_length=1, max_length=10_000)
+    exclude_task_ids: list[str] = Field(default_factory=list, max_length=10_000)
+    n_tasks: int | None = Field(default=None, ge=1)
+    n_attempts: int = Field(default=1, ge=1, le=1_000)
+    n_concurrent_trials: int = Field(default=4, ge=1, le=1_000)
+    global_agent_timeout_sec: float | None = Field(default=None, gt=0, le=86_400)
+    global_test_timeout_sec: float | None = Field(default=None, gt=0, le=86_400)
+    global_timeout_multiplier: float = Field(default=1.0, gt=0, le=100)
+    agent_timeout_multiplier: float = Field(default=1.0, gt=0, le=100)
+    test_timeout_multiplier: float = Field(default=1.0, gt=0, le=100)
+    build_timeout_sec: float = Field(default=1_800, gt=0, le=86_400)
+    agent: AgentKind = "a2a"
+    access: AgentAccess = "both"
+    tries: int = Field(default=3, ge=1, le=10)
+    keep_images: bool = False
+    record: bool = True
+    verbose_updates: bool = True
+
+    @field_validator("task_ids", "exclude_task_ids")
+    @classmethod
+    def _names_are_not_empty(cls, names: list[str] | None) -> list[str] | None:
+        if names is not None and not all(name.strip() for name in names):
+            raise ValueError("one of the names is empty: write the names of tasks, or patterns such as hello-*")
+        return names
+
+    def agent_seconds(self, of_task: float) -> float:
+        """How long the participant may work on a task that sets ``of_task`` seconds."""
+        base = self.global_agent_timeout_sec or of_task
+        return base * self.global_timeout_multiplier * self.agent_timeout_multiplier
+
+    def test_seconds(self, of_task: float) -> float:
+        """How long the tests of a task may take that sets ``of_task`` seconds."""
+        base = self.global_test_timeout_sec or of_task
+        return base * self.global_timeout_multiplier * self.test_timeout_multiplier
+
+
+class TerminalRequest(WireModel):
+    """Who works on which tasks; ``participants`` (role to A2A address) is empty for ``oracle`` and ``null``."""
+
+    participants: dict[str, str] = Field(default_factory=dict)
+    config: TerminalConfig
+
+    _addresses_are_urls = field_validator("participants")(check_addresses)
+
+    @model_validator(mode="after")
+    def _one_participant(self) -> Self:
+        if self.config.agent != "a2a":
+            if self.participants:
+                raise ValueError(
+                    f"config.agent is {self.config.agent}, which needs no participant: leave participants out, or "
+                    "config.agent"
+                )
+        elif not self.participants:
+            raise ValueError(
+                'participants is empty: name the agent, such as {"terminal_agent": "http://localhost:8001"}, or '
+                'choose "agent": "oracle" or "null" in config'
+            )
+        elif len(self.participants) > 1 and not any(role in self.participants for role in PARTICIPANT_ROLES):
+            raise ValueError(
+                f"participants has several roles ({', '.join(sorted(self.participants))}): name the one to assess "
+                f"{PARTICIPANT_ROLES[0]}"
+            )
+        return self
+
+    @property
+    def participant(self) -> tuple[str, str]:
+        """The role and the address of the agent; the address is empty for ``oracle`` and ``null``."""
+        if self.config.agent != "a2a":
+            return self.config.agent, ""
+        for role in PARTICIPANT_ROLES:
+            if role in self.participants:
+                return role, self.participants[role]
+        return next(iter(self.participants.items()))
+
+
+def is_terminal_request(raw: dict[str, Any] | str | None) -> bool:
+    """Whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the words of the seed.
+
+    Reads no more than it needs for that; ``parse_terminal_request`` says what is wrong with the request.
+    """
+    if isinstance(raw, str):
+        if _LAUNCH.search(raw):
+            return True
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return False
+    if not isinstance(raw, dict):
+        return False
+    config = raw.get("config")
+    return isinstance(config, dict) and config.get("benchmark") is not None
+
+
+def parse_terminal_request(raw: dict[str, Any] | str | None) -> TerminalRequest:
+    """Read a request for a run from a message's data part, or from its text.
+
+    The text is JSON, or has one JSON object in it. The object is the request, or the flat configuration that the seed
+    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent.
+
+    Raises:
+        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    """
+    value = read_text(raw) if isinstance(raw, str) else raw
+    if not isinstance(value, dict):
+        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
+    if "config" not in value:
+        value = _from_flat(value)
+    try:
+        return TerminalRequest.model_validate(value)
+    except ValidationError as problem:
+        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+
+
+def unknown_terminal_settings(raw: dict[str, Any] | str | None) -> list[str]:
+    """Names under ``config`` that a run doesn't know, so that a misspelt one can be pointed out."""
+    if isinstance(raw, str):
+        raw = read_text(raw)
+    config = raw.get("config") if isinstance(raw, dict) else None
+    if isinstance(raw, dict) and config is None:
+        config = _from_flat(raw)["config"]
+    return sorted(set(config) - set(TerminalConfig.model_fields)) if isinstance(config, dict) else []
+
+
+_FLAT_NAMES = {
+    "dataset_path": "dataset",
+    "dataset_name": "dataset",
+    "task_id": "task_ids",
+    "timeout_multiplier": "global_timeout_multiplier",
+    "max_agent_timeout_sec": "global_agent_timeout_sec",
+    "max_test_timeout_sec": "global_test_timeout_sec",
+    "cleanup": "keep_images",
+}
+"""What callers written to the seed call settings of ours."""
+
+_NOT_OURS = {"white_agent_url", "agent_url", "dataset_version", "output_path"}
+
+
+def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The request that a flat configuration of the seed's stands for."""
+    config: dict[str, Any] = {"benchmark": BENCHMARK}
+    for name, value in flat.items():
+        if name not in _NOT_OURS and value is not None:
+            config[_FLAT_NAMES.get(name, name)] = _as_ours(name, value)
+    config.setdefault("dataset", "terminal_bench")
+    url = flat.get("white_agent_url") or flat.get("agent_url")
+    return {"participants": {"white_agent": url} if url else {}, "config": config}
+
+
+class FailureMode(StrEnum):
+    """What went wrong in a trial, as Terminal-Bench names it; ``none`` where nothing did, solved or not."""
+
+    UNSET = "unset"
+    NONE = "none"
+    UNKNOWN = "unknown"
+    TEST_TIMEOUT = "test_timeout"
+    AGENT_TIMEOUT = "agent_timeout"
+    UNKNOWN_AGENT_ERROR = "unknown_agent_error"
+    PARSE_ERROR = "parse_error"
+    FATAL_LLM_PARSE_ERROR = "fatal_llm_parse_error"
+    CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+    OUTPUT_LENGTH_EXCEEDED = "output_length_exceeded"
+    AGENT_INSTALLATION_FAILED = "agent_installation_failed"
+
+
+Blame = Literal["participant", "task", "evaluator"]
+"""Who a failed trial is blamed on: only the evaluator's own failures are played again."""
+
+TestStatus = Literal["passed", "failed"]
+
+
+class Blob(WireModel):
+    """A file of a trial in the store: its name below the trial's folder, and where it is."""
+
+    name: str
+    sha256: str
+    size: int = Field(ge=0)
+    is_cut: bool = False
+
+
+class TrialResult(WireModel):
+    """One attempt of one participant at one task.
+
+    Attributes:
+        trial_name: ``TASK.ATTEMPT-of-ATTEMPTS.RUN``, the name of the trial's folder.
+        is_resolved: whether all tests passed; None where that could not be found out.
+        reward: 0 to 1; where the task has no reward of its own, 1 for resolved and 0 for not.
+        failure_mode: what went wrong.
+        failure: the same as a sentence; None where nothing did.
+        blame: who is to blame for that; None where nothing failed.
+        parser_results: each test by name.
+        tries: how often the trial was played.
+        usage: tokens and cost as the participant tells them; nobody checks that.
+        phases: seconds by step: ``build``, ``start``, ``agent``, ``tests``, ``logs``, ``stop``.
+        files: logs, recording and transcript in the store.
+    """
+
+    message_type: Literal["trial_result"] = "trial_result"
+    trial_id: str
+    trial_name: str
+    task_id: str
+    attempt: int = Field(ge=1)
+    instruction: str = ""
+    is_resolved: bool | None = None
+    reward: float | None = Field(default=None, ge=0, le=1)
+    failure_mode: FailureMode = FailureMode.UNSET
+    failure: str | None = None
+    blame: Blame | None = None
+    parser_results: dict[str, TestStatus] | None = None
+    recording_path: str | None = None
+    total_input_tokens: int | None = None
+    total_output_tokens: int | None = None
+    usage: list[ModelUse] = Field(default_factory=list)
+    trial_started_at: Instant | None = None
+    trial_ended_at: Instant | None = None
+    agent_started_at: Instant | None = None
+    agent_ended_at: Instant | None = None
+    test_started_at: Instant | None = None
+    test_ended_at: Instant | None = None
+    agent_message: str | None = None
+    tries: int = Field(default=1, ge=1)
+    phases: dict[str, float] = Field(default_factory=dict)
+    files: list[Blob] = Field(default_factory=list)
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Share(WireModel):
+    """A mean over tasks with its 95 % interval; ``tasks`` is how many it is of."""
+
+    value: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    tasks: int = Field(ge=0)
+
+
+class TerminalResults(WireModel):
+    """The outcome of a run: the A2A artifact ``terminal_bench_results``.
+
+    ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
+    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k.
+    """
+
+    message_type: Literal["terminal_bench_results"] = "terminal_bench_results"
+    run_id: str
+    dataset: str
+    dataset_hash: str | None = None
+    participant: str
+    participant_url: str = ""
+    status: Literal["completed", "failed", "canceled"]
+    failure: str | None = None
+    n_tasks: int = Field(ge=0)
+    n_attempts: int = Field(ge=1)
+    n_trials: int = Field(ge=0)
+    n_resolved: int = Field(ge=0)
+    n_unresolved: int = Field(ge=0)
+    n_failed: int = Field(default=0, ge=0)
+    n_missing: int = Field(default=0, ge=0)
+    accuracy: float = Field(ge=0, le=1)
+    accuracy_interval: Share | None = None
+    mean_reward: float | None = None
+    pass_at_k: dict[int, Share] = Field(default_factory=dict)
+    resolved_ids: list[str] = Field(default_factory=list)
+    unresolved_ids: list[str] = Field(default_factory=list)
+    failure_modes: dict[str, int] = Field(default_factory=dict)
+    results: list[TrialResult] = Field(default_factory=list)
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    duration_seconds: float = Field(default=0, ge=0)
+    config: dict[str, JsonValue] = Field(default_factory=dict)
+    proctor_version: str = ""
+
+
+def pass_at_k(attempts: int, resolved: int, k: int) -> float:
+    """The chance that of ``k`` attempts at a task, drawn from those that were made, at least one resolved it.
+
+    The unbiased estimator of M. Chen et al., Evaluating Large Language Models Trained on Code (2021), section 2.1.
+    """
+    return 1.0 - comb(attempts - resolved, k) / comb(attempts, k)
+
+
+def share_of(values: Sequence[float]) -> Share:
+    """The mean of values between 0 and 1, one for each task, with its interval.
+
+    The interval is Wilson's for a proportion (E. B. Wilson, JASA 22, 1927), which stays inside 0 and 1 and has a width
+    even where all values are equal; values between 0 and 1 vary less than a proportion of the same mean does, so that
+    it is none too narrow for them.
+    """
+    n = len(values)
+    if n == 0:
+        return Share(value=0.0, low=0.0, high=1.0, tasks=0)
+    mean = sum(values) / n
+    z = 1.959964
+    centre = (mean + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
+    return Share(
+        value=round(mean, 6),
+        low=round(max(min(centre - half, mean), 0.0), 6),
+        high=round(min(max(centre + half, mean), 1.0), 6),
+        tasks=n,
+    )
+
+
+def sum_up(results: Iterable[TrialResult], **fields: Any) -> TerminalResults:
+    """Build a run's result, whose sums follow from its trials; takes its other fields by name."""
+    trials = sorted(results, key=lambda trial: (trial.task_id, trial.attempt))
+    by_task: dict[str, list[bool]] = {}
+    modes: dict[str, int] = {}
+    for trial in trials:
+        by_task.setdefault(trial.task_id, []).append(bool(trial.is_resolved))
+        modes[trial.failure_mode] = modes.get(trial.failure_mode, 0) + 1
+    fewest = min(map(len, by_task.values()), default=0)
+    ks = sorted({k for k in (1, 2, 4, 5, 8, 10, 16, 32, 64, fewest) if 1 <= k <= fewest})
+    resolved = [trial.task_id for trial in trials if trial.is_resolved]
+    rewards = [trial.reward if trial.reward is not None else float(bool(trial.is_resolved)) for trial in trials]
+    return TerminalResults(
+        **fields,
+        n_trials=len(trials),
+        n_resolved=len(resolved),
+        n_unresolved=len(trials) - len(resolved),
+        n_failed=sum(trial.failure_mode not in (FailureMode.NONE, FailureMode.UNSET) for trial in trials),
+        accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
+        accuracy_interval=share_of([sum(each) / len(each) for each in by_task.values()]) if trials else None,
+        mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
+        pass_at_k={k: share_of([pass_at_k(len(each), sum(each), k) for each in by_task.values()]) for k in ks},
+        resolved_ids=resolved,
+        unresolved_ids=[trial.task_id for trial in trials if not trial.is_resolved],
+        failure_modes=dict(sorted(modes.items())),
+        results=trials,
+    )
+
+
+def as_text(results: TerminalResults) -> str:
+    """A run's result in words, as the seed's evaluator answers."""
+    lines = [
+        "Terminal-Bench evaluation results",
+        f"Agent: {results.participant_url or results.participant}",
+        f"Dataset: {results.dataset}",
+        f"Tasks: {results.n_tasks}, trials: {results.n_trials}",
+        f"Accuracy: {results.accuracy:.2%} ({results.n_resolved} resolved, {results.n_unresolved} not)",
+        *(
+            f"pass@{k}: {share.value:.2%} ({share.low:.2%} to {share.high:.2%})"
+            for k, share in results.pass_at_k.items()
+        ),
+    ]
+    for trial in results.results:
+        verdict = "resolved" if trial.is_resolved else "unresolved"
+        mode = "" if trial.failure_mode == FailureMode.NONE else f" ({trial.failure_mode})"
+        lines.append(f"- {trial.task_id} attempt {trial.attempt}: {verdict}{mode}")
+    return "\n".join(lines)
+
+
+def terminal_message(instruction: str, container: str | None, endpoint: str | None, token: str | None) -> str:
+    """What a participant is told at the start of a trial; the words that name the container are the seed's.
+
+    Args:
+        instruction: the task's own.
+        container: the container's name, for ``docker exec``; None where the participant is not to use it.
+        endpoint: the address of the trial's command endpoint; None where there is none.
+        token: what the endpoint wants as a bearer token.
+    """
+    ways = []
+    if container:
+        ways.append(
+            f"The container name is: {container}\n"
+            f"On this host, run a command with: docker exec -w /app {container} bash -c COMMAND"
+        )
+    if endpoint:
+        ways.append(
+            f"The command endpoint is: {endpoint}\n"
+            f"Its token is: {token}\n"
+            f"From any host, run a command with: POST {endpoint}/exec, header Authorization: Bearer {token}, JSON "
+            f"{json.dumps({'command': 'ls', 'timeout': 60})}"
+        )
+    return (
+        "You are being evaluated on Terminal-Bench. Solve the task in its container; when you are done, answer with a "
+        "short summary.\n\n"
+        f"TASK: {instruction.strip()}\n\n" + "\n\n".join(ways) + "\n\nThe working directory is /app. Use your "
+        "execute_bash_command tool, or one like it, for every command."
+    )
+
+
+def _as_ours(name: str, value: Any) -> Any:
+    """What a setting of the seed's is as one of ours."""
+    match name, value:
+        case "cleanup", _:
+            return not value
+        case "task_id", _:
+            return [value]
+        case "dataset_path", str():
+            # The folder is the evaluator's business: callers know it by its last name.
+            return value.rstrip("/").rpartition("/")[2]
+    return value
