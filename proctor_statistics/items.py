@@ -1,0 +1,79 @@
+"""Which criteria tell agents apart, and which nobody or everybody meets.
+
+The discrimination of a criterion is its item-rest correlation: Pearson's, of the share earned on it and the share
+earned on all others (Nunnally and Bernstein, "Psychometric Theory", 1994, chapter 8).
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from proctor_statistics.runs import Run
+
+
+class Item(BaseModel):
+    """One criterion over many runs.
+
+    Attributes:
+        scenario, criterion: which.
+        runs: in which it was judged.
+        percent: the mean share earned, 0 to 100.
+        by_agent: the same by agent.
+        discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
+        met_by: everybody (no run lost a point), nobody (no run earned one), or some.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    scenario: str
+    criterion: str
+    runs: int
+    percent: float
+    by_agent: dict[str, float]
+    discrimination: float | None
+    met_by: Literal["everybody", "nobody", "some"]
+
+
+def items(runs: Sequence[Run]) -> list[Item]:
+    """All criteria of the judged runs, those that separate best first."""
+    found = []
+    for scenario in dict.fromkeys(run.scenario for run in runs):
+        judged = [run for run in runs if run.scenario == scenario and run.percent is not None]
+        for criterion in dict.fromkeys(name for run in judged for name in run.criteria):
+            item = _item(scenario, criterion, judged)
+            if item:
+                found.append(item)
+    return sorted(found, key=lambda item: -2.0 if item.discrimination is None else item.discrimination, reverse=True)
+
+
+def _item(scenario: str, criterion: str, judged: Sequence[Run]) -> Item | None:
+    shares: list[float] = []
+    rests: list[float] = []
+    by_agent: dict[str, list[float]] = {}
+    for run in judged:
+        own, overall = run.criteria.get(criterion), run.overall
+        if own is None or own.percent is None or overall is None:
+            continue
+        rest = overall.max_score - own.max_score
+        shares.append(own.percent)
+        rests.append(100.0 * (overall.score - own.score) / rest if rest else 0.0)
+        by_agent.setdefault(run.agent, []).append(own.percent)
+    if not shares:
+        return None
+    return Item(
+        scenario=scenario,
+        criterion=criterion,
+        runs=len(shares),
+        percent=float(np.mean(shares)),
+        by_agent={agent: float(np.mean(each)) for agent, each in by_agent.items()},
+        discrimination=_correlation(shares, rests),
+        met_by="everybody" if min(shares) == 100 else "nobody" if max(shares) == 0 else "some",
+    )
+
+
+def _correlation(shares: Sequence[float], rests: Sequence[float]) -> float | None:
+    if len(shares) < 3 or np.ptp(shares) == 0 or np.ptp(rests) == 0:
+        return None
+    return float(np.corrcoef(shares, rests)[0, 1])

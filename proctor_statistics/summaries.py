@@ -1,0 +1,175 @@
+"""The tables of a campaign: by agent, by scenario, dimension and criterion, with those that failed beside them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from proctor_statistics.estimates import Estimate, Unit, estimated
+from proctor_statistics.passes import PassRates, pass_rates
+from proctor_statistics.runs import Run
+
+PASSING = 60.0
+"""The threshold, in percent of the judged points, that a run passes with unless told otherwise."""
+FEWEST_SCENARIOS_TO_DRAW = 10
+"""From so many scenarios on they are taken for a sample of scenarios, and drawn; fewer are taken as they are."""
+
+Of = Literal["overall", "dimension", "criterion"]
+_Percent = Callable[[Run], float | None]
+
+
+class Counts(BaseModel):
+    """What became of the runs; all that are not judged stand here, none silently outside.
+
+    Attributes:
+        runs: all.
+        judged: completed, with a score.
+        failed_by_participant: ended by the participant's fault.
+        failed_otherwise: ended by somebody else's, a failed judging included.
+        canceled: by a caller.
+        unjudged: completed, and no point of it was judged.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    runs: int
+    judged: int
+    failed_by_participant: int
+    failed_otherwise: int
+    canceled: int
+    unjudged: int
+
+
+class Summary(BaseModel):
+    """One row.
+
+    Attributes:
+        agent: whose runs.
+        scenario: of which scenario; None for all of them.
+        of: all points, one dimension or one criterion.
+        name: the dimension or criterion; "overall" for all points.
+        counts: what became of the runs.
+        percent: of the judged runs, 0 to 100; None where there is none.
+        by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
+        percent_failed_as_zero: the mean, where runs that the participant failed count 0.
+        passes: for all points only. A run that the participant failed did not pass; one that failed otherwise, or was
+            canceled, is not counted.
+        tokens, cost: sums over the runs that know them; None where none does.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    agent: str
+    scenario: str | None
+    of: Of
+    name: str
+    counts: Counts
+    percent: Estimate | None
+    by_scenario_error: float | None
+    percent_failed_as_zero: float | None
+    passes: PassRates | None
+    tokens: int | None
+    cost: float | None
+
+
+def summaries(runs: Sequence[Run], *, threshold: float = PASSING) -> list[Summary]:
+    """For each agent: all scenarios together and each alone, overall, by dimension and by criterion.
+
+    Criteria stand under their own scenario only, as two scenarios' criteria are never the same.
+    """
+    rows = []
+    for agent in dict.fromkeys(run.agent for run in runs):
+        own = [run for run in runs if run.agent == agent]
+        scenarios = list(dict.fromkeys(run.scenario for run in own))
+        rows.append(_summary(agent, None, own, threshold))
+        rows += [_part(agent, None, own, "dimension", name) for name in _names(own, "dimension")]
+        for scenario in scenarios:
+            of_it = [run for run in own if run.scenario == scenario]
+            rows.append(_summary(agent, scenario, of_it, threshold))
+            rows += [_part(agent, scenario, of_it, "dimension", name) for name in _names(of_it, "dimension")]
+            rows += [_part(agent, scenario, of_it, "criterion", name) for name in _names(of_it, "criterion")]
+    return rows
+
+
+def _names(runs: Sequence[Run], of: Of) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in (run.dimensions if of == "dimension" else run.criteria)))
+
+
+def _percent_of(of: Of, name: str) -> _Percent:
+    def percent(run: Run) -> float | None:
+        if of == "overall":
+            return run.percent
+        points = (run.dimensions if of == "dimension" else run.criteria).get(name)
+        return points.percent if run.percent is not None and points is not None else None
+
+    return percent
+
+
+def _summary(agent: str, scenario: str | None, runs: Sequence[Run], threshold: float) -> Summary:
+    row = _part(agent, scenario, runs, "overall", "overall")
+    passed: dict[str, list[bool]] = defaultdict(list)
+    for run in runs:
+        if run.percent is not None:
+            passed[run.scenario].append(run.percent >= threshold)
+        elif run.failed_by_participant:
+            passed[run.scenario].append(False)
+    return row.model_copy(update={"passes": pass_rates(passed, threshold)})
+
+
+def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: str) -> Summary:
+    percent = _percent_of(of, name)
+    values = [(run, value) for run in runs if (value := percent(run)) is not None]
+    zeros = sum(run.failed_by_participant for run in runs)
+    tokens = [run.tokens for run in runs if run.tokens is not None]
+    costs = [run.cost for run in runs if run.cost is not None]
+    return Summary(
+        agent=agent,
+        scenario=scenario,
+        of=of,
+        name=name,
+        counts=_counts(runs, percent),
+        percent=estimated(_units(values), bounds=(0, 100)) if values else None,
+        by_scenario_error=_by_scenario_error(values),
+        percent_failed_as_zero=sum(v for _, v in values) / (len(values) + zeros) if values or zeros else None,
+        passes=None,
+        tokens=sum(tokens) if tokens else None,
+        cost=sum(costs) if costs else None,
+    )
+
+
+def _units(values: Sequence[tuple[Run, float]]) -> list[Unit]:
+    """Scenarios where there are enough to stand for others; else seeds, scenario by scenario; else single runs."""
+    by_scenario: dict[str, list[float]] = defaultdict(list)
+    by_seed: dict[tuple[str, int | None], list[float]] = defaultdict(list)
+    for run, value in values:
+        by_scenario[run.scenario].append(value)
+        by_seed[run.scenario, run.seed].append(value)
+    if len(by_scenario) >= FEWEST_SCENARIOS_TO_DRAW:
+        return [Unit(tuple(each)) for each in by_scenario.values()]
+    if len(by_seed) > len(by_scenario):
+        return [Unit(tuple(each), scenario) for (scenario, _), each in by_seed.items()]
+    return [Unit((value,), run.scenario) for run, value in values]
+
+
+def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
+    by_scenario: dict[str, list[float]] = defaultdict(list)
+    for run, value in values:
+        by_scenario[run.scenario].append(value)
+    if len(by_scenario) < 2:
+        return None
+    return estimated([Unit(tuple(each)) for each in by_scenario.values()]).standard_error
+
+
+def _counts(runs: Sequence[Run], percent: _Percent) -> Counts:
+    ended_badly = [run for run in runs if run.status in ("failed", "timeout")]
+    completed = [run for run in runs if run.status == "completed"]
+    judged = sum(percent(run) is not None for run in completed)
+    return Counts(
+        runs=len(runs),
+        judged=judged,
+        failed_by_participant=sum(run.failed_by_participant for run in ended_badly),
+        failed_otherwise=sum(not run.failed_by_participant for run in ended_badly),
+        canceled=sum(run.status == "canceled" for run in runs),
+        unjudged=len(completed) - judged,
+    )
