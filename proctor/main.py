@@ -287,9 +287,9 @@ def agent() -> None:
 @agent_app.command()
 def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
     """Run the rule-based baseline for email_triage_basic."""
-    from proctor.services import run_triage_agent
+    from proctor.services import run_agent
 
-    run_triage_agent(host, port, card_url)
+    run_agent("triage", host, port, card_url)
 
 
 @scenarios_app.command("list")

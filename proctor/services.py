@@ -1,12 +1,18 @@
-"""The commands that run one service: worker, gateway, simulator, baseline agent."""
+"""The commands that run one service: worker, gateway, simulator, agents."""
 
 import asyncio
 import os
+from importlib import import_module
 
 from proctor.errors import CommandError, UnreachableError
 from proctor.settings import is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+
+AGENTS = {
+    "triage": ("purple_sdk.examples.triage_agent", "TriageAgent"),
+}
+"""The agents that come with proctor: where each lives, and its class."""
 
 
 def run_worker(
@@ -103,13 +109,14 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
         raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_triage_agent(host: str | None, port: int | None, card_url: str | None) -> None:
-    """Run the baseline agent until SIGTERM or Ctrl-C."""
-    from purple_sdk.triage_agent import serve_forever
+def run_agent(name: str, host: str | None, port: int | None, card_url: str | None) -> None:
+    """Run one of the agents that come with proctor until SIGTERM or Ctrl-C; ``name`` is one of ``AGENTS``."""
+    from purple_sdk.server import serve
 
+    home, kind = AGENTS[name]
     config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
     warn_of_settings(config)
     try:
-        serve_forever(config)
+        serve(getattr(import_module(home), kind), config)
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None

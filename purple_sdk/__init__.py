@@ -4,7 +4,7 @@
 * ``serve``, ``create_app``: an agent as an A2A server
 * ``PurpleAgentExecutor``, ``Conversations``: the parts in between, for servers of one's own
 * ``ues``: the simulator's client
-* ``triage_agent``: a rule-based example
+* ``examples``: whole agents to learn from, and to run as they are
 """
 
 from importlib import import_module

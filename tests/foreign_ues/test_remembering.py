@@ -7,7 +7,7 @@ import pytest
 
 from proctor_processes.ports import free_ports
 from purple_sdk import create_app
-from purple_sdk.triage_agent import TriageAgent
+from purple_sdk.examples.triage_agent import TriageAgent
 from tests.foreign_ues.conftest import judged, served_by
 from tests.foreign_ues.servers import Program
 from tests.stack import SCENARIOS, Stack, agent_config, assess, listening

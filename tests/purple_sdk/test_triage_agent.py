@@ -29,7 +29,7 @@ def simulator() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def agent() -> Iterator[str]:
-    with running("purple_sdk.triage_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
+    with running("purple_sdk.examples.triage_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
         yield url
 
 

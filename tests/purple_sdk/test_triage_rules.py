@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from purple_sdk.triage_agent import Judged, summary
-from purple_sdk.triage_orders import read_orders
-from purple_sdk.triage_rules import Acquaintances, Verdict, classify
+from purple_sdk.examples.triage_agent.agent import Judged, summary
+from purple_sdk.examples.triage_agent.orders import read_orders
+from purple_sdk.examples.triage_agent.rules import Acquaintances, Verdict, classify
 
 NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)  # a Wednesday
 KNOWN = Acquaintances(

@@ -7,7 +7,7 @@ rules understand them, and leaves undone what they don't.
 Its rules know no scenario, but they were revised after a look at how they fared on ``email_triage_basic``: on mail that
 their author has never seen they do worse.
 
-``python -m purple_sdk.triage_agent --port 8001`` serves it.
+``python -m purple_sdk.examples.triage_agent --port 8001`` serves it.
 """
 
 import re
@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
 from purple_sdk.agent import BasePurpleAgent
-from purple_sdk.triage_orders import Orders, read_orders
-from purple_sdk.triage_rules import Acquaintances, Category, Verdict, classify
+from purple_sdk.examples.triage_agent.orders import Orders, read_orders
+from purple_sdk.examples.triage_agent.rules import Acquaintances, Category, Verdict, classify
 from purple_sdk.ues import UESError, UESResponseError
 
 _TOLD_OF: tuple[tuple[str, Category], ...] = (("URGENT", "urgent"), ("To do", "action"), ("FYI", "fyi"))
@@ -230,14 +230,3 @@ def _ask_in(text: str) -> str:
         s for s in sentences if re.search(r"\?$|\bplease\b|\bneed\b|\b(can|could) you\b|\bby \d|\bbefore\b", s, re.I)
     ]
     return asking[0] if asking else text
-
-
-def serve_forever(config: PurpleAgentConfig) -> None:
-    """Serve the agent until SIGTERM or Ctrl-C."""
-    from purple_sdk.server import serve
-
-    serve(TriageAgent, config)
-
-
-if __name__ == "__main__":
-    serve_forever(PurpleAgentConfig.from_cli_args())

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from purple_sdk.triage_rules import Category
+from purple_sdk.examples.triage_agent.rules import Category
 
 _SYNONYMS: dict[Category, str] = {
     "urgent": r"urgent|critical|important|priority|now",
