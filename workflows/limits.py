@@ -6,6 +6,7 @@ from typing import Any
 from temporalio.common import RetryPolicy
 
 from activities import failures
+from activities.plan import Plan
 
 HEARTBEAT = timedelta(seconds=2)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
@@ -103,6 +104,14 @@ def model(summary: str, seconds: float) -> dict[str, Any]:
         "retry_policy": _MODELS,
         "summary": summary,
     }
+
+
+def thinking(plan: Plan, summary: str) -> dict[str, Any]:
+    """Options of an activity that may think with a model; offline it is quick work."""
+    options = model(summary, plan.judge_timeout)
+    if not plan.offline:
+        options["task_queue"] = plan.models_task_queue
+    return options
 
 
 def parting(summary: str) -> dict[str, Any]:

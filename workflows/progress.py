@@ -9,13 +9,12 @@ from activities.plan import ParticipantKey, Plan, Prepared
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 from proctor_storage.blobs import BlobRef
+from workflows.time_played import Timed
 
 
-class Progress(BaseModel):
-    """Where the assessment stands between two turns; ``paused`` are seconds since its start that were not played."""
+class Progress(Timed):
+    """Where the assessment stands between two turns."""
 
-    started_at: datetime
-    paused: float = 0.0
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
     current_time: datetime

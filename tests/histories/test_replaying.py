@@ -17,7 +17,7 @@ from proctor.worker import WORKFLOWS, workflow_runner
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import data_converter
 from tests.histories.record import FOLDER, RECORDED, release
-from workflows.assessment import Assessment
+from workflows.turns import Turns
 
 RECORDINGS = sorted(FOLDER.glob("*/*.json.gz"))
 
@@ -41,7 +41,7 @@ async def test_replays(replayer: Replayer, path: Path) -> None:
 async def test_a_change_that_breaks_running_assessments_is_noticed(
     replayer: Replayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Assessment, "_is_another_turn_due", lambda *_: False)
+    monkeypatch.setattr(Turns, "is_another_due", lambda *_: False)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(recording(FOLDER / release() / "completed.json.gz"))
 

@@ -1,8 +1,8 @@
 """Shipped scenarios, played in this process: what the evaluators judge is the real evidence of a real day.
 
-The simulator is the real one, asked without a network; the activities are the real ones, called one after the other
-in the order of ``workflows.assessment``. What is missing is what no score may depend on: Temporal, A2A, HTTP. That this
-gives the same result as the whole evaluator is itself tested (``test_reschedule_day``).
+The simulator is the real one, asked without a network; the activities are the real ones, called one after the other in
+the order of ``workflows.assessment`` and ``workflows.turns``. What is missing is what no score may depend on: Temporal,
+A2A, HTTP. That this gives the same result as the whole evaluator is itself tested (``test_reschedule_day``).
 """
 
 import asyncio

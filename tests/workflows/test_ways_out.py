@@ -15,9 +15,9 @@ from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
 from tests.workflows.asking import played
 from tests.workflows.scripted import ScriptedActivities, fails
-from workflows.assessment import Assessment
 from workflows.context_queue import queue_id
 from workflows.names import PROCTOR_STATUS
+from workflows.turns import Turns
 
 LOCAL = ("join_queue", "apply", "advance", "conclude")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
@@ -80,7 +80,7 @@ async def test_a_defect_of_the_workflow_is_a_sentence(
     def note_turn(*_: Any) -> None:
         raise KeyError("modality")
 
-    monkeypatch.setattr(Assessment, "_note_turn", note_turn)
+    monkeypatch.setattr(Turns, "_note", note_turn)
     over = await played(caller)
     sentence = "The evaluator has a defect (KeyError: 'modality'): its worker's log says where."
     assert (over.state, over.sentence) == ("failed", sentence)

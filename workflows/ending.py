@@ -1,0 +1,84 @@
+"""The way out, the same for every end: parting, the context's next one, search attributes, the end of the updates."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any
+
+from temporalio import workflow
+
+from activities.lifecycle import LifecycleActivities
+from activities.participants import ParticipantActivities
+from activities.plan import FarewellInput, Plan
+from proctor_protocol.messages import CompletionReason
+from proctor_protocol.results import AssessmentResults
+from workflows import limits, names
+from workflows.place_in_context import PlaceInContext
+from workflows.telling import Telling
+
+
+async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:
+    """Do something of a workflow's end to its own end, whatever is cancelled meanwhile."""
+    doing = asyncio.create_task(ending)
+    while not doing.done():
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            continue
+
+
+async def end(
+    place: PlaceInContext,
+    telling: Telling,
+    status: names.Status,
+    part: Callable[[], Iterable[Awaitable[Any]]],
+    so_far: AssessmentResults | None = None,
+) -> None:
+    """On every way out: all are parted from, the next one of the context may begin, and the status is found.
+
+    A cancellation that comes only now comes too late: what is being ended ends as it would have.
+
+    Args:
+        part: gives what has to be told and taken down, all at the same time; its failures keep nothing from ending.
+        so_far: results that are kept as a blob which the memo names, since a canceled workflow has no result.
+    """
+    await run_undisturbed(_end(place, telling, status, part, so_far))
+
+
+async def _end(
+    place: PlaceInContext,
+    telling: Telling,
+    status: names.Status,
+    part: Callable[[], Iterable[Awaitable[Any]]],
+    so_far: AssessmentResults | None,
+) -> None:
+    kept, *_ = await asyncio.gather(_keep(so_far), *part(), return_exceptions=True)
+    await place.leave()
+    workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
+    workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})
+    await telling.end()
+
+
+async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
+    """Put results away, and name them for the memo; they are too large for it."""
+    if results is None:
+        return {}
+    ref = await workflow.execute_local_activity_method(
+        LifecycleActivities.keep_results, results, **limits.kept("keep the results so far")
+    )
+    return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
+
+
+def tell_participant(plan: Plan, reason: CompletionReason) -> Awaitable[None]:
+    """The participant stops and is told that all is over, if it can be."""
+    return workflow.execute_activity_method(
+        ParticipantActivities.farewell,
+        FarewellInput(plan=plan, reason=reason),
+        **limits.parting("tell the participant"),
+    )
+
+
+def take_down(simulation_id: str) -> Awaitable[None]:
+    """The simulation and its keys are gone."""
+    return workflow.execute_activity_method(
+        LifecycleActivities.take_down, simulation_id, **limits.parting("end the simulation")
+    )

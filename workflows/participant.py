@@ -1,0 +1,92 @@
+"""The participant is greeted and plays: what is tried again there, and by whose fault it was needed."""
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+
+from activities import failures
+from activities.participants import ParticipantActivities
+from activities.plan import Greeted, GreetInput, ParticipantKey, Plan, Prepared, TurnAnswer, TurnInput
+from workflows import limits
+from workflows.progress import Progress
+from workflows.steps import Steps
+from workflows.telling import Telling
+from workflows.what_failed import what_failed
+
+LOST_WITH_WORKERS = "lost-with-workers"
+"""The change since which a greeting or turn whose workers are lost again and again is not the participant's failure."""
+
+_LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins anew."
+
+
+async def greet(steps: Steps, telling: Telling, plan: Plan, prepared: Prepared) -> Greeted:
+    """Greet the participant, again where workers were lost at it."""
+    lost = 0
+    while True:
+        try:
+            return await steps.do(
+                ParticipantActivities.greet,
+                GreetInput(plan=plan, prepared=prepared),
+                **limits.turn("start message", plan.turn_timeout),
+            )
+        except ActivityError as problem:
+            lost += 1
+            if lost > limits.TURN_LOSSES or not _was_lost_with_workers(problem):
+                raise
+            telling.publish_failure(failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message"))
+
+
+async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
+    """Let the participant play a turn, again where it truly failed and the request allows another try."""
+    failed = lost = 0
+    needs_new_key = _was_reset_since(progress.key)
+    while True:
+        attempt = failed + lost + 1
+        again = f" · try {attempt}" if attempt > 1 else ""
+        try:
+            answer: TurnAnswer = await steps.do(
+                ParticipantActivities.purple_turn,
+                TurnInput(
+                    plan=plan,
+                    turn=turn,
+                    attempt=attempt,
+                    checkpoint=progress.checkpoint,
+                    current_time=progress.current_time,
+                    events_processed=progress.events_processed,
+                    key=progress.key,
+                    needs_new_key=needs_new_key,
+                ),
+                **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
+            )
+            progress.key = answer.key
+            return answer
+        except ActivityError as problem:
+            kind, sentence, _ = what_failed(problem)
+            if _was_lost_with_workers(problem):
+                kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
+            needs_new_key = needs_new_key or not _has_stopped(problem)
+            lost += kind in limits.LOST
+            failed += kind in limits.TRIED_AGAIN
+            is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN
+            if is_hopeless or failed >= plan.turn_tries or lost > limits.TURN_LOSSES:
+                raise
+            progress.turn_tries[str(turn)] = attempt + 1
+            telling.publish_failure(kind, sentence)
+
+
+def _was_reset_since(key: ParticipantKey) -> bool:
+    """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
+    run = workflow.info()
+    return run.run_id not in (run.original_execution_run_id, key.run)
+
+
+def _was_lost_with_workers(problem: ActivityError) -> bool:
+    """Whether no worker lived, or had the network, to say how the last attempt went."""
+    cause = problem.cause
+    is_silence = isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.HEARTBEAT
+    return is_silence and workflow.patched(LOST_WITH_WORKERS)
+
+
+def _has_stopped(problem: ActivityError) -> bool:
+    """Whether the participant is known to be at this try of the turn no more."""
+    return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details

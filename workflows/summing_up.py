@@ -1,0 +1,104 @@
+"""The results of an assessment, and what is told and found of them."""
+
+from collections.abc import Mapping
+
+from temporalio import workflow
+
+from activities.actions.report import compare
+from activities.plan import Plan
+from proctor_protocol import updates
+from proctor_protocol.messages import CompletionReason
+from proctor_protocol.provenance import Provenance, added_up, evaluators_used
+from proctor_protocol.results import (
+    ActionLogEntryWithTurn,
+    AssessmentResults,
+    CriterionResult,
+    ResultStatus,
+    assessment_results,
+    unscored,
+)
+from workflows import names
+from workflows.progress import Progress
+from workflows.time_played import seconds_played
+
+
+def note_score(results: AssessmentResults) -> None:
+    """The score where workflows are listed."""
+    overall = results.scores.overall
+    workflow.upsert_memo({"score": f"{overall.score}/{overall.max_score}", "coverage": results.coverage})
+    if overall.max_score:
+        workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
+
+
+def sum_up(
+    plan: Plan,
+    progress: Progress | None,
+    verdicts: Mapping[str, CriterionResult],
+    status: ResultStatus,
+    reason: str,
+    failure: str | None = None,
+) -> AssessmentResults:
+    """The results of what was done until now; ``failure`` says why there are no verdicts that count."""
+    action_log = progress.action_log if progress else []
+    return assessment_results(
+        assessment_id=plan.assessment_id,
+        scenario_id=plan.scenario_id,
+        participant=plan.participant,
+        status=status,
+        duration_seconds=seconds_played(progress),
+        turns_taken=progress.turn if progress else 0,
+        criteria_results=[
+            # Verdicts that stand without the others would be a score on other points than everybody's.
+            unscored(c, failure) if failure else verdicts[c.criterion_id]
+            for c in plan.criteria
+        ],
+        action_log=action_log,
+        action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
+        seed=plan.seed,
+        offline=plan.offline,
+        completion_reason=reason,
+        failure=failure,
+        turn_tries=progress.turn_tries if progress else {},
+        provenance=_provenance(plan, progress, verdicts),
+    )
+
+
+def _provenance(plan: Plan, progress: Progress | None, verdicts: Mapping[str, CriterionResult]) -> Provenance:
+    """What was assessed, by what, and when; of judgements those that there are, even where they don't count."""
+    reached = [verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in verdicts]
+    frozen = plan.package.sha256 if plan.package else None
+    hashes = list(dict.fromkeys(verdict.evaluator_hash for verdict in reached if verdict.evaluator_hash))
+    return Provenance(
+        proctor_version=plan.proctor_version,
+        scenario_version=plan.scenario_version,
+        scenario_hash=frozen,
+        canary=plan.canary,
+        evaluators=evaluators_used(frozen, hashes),
+        evaluators_hashes=hashes,
+        judges=added_up(use for verdict in reached for use in verdict.usage),
+        characters=progress.characters_usage if progress else [],
+        participant_url=plan.participant_url,
+        participant_card=progress.card if progress else None,
+        started_at=progress.started_at if progress else None,
+        ended_at=workflow.now(),
+        seconds_played=seconds_played(progress) if progress else None,
+    )
+
+
+def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
+    """What the participant had a chance to report: ``early_completion`` has no room for its turn's actions."""
+    if progress is None or not progress.early_completion:
+        return action_log
+    return [entry for entry in action_log if entry.turn != progress.turn]
+
+
+def last_update(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:
+    """What a caller reads last of an assessment that has results."""
+    return updates.AssessmentCompletedUpdate(
+        reason=reason,
+        total_turns=results.turns_taken,
+        total_actions=results.actions_taken,
+        duration_seconds=results.duration_seconds,
+        overall_score=results.scores.overall.score,
+        max_score=results.scores.overall.max_score,
+    )

@@ -1,0 +1,41 @@
+"""What the caller is told: updates on the stream of a workflow, and the turn that they are about."""
+
+from temporalio import workflow
+from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
+
+from proctor_protocol import updates
+from workflows import names
+from workflows.recording import record
+
+
+class Telling:
+    """The updates of one workflow; made in its ``__init__``.
+
+    Attributes:
+        stream: the workflow's stream, which a run hands on to the next one. turn: the turn at play, None outside of
+        turns. only_milestones: the caller wants no more than ``updates.MILESTONES``.
+    """
+
+    def __init__(self, prior: WorkflowStreamState | None = None) -> None:
+        self.stream = WorkflowStream(prior_state=prior)
+        self.turn: int | None = None
+        self.only_milestones = False
+        self._updates = self.stream.topic(names.UPDATES_TOPIC)
+
+    def publish(self, update: updates.TaskUpdate) -> None:
+        """Tell of something that happens now."""
+        if not self.only_milestones or update.message_type in updates.MILESTONES:
+            self._updates.publish(record(update))
+
+    def publish_failure(self, kind: str, sentence: str, is_final: bool = False) -> None:
+        """Tell of a failure by its type (``activities.failures``) and a sentence; all goes on unless this is final."""
+        self.publish(
+            updates.ErrorOccurredUpdate(
+                error_type=kind, error_message=sentence, turn_number=self.turn, recoverable=not is_final
+            )
+        )
+
+    async def end(self) -> None:
+        """Nothing comes any more: who waits for updates is let go, and every handler is waited for."""
+        self.stream.detach_pollers()
+        await workflow.wait_condition(workflow.all_handlers_finished)

@@ -1,0 +1,101 @@
+"""The time that counts: the time played, without the pause before a reset; and the deadline that is measured by it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import BaseModel
+from temporalio import workflow
+from temporalio.exceptions import FailureError, is_cancelled_exception
+
+from activities.plan import PausesInput
+from activities.resets import ResetActivities
+from workflows import limits
+from workflows.steps import Steps
+
+Result = TypeVar("Result")
+
+TIME_PLAYED = "time-played"
+"""The change since which deadline and duration count the time played, without the pause before a reset."""
+
+
+class Timed(BaseModel):
+    """Something that began at an instant; ``paused`` are seconds since then that were not played."""
+
+    started_at: datetime
+    paused: float = 0.0
+
+
+def seconds_played(timed: Timed | None) -> float:
+    """For how long it was played until now; no time where it has not begun."""
+    return 0.0 if timed is None else (workflow.now() - timed.started_at).total_seconds() - timed.paused
+
+
+class TimePlayed:
+    """The pauses of one workflow; made in its ``__init__``. ``paused_before`` is what an earlier run knew of them."""
+
+    def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
+        self._steps = steps
+        self._paused_before = paused_before
+        self._is_reset = False
+        workflow.register_random_seed_callback(self._be_reset)
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether this run is a reset, and has come to its new part."""
+        return self._is_reset
+
+    def _be_reset(self, _seed: int) -> None:
+        """A run that is a reset gets a new seed at the point from which on it is no repetition."""
+        self._is_reset = True
+
+    async def measure_pauses(self, timed: Timed | None) -> None:
+        """Before time played is told: a run that is a reset finds out how much of its time was not played."""
+        if timed is None or not self._is_reset or not workflow.patched(TIME_PLAYED):
+            return
+        try:
+            found = await self._steps.do_here(
+                ResetActivities.measure_pauses, PausesInput(since=timed.started_at), **limits.quick("time not played")
+            )
+        except FailureError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            workflow.logger.warning("it is not known for how long the assessment was not played: %s", problem)
+            return
+        timed.paused = self._paused_before + found
+
+    async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Do work that must end before so many seconds were played.
+
+        Raises:
+            TimeoutError: the deadline has passed.
+        """
+        loop = asyncio.get_running_loop()
+        is_up: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(max(seconds - seconds_played(timed), 0.0), is_up.set_result, None)
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                watching = asyncio.create_task(self._watch(limit, is_up, seconds, timed))
+                try:
+                    return await work()
+                finally:
+                    timer.cancel()
+                    watching.cancel()
+        except FailureError as problem:
+            # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
+            if is_cancelled_exception(problem) and limit.expired():
+                raise TimeoutError from None
+            raise
+
+    async def _watch(self, limit: asyncio.Timeout, is_up: asyncio.Future[None], seconds: float, timed: Timed) -> None:
+        """Let a limit expire at the deadline; in a run that is a reset that is later, as pauses don't count."""
+        await is_up
+        while self._is_reset and workflow.patched(TIME_PLAYED):
+            await self.measure_pauses(timed)
+            seconds_left = seconds - seconds_played(timed)
+            if seconds_left <= 0:
+                break
+            await asyncio.sleep(seconds_left)
+        limit.reschedule(asyncio.get_running_loop().time())

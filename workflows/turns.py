@@ -1,0 +1,156 @@
+"""The turns of an assessment: the participant acts, characters answer, time passes."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+
+from activities.plan import (
+    Addressed,
+    AdvanceInput,
+    ApplyInput,
+    Plan,
+    PlannedReply,
+    Responded,
+    RespondInput,
+    TurnAnswer,
+    TurnApplied,
+)
+from activities.turns import TurnActivities
+from proctor_protocol import updates
+from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_duration
+from proctor_protocol.provenance import ModelUse, added_up
+from proctor_protocol.results import ReportedAction
+from workflows import limits
+from workflows.participant import let_play
+from workflows.progress import Progress
+from workflows.steps import Steps
+from workflows.telling import Telling
+from workflows.trimming import trimmed
+
+
+class Turns:
+    """The turns that the scenario's time allows; each one is written down in the progress."""
+
+    def __init__(self, steps: Steps, telling: Telling, plan: Plan, progress: Progress) -> None:
+        self._steps = steps
+        self._telling = telling
+        self._plan = plan
+        self._progress = progress
+
+    def is_another_due(self) -> bool:
+        """Whether there is time for another turn, and the participant has not ended the assessment."""
+        plan, progress = self._plan, self._progress
+        return (
+            not progress.early_completion and progress.turn < plan.max_turns and progress.current_time < plan.end_time
+        )
+
+    async def play_next(self) -> None:
+        """Play the next turn to its end."""
+        self._telling.turn = self._progress.turn + 1
+        await self._play(self._telling.turn)
+        self._telling.turn = None
+
+    async def _play(self, turn: int) -> None:
+        plan, progress, began_at = self._plan, self._progress, self._progress.current_time
+        workflow.set_current_details(f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}")
+        self._telling.publish(
+            updates.TurnStartedUpdate(
+                turn_number=turn, current_time=began_at, events_processed=progress.events_processed
+            )
+        )
+        answer = await let_play(self._steps, self._telling, plan, progress, turn)
+        applied = await self._steps.do_quickly(
+            TurnActivities.apply,
+            ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
+            f"turn {turn}",
+        )
+        step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
+        self._note(turn, answer, applied, step)
+        progress.checkpoint = applied.checkpoint
+        if progress.early_completion:
+            return
+        replies = await self._let_characters_reply(turn, applied)
+        target = min(began_at + step, plan.end_time)
+        advanced = await self._steps.do_quickly(
+            TurnActivities.advance,
+            AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
+            f"turn {turn} · to {target:%H:%M}",
+        )
+        progress.checkpoint = advanced.checkpoint
+        progress.current_time = advanced.current_time
+        progress.events_processed = advanced.events_processed
+        self._telling.publish(
+            updates.SimulationAdvancedUpdate(
+                turn_number=turn,
+                previous_time=began_at,
+                new_time=advanced.current_time,
+                duration=format_iso8601_duration(advanced.current_time - began_at),
+                events_processed=advanced.events_processed,
+            )
+        )
+
+    async def _let_characters_reply(self, turn: int, applied: TurnApplied) -> list[PlannedReply]:
+        """Every character whom a message reached decides for itself, all at the same time."""
+        plan, progress = self._plan, self._progress
+
+        async def reply(addressed: Addressed) -> PlannedReply | None:
+            message = applied.messages[addressed.message]
+            # Until 0.1 silence was no answer at all.
+            responded: Responded | None = await self._steps.do(
+                TurnActivities.respond,
+                RespondInput(
+                    scenario=plan.scenario,
+                    seed=plan.seed,
+                    turn=turn,
+                    offline=plan.offline,
+                    character_id=addressed.character_id,
+                    message=message,
+                ),
+                **limits.thinking(plan, f"turn {turn} · {addressed.character_id}"),
+            )
+            if responded is None:
+                return None
+            usage.extend(responded.usage)
+            return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
+
+        usage: list[ModelUse] = []
+        replies = [r for r in await asyncio.gather(*map(reply, applied.addressed)) if r is not None]
+        progress.characters_usage = added_up([*progress.characters_usage, *usage])
+        self._telling.publish(
+            updates.ResponsesGeneratedUpdate(
+                turn_number=turn,
+                responses_count=len(replies),
+                characters_involved=sorted({r.reply.character_id for r in replies}),
+            )
+        )
+        return replies
+
+    def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, step: timedelta) -> None:
+        """Write down what the participant did and what it says that it did."""
+        progress = self._progress
+        progress.turn = turn
+        progress.early_completion = answer.kind == "early_completion"
+        progress.action_log.extend(applied.actions)
+        progress.reported.extend(ReportedAction(turn=turn, **reported.model_dump()) for reported in answer.reported)
+        if answer.notes:
+            progress.turn_notes[turn] = answer.notes
+        for action in applied.actions:
+            self._telling.publish(
+                updates.ActionObservedUpdate(
+                    turn_number=turn,
+                    timestamp=action.timestamp,
+                    action=action.action,
+                    parameters=trimmed(action.parameters),
+                    success=action.success,
+                    error_message=action.error_message,
+                )
+            )
+        self._telling.publish(
+            updates.TurnCompletedUpdate(
+                turn_number=turn,
+                actions_taken=len(applied.actions),
+                time_advanced=format_iso8601_duration(timedelta(0) if progress.early_completion else step),
+                early_completion_requested=progress.early_completion,
+            )
+        )
