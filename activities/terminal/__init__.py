@@ -1,0 +1,16 @@
+"""Terminal tasks on a Docker engine: what a trial of Terminal-Bench does to the world.
+
+A library of steps, with no Temporal in it; ``activities.terminal_trials`` makes activities of them.
+
+``tasks``             a task of either format as one model (``format_one``, ``format_two``), and what is wrong with it
+``engine``            the connection to a Docker engine, and the labels of all that is made there
+``images``            a task's image, built once for all trials
+``environments``      a trial's containers from the first to the last (``compose``: several services)
+``commands``          commands in a container, with time limit and capped output
+``processes``         what the agent left running
+``testing``           a task's tests and what they say (``parsers``)
+``solutions``         a task's own solution, played
+``collecting``        logs and files of a trial
+``command_endpoint``  commands over HTTP for agents without a Docker socket, recorded by ``recording``
+``sweeping``          what dead workers left
+"""

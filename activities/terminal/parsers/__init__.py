@@ -1,0 +1,1 @@
+"""Parsers of what tests say, by name; ``PARSERS`` is where another one is added."""
