@@ -14,7 +14,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # Each of the two begins with one half of the tests, so that few servers are started twice.
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: help install demo test browser check lint types imports nightly chaos sizes calibrate record-histories lock clean
+.PHONY: help install demo test browser check lint types imports nightly chaos sizes calibrate record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,10 @@ lock: ## write requirements.lock anew: the newest versions that pyproject.toml a
 	  echo "# Written by \`make lock\`; installs on Python 3.11 to 3.13."; \
 	  "$$folder/bin/pip" freeze --disable-pip-version-check --exclude-editable --exclude proctor; } > requirements.lock; \
 	echo "requirements.lock: $$(grep -vc '^#' requirements.lock) packages"
+
+wheels: $(INSTALLED) ## build both distributions, proctor and the light proctor-purple, into dist/
+	$(BIN)/python -m hatchling build -t wheel -d dist
+	cd packaging/purple && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis

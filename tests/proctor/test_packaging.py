@@ -18,6 +18,12 @@ from proctor_protocol.config import GreenAgentConfig
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
+LIGHT = tomllib.loads((ROOT / "packaging" / "purple" / "pyproject.toml").read_text())
+
+
+def packages_in(pyproject: dict[str, Any]) -> set[str]:
+    wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
+    return {*wheel.get("packages", []), *wheel.get("force-include", {}).values()}
 
 
 def locked() -> dict[str, Version]:
@@ -41,6 +47,17 @@ def test_the_lock_has_everything_that_the_project_asks_for() -> None:
             assert pins[name] in requirement.specifier, f"{requirement}, but the lock has {pins.get(name)}: make lock"
 
 
+def test_every_room_is_in_one_of_the_two_distributions_and_none_in_both() -> None:
+    rooms = set(PYPROJECT["tool"]["importlinter"]["root_packages"])
+    assert packages_in(PYPROJECT) | packages_in(LIGHT) == rooms
+    assert not packages_in(PYPROJECT) & packages_in(LIGHT)
+
+
+def test_proctor_asks_for_all_that_the_light_distribution_asks_for_since_an_editable_install_has_no_other() -> None:
+    assert set(LIGHT["project"]["dependencies"]) <= set(PROJECT["dependencies"])
+    assert set(LIGHT["project"]["optional-dependencies"]["assistant"]) <= set(PROJECT["dependencies"])
+
+
 def make(*arguments: str, path: Path | None = None, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, **({"PATH": f"{path}:/usr/bin:/bin"} if path else {})}
     return subprocess.run(
@@ -50,7 +67,7 @@ def make(*arguments: str, path: Path | None = None, folder: Path = ROOT) -> "sub
 
 def test_make_lists_what_it_can() -> None:
     told = make("help").stdout
-    for target in ("demo", "test", "check", "lock", "nightly"):
+    for target in ("demo", "test", "check", "lock", "nightly", "wheels"):
         assert re.search(rf"^  make {target} ", told, re.MULTILINE)
 
 
@@ -77,10 +94,11 @@ def test_a_newer_python_beside_an_old_one_is_taken(tmp_path: Path) -> None:
 
 def test_an_image_is_made_from_the_packages_and_nothing_else_of_the_checkout() -> None:
     lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
-    packages = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == {
-        *packages,
+        *packages_in(PYPROJECT),
+        *packages_in(LIGHT),
+        "packaging",
         "pyproject.toml",
         "requirements.lock",
         PROJECT["readme"],
