@@ -1,6 +1,7 @@
 """Every criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from temporalio import activity
 from activities import failures
 from activities.deployment import Deployment
 from activities.judging.calibration import calibrations_of
+from activities.judging.facts_asked import FactsAsked
+from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
@@ -96,9 +99,11 @@ class VerdictActivities:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""
         if plan.offline:
             return []
-        models = plan.judges or [self._deployment.config.evaluation_model]
         seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
-        return self._deployment.judges(models, plan.votes, seed, meter, prompt_version)
+        return self._deployment.judges(self._models(plan), plan.votes, seed, meter, prompt_version)
+
+    def _models(self, plan: Plan) -> list[str]:
+        return list(plan.judges or [self._deployment.config.evaluation_model])
 
     async def _by_evaluator(
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
@@ -117,11 +122,12 @@ class VerdictActivities:
                     simulation=simulation.reader.base_url,
                     reader_key=simulation.reader_secret,
                     has_model=not plan.offline,
+                    model="" if plan.offline else ", ".join(dict.fromkeys(self._models(plan))),
                 ),
                 evidence=f"{given.evidence.record.sha256} {code}",
                 fetch=lambda: self._deployment.store.get(given.evidence.record),
             )
-            result = await self._deployment.code.judge(bench, criterion, self._asking(plan, meter))
+            result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter))
         except EvaluatorRetryError as problem:
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
@@ -150,20 +156,25 @@ class VerdictActivities:
                 self._wishes[run] = await asks_for_current_evaluators(workflow.fetch_history_events())
             return self._wishes[run]
 
-    def _asking(self, plan: Plan, meter: Meter) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
-        """How an evaluator's questions reach the model."""
-        judges: list[Judge] = []
+    def _asking(
+        self, plan: Plan, scenario: ScenarioConfig, meter: Meter
+    ) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
+        """How an evaluator's questions reach the model, and what it looks for in texts the panel."""
+        config, judges, panel = self._deployment.config, list[Judge](), list[Judge]()
 
         async def ask(question: dict[str, Any]) -> bytes:
-            if not judges:
-                judges.extend(self._judges(plan, meter, None))
-            judge = judges[0]
             try:
-                return await answer(question, judge.llm)
+                if "facts" in question:
+                    panel.extend([] if panel else self._judges(plan, meter, PROMPT_VERSION))
+                    asked = FactsAsked.model_validate(question)
+                    told = await read_facts(asked, scenario.user_prompt, panel, config.judge_window)
+                    return json.dumps(told).encode()
+                judges.extend([] if judges else self._judges(plan, meter, None))
+                return await answer(question, judges[0].llm)
             except ModelError:
                 raise
             except Exception as problem:
-                raise classified(problem, self._deployment.config.evaluation_model) from problem
+                raise classified(problem, config.evaluation_model) from problem
 
         return ask
 

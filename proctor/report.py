@@ -6,14 +6,22 @@ from rich.table import Table
 from rich.text import Text
 
 from proctor.console import show
-from proctor.phrases import clean, counted
+from proctor.phrases import clean, counted, shorten
 from proctor_protocol.provenance import ModelUse, Provenance
-from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
+from proctor_protocol.results import (
+    DIMENSIONS,
+    AssessmentResults,
+    CriterionResult,
+    DimensionScore,
+    OverallScore,
+)
 
 _WIDE = 110
 """Columns from which on the explanations have a column of their own."""
 
 _JUDGE_WIDTH = 30
+_DOUBTS_TOLD = 5
+_LONGEST_DOUBT = 80
 
 
 def print_report(
@@ -53,19 +61,26 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
             continue
         whole = results.scores.dimensions[dimension]
         name = Text(dimension.replace("_", " "), style="bold cyan")
-        table.add_row(name, _score(whole.score, whole.max_score, style="bold"))
+        table.add_row(name, _score(whole, style="bold"))
         for criterion in criteria:
             table.add_row(*(_wide_row(criterion) if is_wide else _narrow_row(criterion)))
     overall = results.scores.overall
-    share = f" ({overall.score / overall.max_score:.0%})" if overall.max_score else ""
-    table.add_row(Text(f"overall{share}", style="bold"), _score(overall.score, overall.max_score, style="bold"))
+    table.add_row(Text(f"overall{_share(overall)}", style="bold"), _score(overall, style="bold"))
     return table
+
+
+def _share(overall: OverallScore) -> str:
+    if not overall.max_score:
+        return ""
+    least = f"{overall.score / overall.max_score:.0%}"
+    most = f"{(overall.score + overall.doubtful_points) / overall.max_score:.0%}"
+    return f" ({least})" if least == most else f" ({least} to {most})"
 
 
 def _wide_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
     return (
         Padding(Text(clean(criterion.name)), (0, 0, 0, 2)),
-        _score(criterion.score, criterion.max_score),
+        _score(criterion),
         _why(criterion),
         Text(clean(criterion.judged_by), style="dim"),
     )
@@ -75,15 +90,15 @@ def _narrow_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
     """Explanation and judge under the criterion's name."""
     told = _why(criterion).append(f" ({clean(criterion.judged_by)})", style="dim")
     name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
-    return Group(name, Padding(told, (0, 0, 0, 4))), _score(criterion.score, criterion.max_score)
+    return Group(name, Padding(told, (0, 0, 0, 4))), _score(criterion)
 
 
-def _score(score: int, most: int, style: str = "") -> Text:
-    if most == 0:
+def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str = "") -> Text:
+    if scored.max_score == 0:
         return Text("unscored", style="yellow")
-    share = score / most
+    share = scored.score / scored.max_score
     colour = "green" if share >= 0.8 else "yellow" if share >= 0.4 else "red"
-    return Text(f"{score}/{most}", style=f"{style} {colour}".strip())
+    return Text(f"{scored.told}/{scored.max_score}", style=f"{style} {colour}".strip())
 
 
 def _why(criterion: CriterionResult) -> Text:
@@ -101,9 +116,10 @@ def _remarks(results: AssessmentResults) -> list[str]:
         offline = " (offline: no model judges)" if results.offline else ""
         overall = results.scores.overall
         remarks.append(
-            f"{overall.score} points of {overall.max_score} that were judged, of {overall.max_score + points} in all: "
+            f"{overall.told} points of {overall.max_score} that were judged, of {overall.max_score + points} in all: "
             f"{points} nobody judged{offline}"
         )
+    remarks += _doubts(results)
     if results.turn_tries:
         turns = ", ".join(f"turn {turn} ({tries} tries)" for turn, tries in results.turn_tries.items())
         remarks.append(f"played more than once: {turns}")
@@ -116,6 +132,22 @@ def _remarks(results: AssessmentResults) -> list[str]:
     if results.provenance is not None:
         remarks.append(_provenance(results.provenance))
     return remarks
+
+
+def _doubts(results: AssessmentResults) -> list[str]:
+    """What nobody could tell, and what it may be worth."""
+    doubts = [(criterion, doubt) for criterion in results.criteria_results for doubt in criterion.doubts]
+    if not doubts:
+        return []
+    most = counted(results.scores.overall.doubtful_points, "point")
+    told = [
+        f"in doubt, counted as not met: {clean(criterion.name)}: {clean(doubt.item)} ({clean(doubt.reason)}"
+        + (f": “{shorten(doubt.text, _LONGEST_DOUBT)}”)" if doubt.text else ")")
+        for criterion, doubt in doubts[:_DOUBTS_TOLD]
+    ]
+    if len(doubts) > _DOUBTS_TOLD:
+        told.append(f"and {counted(len(doubts) - _DOUBTS_TOLD, 'doubt')} more, in the result's criteria")
+    return [f"{counted(len(doubts), 'doubt')}, worth at most {most}", *told]
 
 
 def _provenance(provenance: Provenance) -> str:

@@ -82,6 +82,11 @@ def is_found(pattern: str, text: str) -> bool:
     return compiled(pattern).search(text) is not None
 
 
+def escaped(text: str) -> str:
+    """A pattern for a text as it is."""
+    return str(re2.escape(_encodable(text)))
+
+
 def _check(pattern: str) -> str:
     compiled(pattern)
     return pattern

@@ -18,15 +18,45 @@ ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 
+def score_range(score: int, doubtful_points: int) -> str:
+    """A score in words: ``72``, or with doubts ``72 to 75``."""
+    return f"{score} to {score + doubtful_points}" if doubtful_points else str(score)
+
+
 class _Scored(WireModel):
+    """``doubtful_points`` are those that the score would have more if every doubt were settled for the participant."""
+
     score: int = Field(ge=0)
     max_score: int = Field(ge=0)
+    doubtful_points: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _score_within_maximum(self) -> Self:
         if self.score > self.max_score:
             raise ValueError(f"score {self.score} is above max_score {self.max_score}")
+        if self.score + self.doubtful_points > self.max_score:
+            raise ValueError(
+                f"score {self.score} and doubtful_points {self.doubtful_points} are above max_score {self.max_score}"
+            )
         return self
+
+    @property
+    def told(self) -> str:
+        """The score in words, a range where there are doubts."""
+        return score_range(self.score, self.doubtful_points)
+
+
+class Doubt(WireModel):
+    """What nobody could tell: patterns that fit neither way, or a judge whose answers can't be believed.
+
+    It is counted as not met. ``item`` is the rubric's item, or the fact, ``statement`` what it says, ``text`` the
+    beginning of the text in question, where it is one.
+    """
+
+    item: str
+    statement: str
+    reason: str
+    text: str | None = None
 
 
 class CriterionResult(_Scored):
@@ -35,7 +65,9 @@ class CriterionResult(_Scored):
     ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
     nobody could judge (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
     ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
-    of, ``usage`` what was asked of models.
+    of, ``usage`` what was asked of models. ``doubts`` are what nobody could tell, ``doubtful_points`` what they may be
+    worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
+    by patterns)``, or ``(texts by model:NAME)``.
     """
 
     message_type: Literal["criterion_result"] = "criterion_result"
@@ -49,6 +81,7 @@ class CriterionResult(_Scored):
     unscored_reason: str | None = None
     evaluator_hash: str | None = None
     usage: list[ModelUse] = Field(default_factory=list)
+    doubts: list[Doubt] = Field(default_factory=list)
 
     @property
     def is_unscored(self) -> bool:
@@ -100,6 +133,8 @@ def _require_sum(what: str, whole: _Scored, parts: Iterable[_Scored]) -> None:
     total = (sum(p.score for p in parts), sum(p.max_score for p in parts))
     if total != (whole.score, whole.max_score):
         raise ValueError(f"{what} is {whole.score}/{whole.max_score}, but its parts sum to {total[0]}/{total[1]}")
+    if (doubtful := sum(p.doubtful_points for p in parts)) != whole.doubtful_points:
+        raise ValueError(f"{what} has {whole.doubtful_points} doubtful_points, but its parts sum to {doubtful}")
 
 
 class Scores(WireModel):
@@ -118,15 +153,16 @@ class Scores(WireModel):
     def of(cls, criteria: Sequence[CriterionResult]) -> Self:
         """Sum criteria up by dimension and overall."""
         dimensions = {
-            dimension: DimensionScore(
-                score=sum(c.score for c in criteria if c.dimension == dimension),
-                max_score=sum(c.max_score for c in criteria if c.dimension == dimension),
-            )
+            dimension: DimensionScore(**_summed([c for c in criteria if c.dimension == dimension]))
             for dimension in DIMENSIONS
             if any(c.dimension == dimension for c in criteria)
         }
-        overall = OverallScore(score=sum(c.score for c in criteria), max_score=sum(c.max_score for c in criteria))
-        return cls(overall=overall, dimensions=dimensions)
+        return cls(overall=OverallScore(**_summed(criteria)), dimensions=dimensions)
+
+
+def _summed(criteria: Sequence[CriterionResult]) -> dict[str, Any]:
+    names = ("score", "max_score", "doubtful_points")
+    return {name: sum(getattr(criterion, name) for criterion in criteria) for name in names}
 
 
 class ActionLogEntryWithTurn(WireModel):

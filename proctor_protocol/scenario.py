@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from proctor_protocol.durations import Duration, parse_iso8601_duration
+from proctor_protocol.facts import Told
 from proctor_protocol.modalities import Correspondence
 from proctor_protocol.moments import Reading
 from proctor_protocol.patterns import Pattern
@@ -96,6 +97,9 @@ class RubricCheck(ScenarioModel):
 
     What one pattern can't say is said by ``all``, ``any`` and ``none``, of which each member is a pattern or a test
     (``TextTest``): a text has "the pattern" when it has ``pattern`` and passes these.
+
+    A text that doesn't have the pattern, but passes ``doubtful``, is one of which patterns can't tell. Where the
+    outcome hangs on it, the item is in doubt: not met, and told as such.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
@@ -104,6 +108,7 @@ class RubricCheck(ScenarioModel):
     all: tuple[Test, ...] = ()
     any: tuple[Test, ...] = ()
     none: tuple[Test, ...] = ()
+    doubtful: Test | None = None
     every: bool = False
     min: int = Field(default=0, ge=0)
     max: int | None = Field(default=None, ge=0)
@@ -116,6 +121,12 @@ class RubricCheck(ScenarioModel):
         if self.pattern is None and not (self.all or self.any or self.none):
             return None
         return TextTest(pattern=self.pattern, all=self.all, any=self.any, none=self.none)
+
+    def told(self, said: Reading) -> Told:
+        """Whether a text has what is looked for; any text has it where nothing is."""
+        if self.test is None or self.test.holds(said):
+            return True
+        return None if self.doubtful is not None and self.doubtful.holds(said) else False
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:

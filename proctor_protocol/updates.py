@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from proctor_protocol._wire import ByMessageType, Instant, WireModel
 from proctor_protocol.durations import Duration
 from proctor_protocol.messages import CompletionReason
-from proctor_protocol.results import Dimension
+from proctor_protocol.results import Dimension, score_range
 
 
 class TaskUpdateType(StrEnum):
@@ -172,12 +172,14 @@ class CriterionEvaluatedUpdate(WireModel):
     max_score: int
     evaluation_method: str
     unscored_reason: str | None = None
+    doubtful_points: int = 0
 
     def sentence(self) -> str:
         """One readable sentence."""
         if self.max_score == 0 and self.unscored_reason:
             return f"{self.criterion_name}: unscored ({self.unscored_reason})."
-        return f"{self.criterion_name}: {self.score}/{self.max_score} by {self.evaluation_method}."
+        score = score_range(self.score, self.doubtful_points)
+        return f"{self.criterion_name}: {score}/{self.max_score} by {self.evaluation_method}."
 
 
 class AssessmentCompletedUpdate(WireModel):
@@ -190,11 +192,13 @@ class AssessmentCompletedUpdate(WireModel):
     duration_seconds: float
     overall_score: int
     max_score: int
+    doubtful_points: int = 0
 
     def sentence(self) -> str:
         """One readable sentence."""
+        score = score_range(self.overall_score, self.doubtful_points)
         return (
-            f"Assessment ended ({self.reason.replace('_', ' ')}): {self.overall_score}/{self.max_score} points in "
+            f"Assessment ended ({self.reason.replace('_', ' ')}): {score}/{self.max_score} points in "
             f"{_count(self.total_turns, 'turn')} with {_count(self.total_actions, 'action')}."
         )
 

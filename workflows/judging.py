@@ -66,6 +66,7 @@ class Judging:
                     max_score=verdict.max_score,
                     evaluation_method=verdict.judged_by,
                     unscored_reason=verdict.unscored_reason,
+                    doubtful_points=verdict.doubtful_points,
                 )
             )
 

@@ -25,7 +25,7 @@ from workflows.time_played import seconds_played
 def note_score(results: AssessmentResults) -> None:
     """The score where workflows are listed."""
     overall = results.scores.overall
-    workflow.upsert_memo({"score": f"{overall.score}/{overall.max_score}", "coverage": results.coverage})
+    workflow.upsert_memo({"score": f"{overall.told}/{overall.max_score}", "coverage": results.coverage})
     if overall.max_score:
         workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
 
@@ -101,4 +101,5 @@ def last_update(results: AssessmentResults, reason: CompletionReason) -> updates
         duration_seconds=results.duration_seconds,
         overall_score=results.scores.overall.score,
         max_score=results.scores.overall.max_score,
+        doubtful_points=results.scores.overall.doubtful_points,
     )

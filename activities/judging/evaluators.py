@@ -1,7 +1,7 @@
 """Scores a criterion by its evaluator function (seed 000, section 3.2.1); runs where the scenario's code may run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -10,7 +10,8 @@ import httpx
 
 from activities.judging.json_safe import json_safe, json_safe_text
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
-from proctor_protocol.results import CriterionResult
+from proctor_protocol.facts import Question, TextReader, Told, reading
+from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 
@@ -18,6 +19,14 @@ from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 _NOISE = 1e-9
 _PASSING_BY = (httpx.TransportError, UESConnectionError, UESTimeoutError, ServerError)
 _LONGEST_SAID = 500
+_LONGEST_TEXT = 200
+_READINGS = 3
+"""How often a model is asked: what it says of one fact may make an evaluator look for another."""
+
+_DOUBTS_KEPT = 100
+
+ReadByModel = Callable[[Sequence[Question]], Awaitable[Mapping[tuple[str, str], Told]]]
+"""Has a model say whether texts say facts: an answer for each question, by its key."""
 
 
 class EvaluatorError(Exception):
@@ -29,17 +38,73 @@ class PassingEvaluatorError(Exception):
 
 
 async def judge_by_evaluator(
-    criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, evaluators: EvaluatorRegistry
+    criterion: EvaluationCriterion,
+    ctx: AgentBeatsEvalContext,
+    evaluators: EvaluatorRegistry,
+    read_by_model: ReadByModel | None = None,
+    model: str = "",
 ) -> CriterionResult:
     """Score a criterion by its evaluator function.
 
     Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only where
     there is none: what a participant did never takes a point out of the maximum.
 
+    Where the function looks for facts in texts (``proctor_protocol.facts``), a model is asked for them, where there is
+    one; otherwise their patterns stand in. What neither can tell is a doubt: it counts against the participant, and
+    the function is run once more in the participant's favour, for what the doubts may be worth.
+
+    Args:
+        criterion: what to score.
+        ctx: the evidence.
+        evaluators: the scenario's functions.
+        read_by_model: how a model is asked for facts; None where there is none.
+        model: its name.
+
     Raises:
         EvaluatorError: the function raised, or returned what is no result.
         PassingEvaluatorError: it couldn't reach the simulator.
+        Exception: whatever ``read_by_model`` raises.
     """
+
+    async def score(reader: TextReader) -> CriterionResult:
+        with reading(reader):
+            return await _scored_once(criterion, ctx, evaluators)
+
+    reader = TextReader()
+    result = await score(reader)
+    known: dict[tuple[str, str], Told] = {}
+    for _ in range(_READINGS if read_by_model else 0):
+        new = [question for question in reader.questions if question.key not in known]
+        if not new or read_by_model is None:
+            break
+        known |= await read_by_model(new)
+        reader = TextReader(known)
+        result = await score(reader)
+    if not reader.questions or not result.max_score:
+        return result
+    read_by = f"model:{model}" if known else "patterns"
+    result = result.model_copy(update={"judged_by": f"{result.judged_by} (texts by {read_by})"})
+    if not reader.doubts:
+        return result
+    at_most = await score(TextReader(known, in_favour=True))
+    doubts = [_doubt(question, is_model=question.key in known) for question in reader.doubts[:_DOUBTS_KEPT]]
+    return result.model_copy(
+        update={"doubtful_points": max(0, at_most.score - result.score), "doubts": doubts},
+    )
+
+
+def _doubt(question: Question, *, is_model: bool) -> Doubt:
+    return Doubt(
+        item=json_safe_text(question.fact.id),
+        statement=json_safe_text(question.fact.statement),
+        reason="the model gave no verdict that can be believed" if is_model else "patterns can't tell",
+        text=json_safe_text(question.text[:_LONGEST_TEXT]),
+    )
+
+
+async def _scored_once(
+    criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, evaluators: EvaluatorRegistry
+) -> CriterionResult:
     name = criterion.evaluator_id or ""
     evaluator = evaluators.get(name)
     if evaluator is None:

@@ -12,7 +12,7 @@ from activities.judging.panel import Judge, judge_by_panel
 from activities.judging.records import records_of, windows
 from activities.judging.rubric import ItemScore, score_rubric
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import CriterionResult, unscored
+from proctor_protocol.results import CriterionResult, Doubt, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 NO_MODEL = "no model (offline)"
@@ -71,6 +71,7 @@ def _by_offline_rubric(criterion: EvaluationCriterion, scores: list[ItemScore]) 
     points = sum(score.points for score in judged)
     judged_points = sum(score.item.points for score in judged)
     unmet = [f"{score.item.id} ({score.reason})" for score in judged if not score.met]
+    doubtful = [score for score in judged if score.is_doubtful]
     explanation = f"{points} of {judged_points} mechanically checked points."
     if unmet:
         explanation += f" Not met: {'; '.join(unmet)}."
@@ -83,6 +84,8 @@ def _by_offline_rubric(criterion: EvaluationCriterion, scores: list[ItemScore]) 
         explanation=explanation,
         details={"items": [_item_details(score) for score in scores]},
         judged_by="offline_rubric",
+        doubtful_points=sum(score.item.points for score in doubtful),
+        doubts=[Doubt(item=s.item.id, statement=s.item.statement, reason=s.reason) for s in doubtful],
         unscored_points=sum(score.item.points for score in missing),
         unscored_reason=(
             f"{NO_MODEL}, and these items have no mechanical check: {', '.join(s.item.id for s in missing)}"
@@ -101,4 +104,5 @@ def _item_details(score: ItemScore) -> dict[str, Any]:
         "met": score.met,
         "by": "offline_rubric" if score.met is not None else "nobody",
         "reason": score.reason,
+        **({"doubt": True} if score.is_doubtful else {}),
     }

@@ -13,12 +13,12 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel, Field, create_model
 
 from activities.judging.json_safe import json_safe_text
-from activities.judging.records import Window
+from activities.judging.records import SHORTEST_QUOTE, Window
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
 from activities.models.structured import ask
 from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
 
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 """Rises with every change of what the judge is told; a calibration holds for one version."""
 
 _SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
@@ -38,7 +38,10 @@ class Quote(BaseModel):
     """Words of a record that decide an item."""
 
     record: str = Field(description="the record's id", max_length=40)
-    quote: str = Field(description="some words of that record's text, exactly as they stand there", max_length=300)
+    quote: str = Field(
+        description="some words of that record's text, exactly as they stand there; at least 8 characters, or all",
+        max_length=300,
+    )
 
 
 class ItemVerdict(BaseModel):
@@ -201,6 +204,11 @@ def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | N
                 return f"item {said.id} quotes record {quote.record!r}: there is no such record"
             if not quote.quote.strip() or not record.has(quote.quote):
                 return f"item {said.id} quotes {quote.quote[:80]!r}: that is not in record {quote.record}"
+            if record.is_too_short(quote.quote):
+                return (
+                    f"item {said.id} quotes {quote.quote!r} of record {quote.record}: quote at least "
+                    f"{SHORTEST_QUOTE} characters, a whole word, or the whole text"
+                )
         if not said.quotes and _needs_quote(item, said.points):
             return f"item {said.id} has {said.points} points and no quote: name and quote the record that decides it"
     return None

@@ -16,7 +16,7 @@ from activities.judging.json_safe import json_safe_text
 from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
 from activities.judging.records import Window
 from activities.models.factory import ModelAnswerError
-from proctor_protocol.results import CriterionResult
+from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 
@@ -62,8 +62,6 @@ async def judge_by_panel(
     rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
     models = list(dict.fromkeys(judge.name for judge in judges))
     details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}
-    if doubts := [row["id"] for row in rows if row.get("doubt")]:
-        details["doubts"] = doubts
     if len(judges) > 1:
         details["disagreements"] = [row["id"] for row in rows if row["spread"]]
     return CriterionResult(
@@ -75,6 +73,10 @@ async def judge_by_panel(
         explanation=_explanation(ballots, rows),
         details=details,
         judged_by=f"model:{', '.join(models)}",
+        doubtful_points=sum(row["at_most"] - row["points"] for row in rows if row.get("doubt")),
+        doubts=[
+            Doubt(item=row["id"], statement=row["statement"], reason=row["reason"]) for row in rows if row.get("doubt")
+        ],
     )
 
 
@@ -94,8 +96,10 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "reason": json_safe_text(decisive.reason),
         "quotes": [_quoted(quote, evidence) for quote in decisive.quotes],
     }
-    if ballot.is_doubtful:
-        row["doubt"] = True
+    # With every doubt settled for the participant.
+    at_most = median_low(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
+    if at_most > points:
+        row |= {"doubt": True, "at_most": at_most}
     if len(votes) > 1:
         row |= {"votes": votes, "spread": max(votes) - min(votes)}
     return row

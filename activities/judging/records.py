@@ -13,9 +13,15 @@ from typing import Any, Literal
 from activities.judging.rubric import text_written
 from activities.models.prompts import readable
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.patterns import escaped, is_found
 from proctor_protocol.results import ActionLogEntryWithTurn
 
 Kind = Literal["writing", "deed", "note", "state"]
+
+SHORTEST_QUOTE = 8
+"""Characters of a quote that shows something: a single letter is in every record."""
+
+_SHORTEST_WORD = 5
 
 _OVERLAP = 400
 """Characters that two parts of a long text share, so that what is quoted lies wholly in one of them."""
@@ -73,6 +79,13 @@ class Record:
     def has(self, quote: str) -> bool:
         """Whether a quote stands in it, whatever its white space."""
         return _plain(quote) in _plain(self.text)
+
+    def is_too_short(self, quote: str) -> bool:
+        """Whether a quote is too short to show anything: no whole word ("sorry"), nor all that there is to quote."""
+        quoted, text = _plain(quote), _plain(self.text)
+        if len(quoted) >= SHORTEST_QUOTE or quoted == text:
+            return False
+        return len(quoted) < _SHORTEST_WORD or not is_found(rf"(?:^|\W){escaped(quoted)}(?:\W|$)", text)
 
     def split(self, longest: int) -> Iterator["Record"]:
         """The record, or its parts where its text is longer than ``longest`` characters."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proctor_protocol.facts import Told, both, either
 from proctor_protocol.moments import Reading
 from proctor_protocol.patterns import is_found
 from proctor_protocol.readings import chat_text
@@ -28,11 +29,15 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """What a rubric item earned; ``met`` is None where nobody could judge it, and its points stand outside then."""
+    """What a rubric item earned; ``met`` is None where nobody could judge it, and its points stand outside then.
+
+    What its patterns can't tell is in doubt, and not met.
+    """
 
     item: RubricItem
     met: bool | None
     reason: str
+    is_doubtful: bool = False
 
     @property
     def points(self) -> int:
@@ -93,30 +98,37 @@ def score_rubric(
         if item.check is None:
             scores.append(ItemScore(item, None, "needs a model: it has no mechanical check"))
         else:
-            met, reason = passes(item.check, texts, read)
-            scores.append(ItemScore(item, met, reason))
+            passed, reason = passes(item.check, texts, read)
+            scores.append(ItemScore(item, bool(passed), reason, is_doubtful=passed is None))
     return scores
 
 
-def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[bool, str]:
-    """Whether a check passes on what was written, and why."""
+def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Told, str]:
+    """Whether a check passes on what was written (None: its patterns can't tell), and why."""
     looked_at = [text.text for text in texts if _is_looked_at(check, text)]
-    count, test = len(looked_at), check.test
-    found = [text for text in looked_at if test is None or test.holds(read(text))]
+    count = len(looked_at)
+    told = [check.told(read(text)) for text in looked_at]
+    found, maybe = told.count(True), told.count(None)
     if check.kind == "count":
         least_to_most = f"{check.min} to {check.max if check.max is not None else 'any number'}"
-        having = " with the pattern" if test is not None else ""
-        return _within(len(found), check), f"{len(found)} texts{having} (wanted: {least_to_most})"
+        having = " with the pattern" if check.test is not None else ""
+        reason = f"{found} texts{having} (wanted: {least_to_most})"
+        fits = {_within(number, check) for number in range(found, found + maybe + 1)}
+        return (fits.pop() if len(fits) == 1 else None), reason
     if not looked_at:
         return False, f"nothing was written in {check.target} that this looks at"
     if check.kind == "length":
         lengths = [len(text.split()) for text in looked_at]
         wrong = [length for length in lengths if not _within(length, check)]
         return not wrong, f"{len(wrong)} of {count} texts have a wrong length" if wrong else f"all {count} texts fit"
+    reason = f"the pattern is in {found} of {count} texts"
+    if maybe:
+        reason += f", and can't be told in {maybe}"
     if check.kind == "pattern_absent":
-        return not found, f"the pattern is in {len(found)} of {count} texts"
-    met = len(found) == count if check.every else bool(found)
-    return met, f"the pattern is in {len(found)} of {count} texts"
+        return (False if found else None if maybe else True), reason
+    if check.every:
+        return both(*told), reason
+    return either(*told), reason
 
 
 def _within(number: int, check: RubricCheck) -> bool:

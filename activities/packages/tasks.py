@@ -15,18 +15,22 @@ import ssl
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 from pydantic import BaseModel, JsonValue
+from pydantic_core import from_json
 
-from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
+from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
+from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
 from activities.packages.manager import ScenarioError, load_evaluators, load_package
 from activities.plan import JudgeRecord
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor_protocol.facts import Question, Told
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
@@ -58,6 +62,7 @@ class JudgeTask(BaseModel):
     simulation: str
     reader_key: str
     has_model: bool
+    model: str = ""
 
 
 class Loaded(BaseModel):
@@ -75,7 +80,9 @@ class Refused(BaseModel):
 
 
 class Asked(BaseModel):
-    """An evaluator's question to the model, for ``relayed_model.answer``."""
+    """A question to the model: an evaluator's own, for ``relayed_model.answer``, or the facts that it looks for in
+    texts, for ``facts_by_model.read_facts``.
+    """
 
     asked: dict[str, JsonValue]
 
@@ -122,6 +129,11 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
         from activities.packages.relayed_model import RelayedModel
 
         llm = RelayedModel.over(lambda question: _ask(job, question))
+
+    async def read_by_model(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+        answers = from_json(_ask(job, facts_asked(questions)))
+        return {question.key: told for question, told in zip(questions, answers, strict=True)}
+
     registries: dict[str, EvaluatorRegistry] = {}
     while True:
         criterion = EvaluationCriterion.model_validate_json(frames.receive(job))
@@ -129,7 +141,8 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
             if criterion.criterion_id not in registries:
                 registries[criterion.criterion_id] = load_evaluators(task.directory, [criterion])
             evaluators = registries[criterion.criterion_id]
-            found = asyncio.run(_found(criterion, evaluators, task, record, llm))
+            read = read_by_model if task.has_model else None
+            found = asyncio.run(_found(criterion, evaluators, task, record, llm, read))
         except BaseException as problem:
             # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
             found = Found(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
@@ -139,7 +152,12 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
 
 
 async def _found(
-    criterion: EvaluationCriterion, evaluators: EvaluatorRegistry, task: JudgeTask, record: JudgeRecord, llm: Any
+    criterion: EvaluationCriterion,
+    evaluators: EvaluatorRegistry,
+    task: JudgeTask,
+    record: JudgeRecord,
+    llm: Any,
+    read_by_model: ReadByModel | None,
 ) -> Found:
     async with httpx.AsyncClient(verify=tls()) as http:
         client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
@@ -154,7 +172,7 @@ async def _found(
             turn_notes=dict(record.turn_notes),
         )
         try:
-            return Found(verdict=await judge_by_evaluator(criterion, context, evaluators))
+            return Found(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
         except PassingEvaluatorError as problem:
             return Found(passing=str(problem), is_spoilt=True)
         except EvaluatorError as problem:

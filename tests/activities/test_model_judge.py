@@ -240,6 +240,8 @@ async def test_a_rubric_is_scored_item_by_item_with_quotes(endpoint: OpenAIEndpo
         (None, verdict(item("score", 7, ("w7", "Summary"))), "quotes record 'w7': there is no such record"),
         (None, verdict(item("score", 7, ("w1", "All clear"))), "quotes 'All clear': that is not in record w1"),
         (None, verdict(item("score", 7, ("w1", " "))), "that is not in record w1"),
+        (None, verdict(item("score", 7, ("w1", "m"))), "quotes 'm' of record w1: quote at least 8 characters"),
+        (None, verdict(item("score", 7, ("w1", "ummary"))), "quotes 'ummary' of record w1: quote at least"),
         (None, {"items": [item("score", 1) | {"points": 7.5}], "explanation": "e"}, "items[0].points is 7.5"),
         (None, {"items": [item("score", 1) | {"points": "full"}], "explanation": "e"}, 'items[0].points is "full"'),
         (
@@ -359,7 +361,6 @@ async def test_a_judge_that_is_never_to_be_believed_is_a_doubt_in_the_end(
 ) -> None:
     endpoint.answer("now judge", verdict(item("score", 10, ("w1", "All clear"))))
     result = await by_panel([Judge("judge-1", llm)], is_last_resort=True)
-    assert (result.score, result.max_score) == (0, 10)
-    assert result.details is not None
-    assert result.details["doubts"] == ["score"]
+    assert (result.score, result.max_score, result.doubtful_points) == (0, 10, 10)
+    assert [doubt.item for doubt in result.doubts] == ["score"]
     assert "no verdict that can be believed" in result.explanation

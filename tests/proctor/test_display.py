@@ -18,6 +18,7 @@ from proctor_protocol.results import (
     ActionReport,
     AssessmentResults,
     CriterionResult,
+    Doubt,
     ReportedAction,
     assessment_results,
 )
@@ -319,6 +320,20 @@ def test_an_assessment_of_which_nothing_was_judged_has_no_table() -> None:
     assert "nothing was judged: 1 criterion, 5 points" in lines
     assert "failure: the agent was gone" in lines
     assert not any(line.startswith("criterion ") for line in lines)
+
+
+def test_with_doubts_the_headline_is_a_range_and_each_doubt_is_told() -> None:
+    doubts = [
+        Doubt(item=f"closing {n}", statement="It is over.", reason="patterns can't tell", text="Stable\nnow")
+        for n in range(7)
+    ]
+    notices = criterion("Notices", 2, 5, doubtful_points=3, doubts=doubts)
+    lines = report(results_of(notices, criterion("Sorting", 10, 15)), 110).splitlines()
+    assert any(line.startswith("overall (60% to 75%)") and "12 to 15/20" in line for line in lines)
+    assert any("Notices" in line and "2 to 5/5" in line for line in lines)
+    assert "7 doubts, worth at most 3 points" in lines
+    assert "in doubt, counted as not met: Notices: closing 0 (patterns can't tell: “Stable now”)" in lines
+    assert "and 2 doubts more, in the result's criteria" in lines
 
 
 def test_turns_played_again_and_a_wrong_report_are_told() -> None:

@@ -1,0 +1,95 @@
+"""What texts say, by a model: each fact is a rubric item with a statement, judged on one text, with quotes.
+
+Evaluators look for facts (``proctor_protocol.facts``); where there is a model, it is asked here instead of the facts'
+patterns. All facts that are looked for in one text are one question.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from activities.judging.facts_asked import FactAsked, FactsAsked
+from activities.judging.model_judge import vote
+from activities.judging.panel import Judge
+from activities.judging.records import Record, windows
+from activities.models.factory import ModelAnswerError
+from proctor_protocol.facts import Told
+from proctor_protocol.scenario import EvaluationCriterion, RubricItem
+
+_FACTS_AT_ONCE = 30
+_AT_ONCE = 4
+
+
+async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge], window: int) -> list[Told]:
+    """Whether each of the texts says each of the facts that are looked for in it.
+
+    Args:
+        asked: the facts, and the texts.
+        user_prompt: what the user asked the participant to do.
+        judges: one or more; of several the majority counts.
+        window: how many characters a model reads at once.
+
+    Returns:
+        An answer for each of ``asked.facts``, in order; None where the judges' answers can't be believed, or tie.
+
+    Raises:
+        ModelUnavailableError, ModelSettingsError: a model can't be asked.
+    """
+    answers: list[Told] = [None] * len(asked.facts)
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(text: str, numbers: Sequence[int]) -> None:
+        async with places:
+            facts = [asked.facts[number] for number in numbers]
+            for number, told in zip(numbers, await _told(text, facts, user_prompt, judges, window), strict=True):
+                answers[number] = told
+
+    groups: dict[int, list[int]] = {}
+    for number, fact in enumerate(asked.facts):
+        groups.setdefault(fact.text, []).append(number)
+    await asyncio.gather(
+        *(
+            one(asked.texts[text], numbers[begin : begin + _FACTS_AT_ONCE])
+            for text, numbers in groups.items()
+            for begin in range(0, len(numbers), _FACTS_AT_ONCE)
+        )
+    )
+    return answers
+
+
+async def _told(
+    text: str, facts: Sequence[FactAsked], user_prompt: str, judges: Sequence[Judge], window: int
+) -> list[Told]:
+    votes = await asyncio.gather(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
+    return [_majority([vote[place] for vote in votes]) for place in range(len(facts))]
+
+
+async def _vote(text: str, facts: Sequence[FactAsked], user_prompt: str, judge: Judge, window: int) -> list[Told]:
+    evidence = windows([Record("w1", "writing", text, sender="assistant")], window)
+    ids = tuple(fact.id for fact in facts)
+    try:
+        ballot = await vote(_criterion(facts), ids, user_prompt, evidence, judge.llm, judge.name)
+    except ModelAnswerError:
+        return [None] * len(facts)
+    return [bool(item.points) for item in ballot.items]
+
+
+def _criterion(facts: Sequence[FactAsked]) -> EvaluationCriterion:
+    items: list[Any] = [RubricItem(id=fact.id, points=1, statement=fact.statement) for fact in facts]
+    return EvaluationCriterion(
+        criterion_id="facts",
+        name="What a text says",
+        description="One text that the assistant wrote.",
+        dimension="accuracy",
+        max_score=len(items),
+        evaluation_prompt=(
+            "Each item is a statement about this one text. It has its point when the text clearly says so itself, and "
+            "none when the text says otherwise, says nothing of it, or only asks, hopes, plans or repeats hearsay."
+        ),
+        rubric=items,
+    )
+
+
+def _majority(votes: Sequence[Told]) -> Told:
+    said, unsaid = votes.count(True), votes.count(False)
+    return None if said == unsaid else said > unsaid
