@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import httpx
-from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.characters import prompts
 from activities.judging import model_judge
@@ -31,6 +31,9 @@ from activities.simulations.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
 
 _SCENARIOS_KEPT = 32
 _FOLDERS_KEPT = 100
@@ -131,7 +134,7 @@ class Deployment:
             self._scenarios[ref] = ScenarioConfig.model_validate_json(await self.store.get(ref))
         return self._scenarios[ref]
 
-    def character_model(self, seed: int, meter: Meter) -> BaseChatModel:
+    def character_model(self, seed: int, meter: Meter) -> "BaseChatModel":
         """The model that speaks for characters; what is asked of it shows on ``meter``."""
         config = self.config
         model = LLMFactory.create(

@@ -10,7 +10,7 @@ from activities.characters import generator
 from activities.characters.generator import characters_addressed
 from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
-from activities.models.factory import ModelSettingsError
+from activities.models.factory import ModelSettingsError, prepare
 from activities.models.usage import Meter
 from activities.plan import (
     TURN_SETTLES,
@@ -62,6 +62,8 @@ class TurnActivities:
         """Let one character decide whether, what and when it answers one message."""
         scenario = await self._deployment.scenario(given.scenario)
         meter = Meter(self._deployment.prices)
+        if not given.offline:
+            await prepare()
         try:
             model = None if given.offline else self._deployment.character_model(given.seed, meter)
             reply = await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)

@@ -17,12 +17,11 @@ from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
-from activities.models.factory import ModelError, ModelSettingsError
+from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.structured import classified
 from activities.models.usage import Meter
 from activities.packages.manager import ScenarioError
 from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
-from activities.packages.relayed_model import answer
 from activities.packages.tasks import JudgeTask
 from activities.plan import JudgeInput, JudgeRecord, Plan
 from activities.resets import asks_for_current_evaluators
@@ -80,7 +79,7 @@ class VerdictActivities:
             llm=None,
             turn_notes=dict(record.turn_notes),
         )
-        judges = self._judges(given.plan, meter, PROMPT_VERSION)
+        judges = await self._judges(given.plan, meter, PROMPT_VERSION)
         result = await judge(
             criterion,
             scenario,
@@ -95,11 +94,12 @@ class VerdictActivities:
         calibration = await asyncio.to_thread(calibrations_of, state, scenario.scenario_id, names)
         return result.model_copy(update={"details": {**(result.details or {}), "calibration": calibration}})
 
-    def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
+    async def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""
         if plan.offline:
             return []
         seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
+        await prepare()
         return self._deployment.judges(self._models(plan), plan.votes, seed, meter, prompt_version)
 
     def _models(self, plan: Plan) -> list[str]:
@@ -163,13 +163,15 @@ class VerdictActivities:
         config, judges, panel = self._deployment.config, list[Judge](), list[Judge]()
 
         async def ask(question: dict[str, Any]) -> bytes:
+            from activities.packages.relayed_model import answer
+
             try:
                 if "facts" in question:
-                    panel.extend([] if panel else self._judges(plan, meter, PROMPT_VERSION))
+                    panel.extend([] if panel else await self._judges(plan, meter, PROMPT_VERSION))
                     asked = FactsAsked.model_validate(question)
                     told = await read_facts(asked, scenario.user_prompt, panel, config.judge_window)
                     return json.dumps(told).encode()
-                judges.extend([] if judges else self._judges(plan, meter, None))
+                judges.extend([] if judges else await self._judges(plan, meter, None))
                 return await answer(question, judges[0].llm)
             except ModelError:
                 raise

@@ -3,9 +3,7 @@
 import hashlib
 import json
 from random import Random
-from typing import Any
-
-from langchain_core.language_models.chat_models import BaseChatModel
+from typing import TYPE_CHECKING, Any
 
 from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
 from activities.characters.prompts import (
@@ -21,6 +19,9 @@ from proctor_protocol.modalities import Correspondence
 from proctor_protocol.patterns import compiled
 from proctor_protocol.readings import bare_address, normal_phone
 from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
 
 _LONGEST_ANSWER = 8000
 
@@ -73,7 +74,7 @@ async def respond(
     message: OutgoingMessage,
     character_id: str,
     scenario: ScenarioConfig,
-    llm: BaseChatModel | None,
+    llm: "BaseChatModel | None",
     seed: int | None,
     turn: int,
 ) -> CharacterReply | None:
@@ -125,7 +126,7 @@ def _scripted(message: OutgoingMessage, person: CharacterProfile, scenario: Scen
 
 
 async def _improvised(
-    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: BaseChatModel
+    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel"
 ) -> tuple[str, Rsvp | None]:
     system = persona(character_id, scenario)
     decision = await ask(llm, system, decision_question(message, scenario), Decision)

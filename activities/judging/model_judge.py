@@ -7,9 +7,8 @@ prompt cache serves all criteria with what it has read for the first, and the qu
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel, Field, create_model
 
 from activities.judging.json_safe import json_safe_text
@@ -17,6 +16,9 @@ from activities.judging.records import SHORTEST_QUOTE, Window
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
 from activities.models.structured import ask
 from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
 
 PROMPT_VERSION = "3"
 """Rises with every change of what the judge is told; a calibration holds for one version."""
@@ -109,7 +111,7 @@ async def vote(
     item_ids: tuple[str, ...],
     user_prompt: str,
     evidence: Sequence[Window],
-    llm: BaseChatModel,
+    llm: "BaseChatModel",
     judge: str,
 ) -> Ballot:
     """Let one judge score a criterion, window by window.

@@ -8,9 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
-from typing import Any
-
-from langchain_core.language_models.chat_models import BaseChatModel
+from typing import TYPE_CHECKING, Any
 
 from activities.judging.json_safe import json_safe_text
 from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
@@ -19,13 +17,16 @@ from activities.models.factory import ModelAnswerError
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
 
 @dataclass(frozen=True)
 class Judge:
     """A model that judges: the name that results show, and the model. One model may sit on a panel several times."""
 
     name: str
-    llm: BaseChatModel
+    llm: "BaseChatModel"
 
 
 async def judge_by_panel(

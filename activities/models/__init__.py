@@ -1,6 +1,7 @@
 """Language models.
 
 * ``factory``: the APIs, by model name
+* ``usage``, ``counting``: what is asked of them, and what it costs
 * ``structured``: answers with a shape
 * ``prompts``: untrusted text in prompts
 """

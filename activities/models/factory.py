@@ -10,19 +10,21 @@ gemini-*                                  Google     GOOGLE_API_KEY; ``pip insta
 ollama/NAME                               Ollama     ``pip install proctor[ollama]``
 ========================================  =========  ==================================================
 
-Retries are Temporal's: the providers' clients make one attempt a call.
+Retries are Temporal's: the providers' clients make one attempt a call. LangChain takes a second to import: nothing does
+before a model is needed (``prepare``).
 """
 
+import asyncio
 import importlib
 import os
 import re
 import warnings
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_openai import ChatOpenAI
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
 
 REQUEST_TIMEOUT = 120.0
 """Seconds that one call to a model may take, unless ``timeout`` is given."""
@@ -134,7 +136,7 @@ class LLMFactory:
         timeout: float = REQUEST_TIMEOUT,
         max_tokens: int = MAX_TOKENS,
         **extra_kwargs: Any,
-    ) -> BaseChatModel:
+    ) -> "BaseChatModel":
         """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Ollama).
 
         Raises:
@@ -143,13 +145,18 @@ class LLMFactory:
         return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, timeout, max_tokens, extra_kwargs))
 
     @classmethod
-    def create_from_config(cls, config: LLMConfig) -> BaseChatModel:
+    def create_from_config(cls, config: LLMConfig) -> "BaseChatModel":
         """Make a model from a configuration; raises as ``create`` does."""
         provider = cls.detect_provider(config.model)
         missing = missing_setting(config.model, config.base_url)
         if missing is not None and not {"api_key", "google_api_key", "anthropic_api_key"} & set(config.extra_kwargs):
             raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
         return _MAKERS[provider](config)
+
+
+async def prepare() -> None:
+    """Import what models are made of, away from the event loop, which would stand still meanwhile; once a process."""
+    await asyncio.to_thread(importlib.import_module, "langchain_openai")
 
 
 def missing_setting(model: str, base_url: str | None) -> str | None:
@@ -177,7 +184,9 @@ def _key(config: LLMConfig, provider: LLMProvider, parameter: str = "api_key") -
     return {parameter: _NO_KEY_NEEDED}
 
 
-def _openai(config: LLMConfig) -> BaseChatModel:
+def _openai(config: LLMConfig) -> "BaseChatModel":
+    from langchain_openai import ChatOpenAI
+
     name = config.model.strip()
     if name.lower().startswith(_OPENAI_PREFIX):
         name = name[len(_OPENAI_PREFIX) :]
@@ -201,7 +210,7 @@ def _openai(config: LLMConfig) -> BaseChatModel:
     return ChatOpenAI(**{**settings, **_key(config, LLMProvider.OPENAI), **config.extra_kwargs})
 
 
-def _anthropic(config: LLMConfig) -> BaseChatModel:
+def _anthropic(config: LLMConfig) -> "BaseChatModel":
     settings: dict[str, Any] = {
         "model": config.model.strip(),
         "temperature": config.temperature,
@@ -215,7 +224,7 @@ def _anthropic(config: LLMConfig) -> BaseChatModel:
     return make(**{**settings, **_key(config, LLMProvider.ANTHROPIC), **config.extra_kwargs})
 
 
-def _google(config: LLMConfig) -> BaseChatModel:
+def _google(config: LLMConfig) -> "BaseChatModel":
     # One attempt is written max_retries=1 there; 0 means the SDK's own default.
     settings: dict[str, Any] = {
         "model": config.model.strip(),
@@ -230,7 +239,7 @@ def _google(config: LLMConfig) -> BaseChatModel:
     return make(**{**settings, **_key(config, LLMProvider.GOOGLE), **config.extra_kwargs})
 
 
-def _ollama(config: LLMConfig) -> BaseChatModel:
+def _ollama(config: LLMConfig) -> "BaseChatModel":
     settings: dict[str, Any] = {
         "model": config.model.strip()[len(_OLLAMA_PREFIX) :],
         "temperature": config.temperature,
@@ -252,7 +261,7 @@ _MAKERS = {
 }
 
 
-def _class_of_extra(module: str, name: str, extra: str) -> type[BaseChatModel]:
+def _class_of_extra(module: str, name: str, extra: str) -> "type[BaseChatModel]":
     try:
         found: type[BaseChatModel] = getattr(importlib.import_module(module), name)
     except ImportError as problem:

@@ -7,16 +7,18 @@ plain text from which the JSON is read.
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
 from proctor_protocol.patterns import compiled
 from proctor_protocol.problems import describe
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages import BaseMessage, HumanMessage
 
 _THOUGHTS = compiled(r"<think>.*?</think>")
 
@@ -46,7 +48,7 @@ _working_mode: dict[tuple[str, str], str] = {}
 
 
 async def ask(
-    llm: BaseChatModel,
+    llm: "BaseChatModel",
     system: str,
     question: str,
     answer_type: type[AnswerT],
@@ -90,8 +92,10 @@ async def ask(
     raise AssertionError("the last mode answers or raises")
 
 
-def _prompt(llm: BaseChatModel, context: str, question: str) -> HumanMessage:
+def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage":
     """The question after its context, which Anthropic caches where it is told to, and others by themselves."""
+    from langchain_core.messages import HumanMessage
+
     if not context:
         return HumanMessage(question)
     shared: dict[str, Any] = {"type": "text", "text": f"{context}\n\n"}
@@ -100,7 +104,7 @@ def _prompt(llm: BaseChatModel, context: str, question: str) -> HumanMessage:
     return HumanMessage([shared, {"type": "text", "text": question}])
 
 
-def _address(llm: BaseChatModel) -> tuple[str, str]:
+def _address(llm: "BaseChatModel") -> tuple[str, str]:
     model = getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__
     base_url = getattr(llm, "openai_api_base", None) or getattr(llm, "base_url", None) or ""
     return str(model), str(base_url)
@@ -146,13 +150,15 @@ def is_transient(problem: BaseException) -> bool:
 
 
 async def _ask_twice(
-    llm: BaseChatModel,
+    llm: "BaseChatModel",
     mode: str,
     system: str,
-    prompt: HumanMessage,
+    prompt: "HumanMessage",
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None,
 ) -> AnswerT:
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
     form = _form(answer_type)
     rules = system if mode in ("json_schema", _WITHOUT_LENGTHS, "function_calling") else f"{system}\n\n{form}"
     messages: list[BaseMessage] = [SystemMessage(rules), prompt]
@@ -176,9 +182,9 @@ def _form(answer_type: type[BaseModel]) -> str:
 
 
 async def _ask_once(
-    llm: BaseChatModel,
+    llm: "BaseChatModel",
     mode: str,
-    messages: Sequence[BaseMessage],
+    messages: "Sequence[BaseMessage]",
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None,
 ) -> tuple[AnswerT | None, str, str]:
@@ -228,6 +234,8 @@ def _without_parser(runnable: Any) -> Any:
 
 def _words(raw: Any) -> str:
     """What the model said, as text; a tool call's arguments where it answered with one."""
+    from langchain_core.messages import AIMessage
+
     if isinstance(raw, AIMessage):
         if raw.tool_calls:
             return json.dumps(raw.tool_calls[0]["args"], ensure_ascii=False)

@@ -4,18 +4,19 @@ import json
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import LLMResult
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proctor_protocol.problems import describe
 from proctor_protocol.provenance import ModelUse, added_up
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages.ai import UsageMetadata
+
+    from activities.models.counting import Counter
 
 _MILLION = 1_000_000
 
@@ -33,9 +34,9 @@ class Price(BaseModel):
     output: float = Field(ge=0, allow_inf_nan=False)
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
-    def of(self, usage: UsageMetadata) -> float:
+    def of(self, usage: "UsageMetadata") -> float:
         """What an answer cost."""
-        cached = min(_cached(usage) or 0, usage["input_tokens"])
+        cached = min(cached_tokens(usage) or 0, usage["input_tokens"])
         cached_price = self.input if self.cached_input is None else self.cached_input
         fresh = usage["input_tokens"] - cached
         return (fresh * self.input + cached * cached_price + usage["output_tokens"] * self.output) / _MILLION
@@ -72,7 +73,8 @@ def read_prices(file: str | None) -> Prices:
     raise PricesError(f'prices ({file}): {said}; it has to look like [models."gpt-4o"] with input and output')
 
 
-def _cached(usage: UsageMetadata) -> int | None:
+def cached_tokens(usage: "UsageMetadata") -> int | None:
+    """How many of an answer's input tokens its provider had read before, where it tells."""
     details: Any = usage.get("input_token_details") or {}
     cached = details.get("cache_read")
     return cached if isinstance(cached, int) else None
@@ -86,17 +88,19 @@ class Meter:
     """
 
     prices: Prices
-    _counters: list["_Counter"] = field(default_factory=list)
+    _counters: list["Counter"] = field(default_factory=list)
 
-    def on(self, llm: BaseChatModel, name: str, prompt_version: str | None) -> BaseChatModel:
+    def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
         """Count what is asked of a model from now on; it is told by ``name``."""
+        from activities.models.counting import Counter
+
         use = ModelUse(
             model=name,
             endpoint=endpoint_of(llm),
             temperature=getattr(llm, "temperature", None),
             prompt_version=prompt_version,
         )
-        counter = _Counter(use, self.prices)
+        counter = Counter(use, self.prices)
         self._counters.append(counter)
         llm.callbacks = [counter]
         return llm
@@ -106,45 +110,6 @@ class Meter:
         return added_up(counter.use for counter in self._counters if counter.use.calls)
 
 
-class _Counter(BaseCallbackHandler):
-    """Hears from LangChain of every answer of one model."""
-
-    run_inline = True
-
-    def __init__(self, use: ModelUse, prices: Prices) -> None:
-        self.use = use
-        self._price = prices.models.get(use.model)
-        self._currency = prices.currency if self._price else None
-
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Add an answer up; what its endpoint doesn't tell makes the sum unknown."""
-        usage = _usage_of(response)
-        one = ModelUse(model=self.use.model, calls=1)
-        if usage is not None:
-            one = one.model_copy(
-                update={
-                    "input_tokens": usage["input_tokens"],
-                    "output_tokens": usage["output_tokens"],
-                    "cached_tokens": _cached(usage),
-                    "cost": self._price.of(usage) if self._price else None,
-                }
-            )
-        if self.use.calls:
-            self.use = self.use.plus(one)
-        else:
-            told = {"calls", "input_tokens", "output_tokens", "cached_tokens", "cost"}
-            self.use = self.use.model_copy(update={**one.model_dump(include=told), "currency": self._currency})
-
-
-def _usage_of(response: LLMResult) -> UsageMetadata | None:
-    for generations in response.generations:
-        for generation in generations:
-            message = getattr(generation, "message", None)
-            if isinstance(message, AIMessage) and message.usage_metadata:
-                return message.usage_metadata
-    return None
-
-
 _USUAL_HOSTS = {
     "ChatAnthropic": "api.anthropic.com",
     "ChatGoogleGenerativeAI": "generativelanguage.googleapis.com",
@@ -152,7 +117,7 @@ _USUAL_HOSTS = {
 }
 
 
-def endpoint_of(llm: BaseChatModel) -> str | None:
+def endpoint_of(llm: "BaseChatModel") -> str | None:
     """The host (and port, where it is named) that a model is asked at; never a path, which may hold a key."""
     client = getattr(llm, "root_async_client", None)  # OpenAI's, which also knows what its environment variables say
     own = (getattr(llm, name, None) for name in ("openai_api_base", "anthropic_api_url", "base_url"))

@@ -15,6 +15,19 @@ from tests.waiting import PATIENCE, wait_until
 
 PROCTOR = (sys.executable, "-m", "proctor")
 MARK = "PROCTOR_TEST_MARK"
+RUN = "PROCTOR_TEST_RUN"
+
+
+def marked(name: str, value: str) -> list[psutil.Process]:
+    """Every running process with this in its environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(name) == value and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
 
 
 @dataclass
@@ -51,13 +64,14 @@ class Sandbox:
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> "Iterator[Running]":
-        """Run ``proctor ...`` beside the test; killed at the end of the block if it is still there."""
-        output = self.folder / f"output-{uuid.uuid4().hex[:8]}.txt"
+        """Run ``proctor ...`` beside the test; what still runs of it at the end of the block is killed."""
+        run = uuid.uuid4().hex
+        output = self.folder / f"output-{run[:8]}.txt"
         with output.open("w") as file:
             process = subprocess.Popen(
                 [*self.program, *arguments],
                 cwd=self.folder,
-                env=self.environment(**environment),
+                env=self.environment(**environment, **{RUN: run}),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -67,18 +81,11 @@ class Sandbox:
         finally:
             process.kill()
             process.wait()
-            wait_until(lambda: not self.processes())
+            assert wait_until(lambda: not marked(RUN, run)), marked(RUN, run)
 
     def processes(self) -> list[psutil.Process]:
         """Every process that was started in this sandbox and still runs."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return found
+        return marked(MARK, self.mark)
 
     def process_running(self, *words: str) -> psutil.Process:
         """The process whose command line has all these words."""
