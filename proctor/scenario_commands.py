@@ -1,4 +1,4 @@
-"""``proctor scenarios``: list, show and check scenario packages."""
+"""``proctor scenarios``: list, show and check scenario packages; only to check one takes the simulator's modules."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,8 +14,6 @@ from activities.packages.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
-from proctor.scenario_data import data_problems, initial_state_of, unknown_settings
-from proctor.scenario_trial import try_evaluators
 from proctor.settings import read_settings
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import DIMENSIONS
@@ -86,6 +84,9 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
         UsageError: there is no such scenario.
         CommandError: it can't be played, or not as it is meant; the message says all that is wrong.
     """
+    from proctor.scenario_data import data_problems, initial_state_of
+    from proctor.scenario_trial import try_evaluators
+
     folder = Path(path_or_id)
     if folder.name == "scenario.json":
         folder = folder.parent
@@ -123,6 +124,8 @@ def _count_of(package: ScenarioPackage, faults: Sequence[str]) -> str:
 
 def _lacks(package: ScenarioPackage) -> list[str]:
     """What a scenario can be played without, and had better have."""
+    from proctor.scenario_data import unknown_settings
+
     lacks = unknown_settings((package.directory / "scenario.json").read_bytes())
     if not package.config.canary:
         lacks.append(

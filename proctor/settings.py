@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.errors import UsageError
 from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig, unknown_variables, validate_config
 from proctor_protocol.problems import show_value
@@ -49,6 +48,8 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     Raises:
         UsageError: there is no such folder.
     """
+    from activities.packages.manager import ScenarioError, ScenarioManager
+
     manager = ScenarioManager(config.scenarios_dir)
     try:
         manager.list_ids()

@@ -1,12 +1,18 @@
 """What tests of every room share."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.chaos.table import recorded, table
 from tests.stack import Stack, running_stack
+
+# The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and children would inherit it: Ctrl-C is tested here, too.

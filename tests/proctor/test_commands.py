@@ -34,12 +34,29 @@ def test_help_is_there_at_once(sandbox: Sandbox) -> None:
 HEAVY = ("temporalio", "a2a", "uvicorn", "starlette", "httpx", "langchain_core", "ues_sim", "activities", "workflows")
 
 
+def imported_by(code: str, *arguments: str) -> set[str]:
+    """What a process has imported in the end."""
+    code = f"import sys\ntry:\n {code}\nfinally: print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return set(ran.stdout.splitlines()[-1].split())
+
+
 def test_help_imports_nothing_that_it_does_not_need() -> None:
-    code = "import sys; from proctor.main import main\ntry: main()\nfinally: print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
-    imported = ran.stdout.splitlines()[-1].split()
+    imported = imported_by("from proctor.main import main; main()", "--help")
     assert "proctor.main" in imported
-    assert [name for name in HEAVY if name in imported] == []
+    assert imported.isdisjoint(HEAVY)
+
+
+def test_no_process_imports_what_only_others_need() -> None:
+    models = {"langchain_core", "langchain_openai", "openai", "langsmith"}
+    commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
+    assert commands.isdisjoint({"temporalio.worker", "ues_sim", "activities.deployment", *models})
+    services = imported_by("import proctor.services, ues_sim.server, purple_sdk.triage_agent")
+    assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.packages", *models})
+    assert imported_by("import a2a_gateway.server").isdisjoint({"ues_sim", "activities.deployment", *models})
+    worker = imported_by("import proctor.worker")  # whose first model brings what models need
+    assert "activities.models.factory" in worker
+    assert worker.isdisjoint({"ues_sim", *models})
 
 
 WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
