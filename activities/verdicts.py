@@ -79,7 +79,9 @@ class VerdictActivities:
             llm=None,
             turn_notes=dict(record.turn_notes),
         )
-        judges = await self._judges(given.plan, meter, PROMPT_VERSION)
+        if not given.plan.offline:
+            await prepare()
+        judges = self._judges(given.plan, meter, PROMPT_VERSION)
         result = await judge(
             criterion,
             scenario,
@@ -94,12 +96,11 @@ class VerdictActivities:
         calibration = await asyncio.to_thread(calibrations_of, state, scenario.scenario_id, names)
         return result.model_copy(update={"details": {**(result.details or {}), "calibration": calibration}})
 
-    async def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
+    def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""
         if plan.offline:
             return []
         seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
-        await prepare()
         return self._deployment.judges(self._models(plan), plan.votes, seed, meter, prompt_version)
 
     def _models(self, plan: Plan) -> list[str]:
@@ -163,15 +164,16 @@ class VerdictActivities:
         config, judges, panel = self._deployment.config, list[Judge](), list[Judge]()
 
         async def ask(question: dict[str, Any]) -> bytes:
+            await prepare()
             from activities.packages.relayed_model import answer
 
             try:
                 if "facts" in question:
-                    panel.extend([] if panel else await self._judges(plan, meter, PROMPT_VERSION))
+                    panel.extend([] if panel else self._judges(plan, meter, PROMPT_VERSION))
                     asked = FactsAsked.model_validate(question)
                     told = await read_facts(asked, scenario.user_prompt, panel, config.judge_window)
                     return json.dumps(told).encode()
-                judges.extend([] if judges else await self._judges(plan, meter, None))
+                judges.extend([] if judges else self._judges(plan, meter, None))
                 return await answer(question, judges[0].llm)
             except ModelError:
                 raise

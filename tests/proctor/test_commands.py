@@ -48,10 +48,10 @@ def test_help_imports_nothing_that_it_does_not_need() -> None:
 
 
 def test_no_process_imports_what_only_others_need() -> None:
-    models = {"langchain_core", "langchain_openai", "openai", "langsmith"}
+    models = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy"}
     commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
     assert commands.isdisjoint({"temporalio.worker", "ues_sim", "activities.deployment", *models})
-    services = imported_by("import proctor.services, ues_sim.server, purple_sdk.triage_agent")
+    services = imported_by("import proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
     assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.packages", *models})
     assert imported_by("import a2a_gateway.server").isdisjoint({"ues_sim", "activities.deployment", *models})
     worker = imported_by("import proctor.worker")  # whose first model brings what models need
