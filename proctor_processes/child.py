@@ -41,33 +41,36 @@ class Child:
     it, and what it starts is ended with it. ``Child.start`` makes one.
     """
 
-    def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol", guard: Guard) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol", guard: Guard | None) -> None:
         self._transport = transport
         self._protocol = protocol
         self._guard = guard
         self._is_over = False
-        guard.add(self.pid)
+        if guard is not None:
+            guard.add(self.pid)
 
     @classmethod
     async def start(
         cls,
         command: Sequence[str],
-        guard: Guard,
+        guard: Guard | None,
         *,
         environment: Mapping[str, str],
         stdin: int | IO[Any] = asyncio.subprocess.DEVNULL,
         stdout: int | IO[Any] = asyncio.subprocess.DEVNULL,
         stderr: int | IO[Any] = asyncio.subprocess.DEVNULL,
+        descriptors: Sequence[int] = (),
     ) -> Self:
         """Start a command.
 
         Args:
             command: program and arguments.
-            guard: ends the child should this process be killed.
+            guard: ends the child should this process be killed; None for one that sees to that by itself.
             environment: all of the child's environment; nothing is inherited.
             stdin: a file, ``asyncio.subprocess.PIPE``, or nothing to read.
             stdout: a file, ``asyncio.subprocess.PIPE``, or nowhere.
             stderr: the same, or ``asyncio.subprocess.STDOUT``.
+            descriptors: open files that the child has, too, by the same numbers.
 
         Raises:
             OSError: there is no such program, or it can't be run.
@@ -81,6 +84,7 @@ class Child:
             stderr=stderr,
             env=environment,
             start_new_session=True,
+            pass_fds=descriptors,
         )
         return cls(transport, protocol, guard)
 
@@ -152,7 +156,8 @@ class Child:
         self._signal(signal.SIGKILL)
         if not self._is_over:
             self._is_over = True  # from now on the number may be that of somebody else's group
-            self._guard.discard(self.pid)
+            if self._guard is not None:
+                self._guard.discard(self.pid)
 
     def _signal(self, number: signal.Signals) -> None:
         if not self._is_over:

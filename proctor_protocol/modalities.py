@@ -13,3 +13,6 @@ KNOWN = (*SHOWN, "time")
 
 Correspondence = Literal["email", "sms", "calendar"]
 """Where characters write to the user, and are written to."""
+
+Written = Correspondence | Literal["chat"]
+"""Where an assistant writes."""

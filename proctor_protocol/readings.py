@@ -32,9 +32,14 @@ def bare_address(address: str) -> str:
     return (parseaddr(address)[1] or address).strip().lower()
 
 
-def normal_phone(phone: str) -> str:
-    """A phone number without spaces, dots, dashes and brackets."""
-    return re.sub(r"[\s().\-]", "", phone)
+def bare_phone(phone: str) -> str:
+    """``00 1 (555) 222-0001`` as ``+15552220001``: without what only groups its digits; ``00`` in front is ``+``.
+
+    Of a number it is what the simulator keeps (``ues_sim.people.e164_like``, which also says what is no number, and
+    which may not be imported here: any UES may be behind the assessments).
+    """
+    bare = re.sub(r"[\s().\-/]", "", phone)
+    return f"+{bare[2:]}" if re.fullmatch(r"00\d+", bare) else bare
 
 
 def chat_text(content: Any) -> str:

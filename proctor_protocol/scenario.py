@@ -20,10 +20,10 @@ from pydantic import (
 
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.facts import Told
-from proctor_protocol.modalities import Correspondence
+from proctor_protocol.modalities import Correspondence, Written
 from proctor_protocol.moments import Reading
 from proctor_protocol.patterns import Pattern
-from proctor_protocol.readings import normal_phone
+from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
 from proctor_protocol.text_tests import Test, TextTest
 
@@ -103,7 +103,7 @@ class RubricCheck(ScenarioModel):
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
-    target: Literal["chat", "email", "sms", "calendar", "any"] = "chat"
+    target: Written | Literal["any"] = "chat"
     pattern: Pattern | None = None
     all: tuple[Test, ...] = ()
     any: tuple[Test, ...] = ()
@@ -261,7 +261,7 @@ class ScenarioConfig(ScenarioModel):
         if doubled := _repeated([c.criterion_id for c in self.criteria]):
             raise ValueError(f"criterion_id {doubled!r} appears twice")
         emails = [c.email.lower() for c in self.characters.values() if c.email]
-        phones = [normal_phone(c.phone) for c in self.characters.values() if c.phone]
+        phones = [bare_phone(c.phone) for c in self.characters.values() if c.phone]
         if doubled := _repeated(emails) or _repeated(phones):
             raise ValueError(f"two characters share the address {doubled!r}")
         if self.user_character not in self.characters:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from proctor_protocol.modalities import SHOWN
-from proctor_protocol.readings import bare_address, normal_phone
+from proctor_protocol.readings import bare_address, bare_phone
 from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
 
 _MODALITY_WORDS = {**{name: name for name in SHOWN}, "emails": "email", "contact": "contacts"}
@@ -143,7 +143,7 @@ def _member(value: Any) -> str:
     text = value.strip()
     if "@" in text:
         return bare_address(text)
-    return normal_phone(text) if re.fullmatch(r"[+\d\s().\-]+", text) else text
+    return bare_phone(text) if re.fullmatch(r"[+\d\s().\-/]+", text) else text
 
 
 def _comparable(value: Any) -> str:

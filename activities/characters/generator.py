@@ -17,7 +17,7 @@ from activities.characters.prompts import (
 from activities.models.structured import ask
 from proctor_protocol.modalities import Correspondence
 from proctor_protocol.patterns import compiled
-from proctor_protocol.readings import bare_address, normal_phone
+from proctor_protocol.readings import bare_address, bare_phone
 from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _plain(address: str) -> str:
     """An address to compare: the bare email in lower case, or the bare phone number."""
     if "@" in address:
         return bare_address(address)
-    return normal_phone(address)
+    return bare_phone(address)
 
 
 def _character_at(address: str, modality: Correspondence, scenario: ScenarioConfig) -> str | None:

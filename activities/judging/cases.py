@@ -15,6 +15,7 @@ from activities.judging.model_judge import Item, items_of
 from activities.judging.records import Record, records_of
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.modalities import Written
 from proctor_protocol.problems import describe
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -78,7 +79,7 @@ class StatePiece(_Piece):
     """An entry of the environment that is new at the end, for example a mail that somebody else sent."""
 
     kind: Literal["state"]
-    modality: Literal["email", "sms", "calendar", "chat"]
+    modality: Written
     entry: dict[str, Any]
 
 
@@ -170,15 +171,15 @@ def item_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") ->
 
 def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Record]:
     """A case's evidence as a judge gets it."""
+    tables = {"email": "emails", "sms": "messages", "calendar": "events", "chat": "messages"}
     arrived = {
         modality: {
             f"e{number}": piece.entry
             for number, piece in enumerate(case.evidence, 1)
             if isinstance(piece, StatePiece) and piece.modality == modality
         }
-        for modality in ("email", "sms", "calendar", "chat")
+        for modality in tables
     }
-    tables = {"email": "emails", "sms": "messages", "calendar": "events", "chat": "messages"}
     return records_of(
         AgentBeatsEvalContext(
             client=None,

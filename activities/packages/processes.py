@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -28,6 +28,7 @@ from activities.packages import frames, manager
 from activities.packages.confinement import Limits
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
 from activities.packages.tasks import Found, JudgeTask, Loaded, LoadTask, Refused
+from proctor_processes.child import Child
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
 
@@ -43,6 +44,7 @@ _LONGEST_ANSWER = 4 * 1024 * 1024
 _LONGEST_STATE = 128 * 1024 * 1024
 _OUTPUT_KEPT = 2000
 _STATUS_SECONDS = 2.0
+_OWN_STDERR = 2
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -145,15 +147,22 @@ class CodeProcess:
             log.debug("scenario code[%s] %s", self.pid, last.decode(errors="replace"))
 
 
+class _Forked(NamedTuple):
+    """A process that was forked, and how it has ended, None where that will never be known."""
+
+    pid: int
+    ended: asyncio.Future[int | None]
+
+
 class Nursery:
     """Starts the process that forks the others, and starts it again should it be lost."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Child | None = None
         self._control: socket.socket | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._forked: asyncio.Future[int] | None = None
+        self._forked: asyncio.Future[_Forked] | None = None
         self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
 
@@ -181,11 +190,7 @@ class Nursery:
         process = self._process
         self._abandon()
         if process is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), _STATUS_SECONDS)
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await process.end(_STATUS_SECONDS)
 
     async def _start(self) -> None:
         if self._control is not None:
@@ -193,19 +198,12 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             path = [entry or os.getcwd() for entry in sys.path]
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-c",
-                _PROGRAM,
-                json.dumps(path),
-                str(theirs.fileno()),
-                str(os.getpid()),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
+            self._process = await Child.start(
+                [sys.executable, "-I", "-c", _PROGRAM, json.dumps(path), str(theirs.fileno()), str(os.getpid())],
+                None,  # it ends with its parent by itself, at once (``confinement.die_with_parent``)
+                environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                stderr=_OWN_STDERR,
+                descriptors=[theirs.fileno()],
             )
         ours.setblocking(False)
         self._control = ours
@@ -228,7 +226,7 @@ class Nursery:
             their_job.close()
             os.close(their_output)
         try:
-            pid = await self._forked
+            pid, ended = await self._forked
         except BaseException:
             job.close()
             os.close(output)
@@ -236,7 +234,6 @@ class Nursery:
         reader, writer = await asyncio.open_unix_connection(sock=job)
         listening = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(listening), os.fdopen(output, "rb", 0))
-        ended = self._ended.setdefault(pid, loop.create_future())
         return CodeProcess(pid, reader, writer, listening, ended, lambda: self._kill(control, pid), limits)
 
     def _kill(self, control: socket.socket, pid: int) -> None:
@@ -256,11 +253,11 @@ class Nursery:
 
     def _hear(self, said: dict[str, int]) -> None:
         if "pid" in said:
-            self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
+            ended = self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
             if self._forked is not None and not self._forked.done():
-                self._forked.set_result(said["pid"])
-        elif (ended := self._ended.pop(said["ended"], None)) is not None and not ended.done():
-            ended.set_result(said["status"])
+                self._forked.set_result(_Forked(said["pid"], ended))
+        elif (over := self._ended.pop(said["ended"], None)) is not None and not over.done():
+            over.set_result(said["status"])
 
     def _abandon(self) -> None:
         if self._control is not None:

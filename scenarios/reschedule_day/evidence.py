@@ -10,7 +10,7 @@ from slots import Slot, names_slot, names_time, slot_of
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.patterns import compiled, is_found
-from proctor_protocol.readings import chat_text, instant, normal_phone
+from proctor_protocol.readings import bare_phone, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 
 _MAIL_OUT = ("email.send", "email.reply", "email.reply_all", "email.forward")
@@ -90,9 +90,7 @@ def _message(entry: ActionLogEntryWithTurn) -> Message | None:
         people = frozenset(address.strip().lower() for address in addresses)
         return Message(at, "email", people, f"{given.get('subject') or ''}\n{given.get('body_text') or ''}")
     if entry.action == "sms.send":
-        return Message(
-            at, "sms", frozenset(map(normal_phone, _list(given, "to_numbers"))), str(given.get("body") or "")
-        )
+        return Message(at, "sms", frozenset(map(bare_phone, _list(given, "to_numbers"))), str(given.get("body") or ""))
     return None
 
 
@@ -120,9 +118,9 @@ def messages_received(ctx: AgentBeatsEvalContext) -> list[Message]:
         for mail in mails
         if str(mail["from_address"]).lower() != USER_EMAIL
     ] + [
-        Message(instant(text["sent_at"]), "sms", frozenset({normal_phone(text["from_number"])}), text["body"])
+        Message(instant(text["sent_at"]), "sms", frozenset({bare_phone(text["from_number"])}), text["body"])
         for text in texts
-        if normal_phone(text["from_number"]) != USER_PHONE
+        if bare_phone(text["from_number"]) != USER_PHONE
     ]
     return sorted(received, key=lambda message: message.at)
 

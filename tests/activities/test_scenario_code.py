@@ -24,6 +24,7 @@ from activities.packages.processes import (
     Bench,
     EvaluatorFailedError,
     EvaluatorRetryError,
+    Nursery,
     ScenarioCode,
 )
 from activities.packages.tasks import JudgeTask
@@ -439,6 +440,24 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
         nursery.kill()
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await judging
+
+
+async def test_a_process_is_known_to_be_lost_with_a_nursery_that_only_just_told_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hear = Nursery._hear
+
+    def hear_last_words(nursery: Nursery, said: dict[str, int]) -> None:
+        hear(nursery, said)
+        nursery._abandon()  # its end was read together with what it said
+
+    monkeypatch.setattr(Nursery, "_hear", hear_last_words)
+    nursery = Nursery(LIMITS)
+    process = await nursery.fork(0)
+    with pytest.raises(EvaluatorRetryError, match="was killed"):
+        await process.what_ended_it()
+    process.end()
+    await nursery.aclose()
 
 
 async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:

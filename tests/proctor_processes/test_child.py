@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -101,6 +102,15 @@ async def test_a_child_has_the_environment_that_it_is_given_and_no_other(guard: 
     child = await Child.start(["/usr/bin/env"], guard, environment={"ONLY": "this"}, stdout=PIPE)
     assert (await child.stdout.read()).decode().splitlines() == ["ONLY=this"]
     assert await child.wait() == 0
+
+
+async def test_a_child_has_the_open_files_that_it_is_given(guard: Guard) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        say = f"import os; os.write({theirs.fileno()}, b'heard')"
+        child = await Child.start([sys.executable, "-c", say], guard, environment={}, descriptors=[theirs.fileno()])
+        assert await asyncio.to_thread(ours.recv, 5) == b"heard"
+        assert await child.wait() == 0
 
 
 @pytest.mark.parametrize("way", [["-c", "import textwrap"], ["-m", "textwrap"]])
