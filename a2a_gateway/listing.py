@@ -17,11 +17,12 @@ from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.config import GreenAgentConfig
-from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
+from workflows.names import PROCTOR_CONTEXT, PROCTOR_STATUS, TASK_WORKFLOWS, Status
 
 _AT_ONCE = 16
 """Calls to Temporal that one page may have under way."""
 
+_TYPES = ", ".join(f"'{name}'" for name in TASK_WORKFLOWS)
 _REJECTED = f"{PROCTOR_STATUS.name} = '{Status.REJECTED}'"
 _WAITING = f"{PROCTOR_STATUS.name} = '{Status.SUBMITTED}'"
 
@@ -42,7 +43,7 @@ def list_query(params: ListTasksRequest, now: datetime) -> str | None:
     A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
     future, and those that ended at that time or later.
     """
-    conditions = [f"WorkflowType = '{ASSESSMENT_WORKFLOW}'", "ExecutionStatus != 'ContinuedAsNew'"]
+    conditions = [f"WorkflowType IN ({_TYPES})", "ExecutionStatus != 'ContinuedAsNew'"]
     if params.context_id:
         conditions.append(f"{PROCTOR_CONTEXT.name} = '{context_keyword(params.context_id)}'")
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:

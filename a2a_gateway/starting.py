@@ -3,7 +3,6 @@
 import hashlib
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
 
 from a2a.types import Message
 from temporalio.client import Client
@@ -19,13 +18,10 @@ from a2a_gateway.contexts import check_context_id, context_keyword
 from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
-from workflows.inputs import AssessmentInput
-from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
-
-WORKFLOW_TASK = timedelta(seconds=3)
-"""How long a worker may take over one step of the workflow, local activities not counted: it reports on those while
-they run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
-"""
+from proctor_protocol.terminal import is_terminal_request
+from workflows.inputs import AssessmentInput, CampaignInput
+from workflows.limits import WORKFLOW_TASK
+from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
 
 
 @dataclass(frozen=True)
@@ -75,12 +71,13 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
     message.context_id = sent.context_id or str(uuid.uuid4())
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
+    request = request_of(message)
+    is_campaign = is_terminal_request(request)
+    kind = CampaignInput if is_campaign else AssessmentInput
     try:
         await client.start_workflow(
-            ASSESSMENT_WORKFLOW,
-            AssessmentInput(
-                task_id=message.task_id, context_id=message.context_id, request=request_of(message), message=as_json
-            ),
+            CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
+            kind(task_id=message.task_id, context_id=message.context_id, request=request, message=as_json),
             id=message.task_id,
             task_queue=task_queue,
             task_timeout=WORKFLOW_TASK,

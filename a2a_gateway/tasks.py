@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from a2a.types import Artifact, Message, Task, TaskState, TaskStatus
@@ -29,23 +29,27 @@ from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.terminal import TerminalResults, as_text
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from workflows.names import (
     ASSESSMENT_FAILURE,
-    ASSESSMENT_WORKFLOW,
+    CAMPAIGN_WORKFLOW,
     MEMO_RESULTS,
+    MEMO_SUMMARY,
     PROCTOR_CONTEXT,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
     REJECTED_FAILURE,
+    TASK_WORKFLOWS,
     Status,
 )
 
-ARTIFACT_NAME = "assessment_results"
 MEMO_MESSAGE = "message"
 _LONGEST_TASK_ID = 255
 log = logging.getLogger(__name__)
+
+Results = TypeVar("Results", AssessmentResults, TerminalResults)
 
 _NO_DETAILS: dict[str, Any] = {}
 
@@ -62,7 +66,7 @@ class Outcome:
 
     state: TaskState
     sentence: str
-    results: AssessmentResults | None = None
+    results: AssessmentResults | TerminalResults | None = None
 
 
 async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
@@ -74,7 +78,7 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
     """
     if len(task_id) <= _LONGEST_TASK_ID:
         description = await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
-        if description.workflow_type == ASSESSMENT_WORKFLOW:
+        if description.workflow_type in TASK_WORKFLOWS:
             return description
     raise TaskNotFoundError(f"There is no task {task_id[:_LONGEST_TASK_ID]!r}.")
 
@@ -171,20 +175,24 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
     return agent_message(f"{task.id}-end", task.id, task.context_id, [text_part(outcome.sentence)])
 
 
-def results_artifact(results: AssessmentResults) -> Artifact:
-    """The artifact of an assessment: a sentence, the result as a data part, the exact JSON as a file part.
+def results_artifact(results: AssessmentResults | TerminalResults) -> Artifact:
+    """The artifact of a task: words, the result as a data part, the exact JSON as a file part.
 
     A result that fits into no data part is there as JSON text instead: some callers keep neither prose nor files.
     """
-    exact = results.model_dump_json()
+    exact, name = results.model_dump_json(), str(results.message_type)
+    if isinstance(results, TerminalResults):
+        about, words = f"The trials of {results.dataset}.", as_text(results)
+    else:
+        about, words = f"The scored result of {results.scenario_id}.", results_sentence(results)
     return Artifact(
-        artifact_id=ARTIFACT_NAME,
-        name=ARTIFACT_NAME,
-        description=f"The scored result of {results.scenario_id}.",
+        artifact_id=name,
+        name=name,
+        description=about,
         parts=[
-            text_part(results_sentence(results)),
+            text_part(words),
             *(data_parts(results.model_dump(mode="json")) or [text_part(exact)]),
-            json_file_part(exact, f"{ARTIFACT_NAME}.json"),
+            json_file_part(exact, f"{name}.json"),
         ],
     )
 
@@ -207,13 +215,15 @@ async def read_outcome(client: Client, execution: WorkflowExecution, config: Gre
         temporalio.service.RPCError: Temporal doesn't answer.
         OSError: the blob store, where large results are, doesn't answer.
     """
+    if execution.workflow_type == CAMPAIGN_WORKFLOW:
+        return await _outcome_of_campaign(client, execution, config)
     handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=AssessmentResults)
     try:
         results = await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
     except WorkflowFailureError as failure:
         outcome = _outcome_of_failure(execution, failure)
         if execution.status == WorkflowExecutionStatus.CANCELED:
-            return replace(outcome, results=await _results_so_far(execution, config))
+            return replace(outcome, results=await _results_so_far(execution, config, AssessmentResults))
         return outcome
     except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
         return Outcome(
@@ -222,13 +232,27 @@ async def read_outcome(client: Client, execution: WorkflowExecution, config: Gre
     return Outcome(TaskState.TASK_STATE_COMPLETED, results_sentence(results), results)
 
 
-async def _results_so_far(execution: WorkflowExecution, config: GreenAgentConfig) -> AssessmentResults | None:
-    """What a cancelled assessment had done; None where it was cancelled before it was admitted, or it is lost."""
+async def _outcome_of_campaign(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
+    """How a campaign ended; its results are in the store, whichever way it ended."""
+    handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=dict)
+    sentence = await execution.memo_value(MEMO_SUMMARY, "The campaign was completed.", type_hint=str)
+    outcome = Outcome(TaskState.TASK_STATE_COMPLETED, sentence)
+    try:
+        await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowFailureError as failure:
+        outcome = _outcome_of_failure(execution, failure)
+    return replace(outcome, results=await _results_so_far(execution, config, TerminalResults))
+
+
+async def _results_so_far(
+    execution: WorkflowExecution, config: GreenAgentConfig, kind: type[Results]
+) -> Results | None:
+    """What was done by the time of the end; None where nothing was, or it is lost."""
     ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
     if ref is None:
         return None
     try:
-        return AssessmentResults.model_validate_json(await BlobStore(config.storage_url).get(ref))
+        return kind.model_validate_json(await BlobStore(config.storage_url).get(ref))
     except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
         log.warning("the results so far of %s can't be read: %s", execution.id, problem)
         return None

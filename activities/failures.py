@@ -25,6 +25,15 @@ DEADLINE = "Deadline"
 SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
+ENVIRONMENT_LOST = "EnvironmentLost"
+"""A terminal trial's container stands no more: the trial begins again from its image."""
+
+ENGINE_UNAVAILABLE = "EngineUnavailable"
+"""A Docker engine doesn't answer, or can't do what is asked just now; it may at the next attempt."""
+
+TRIAL_FAILED = "TrialFailed"
+"""A terminal trial can't go on, by fault of its task or of the participant; the first detail says whose, and how."""
+
 WORKERS_LOST = "WorkersLost"
 """Workers were lost at a step again and again, none lived to say how it went: it begins anew."""
 

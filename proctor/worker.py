@@ -18,6 +18,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
+from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
@@ -30,6 +31,8 @@ from activities.queueing import QueueActivities, status_of
 from activities.resets import ResetActivities
 from activities.scrubbing import Scrubbing
 from activities.simulations.hosts import SimulationHost
+from activities.terminal_runs import TerminalRuns
+from activities.terminal_trials import TrialKeeping
 from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
@@ -39,9 +42,11 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
+from workflows.campaign import Campaign
 from workflows.context_queue import ContextQueue
 from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE, SEARCH_ATTRIBUTES
 from workflows.notifications import Notifications
+from workflows.terminal_trial import TerminalTrial
 
 _OUR_ROOMS = (
     "a2a_gateway",
@@ -63,7 +68,7 @@ _MISSED_AFTER = timedelta(seconds=0.8)
 """After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
 
-WORKFLOWS: list[type] = [Assessment, ContextQueue, Notifications]
+WORKFLOWS: list[type] = [Assessment, Campaign, ContextQueue, Notifications, TerminalTrial]
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:
@@ -117,6 +122,7 @@ def _workers(
         VerdictActivities(deployment),
         LifecycleActivities(deployment),
     )
+    campaigns = CampaignActivities(deployment, [TerminalRuns(deployment)])
     beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
@@ -129,6 +135,12 @@ def _workers(
             QueueActivities(deployment).join_queue,
             QueueActivities(deployment).is_running,
             ResetActivities().measure_pauses,
+            campaigns.plan_campaign,
+            campaigns.read_cells,
+            campaigns.join_cell,
+            campaigns.keep_outcomes,
+            campaigns.sum_up_campaign,
+            TrialKeeping(deployment).keep_trial,
             participants.greet,
             participants.purple_turn,
             participants.farewell,

@@ -1,7 +1,7 @@
 """Campaigns: many assessments or trials as one, and the updates that tell how far one is."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -113,6 +113,17 @@ CampaignUpdate = (
 )
 
 _UPDATES = ByMessageType[CampaignUpdate](CampaignUpdate)
+
+
+def parse_campaign_update(data: dict[str, Any]) -> CampaignUpdate:
+    """Read a campaign's update from its data part.
+
+    Raises:
+        UnknownMessageTypeError: ``message_type`` is missing or none of a campaign's.
+        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
+    """
+    return _UPDATES.read(data)
+
 
 CAMPAIGN_MILESTONES = frozenset(set(CampaignUpdateType) - {CampaignUpdateType.CELL_ENDED})
 """What a request with ``verbose_updates: false`` still gets, besides errors."""

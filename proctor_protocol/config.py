@@ -149,6 +149,11 @@ class GreenAgentConfig(AgentBeatsConfig):
     that it reports for a turn, and their bytes as JSON; bytes of its notes. ``participants_allowed`` names hosts and
     networks, besides its own, to which an agent card may point.
 
+    ``containers`` says whether a worker plays terminal trials: ``auto`` where a Docker engine answers when it starts
+    (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``. Datasets of
+    terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a worker takes
+    commands from agents that have no Docker socket, ``commands_url`` is that address as such agents reach it.
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -189,6 +194,13 @@ class GreenAgentConfig(AgentBeatsConfig):
     task_queue: str = "assessments"
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)
+    containers: Literal["auto", "on", "off"] = "auto"
+    containers_task_queue: str = "containers"
+    docker_url: str | None = None
+    datasets_dir: str = "scenarios"
+    commands_host: str = "127.0.0.1"
+    commands_port: int = Field(default=0, ge=0, le=65535)
+    commands_url: str | None = None
     worker_build_id: str | None = None
     participants_allowed: str = ""
     participant_card_bytes: int = Field(default=1_000_000, ge=1_000)

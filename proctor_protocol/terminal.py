@@ -6,9 +6,8 @@ modes and results are those of the ``terminal-bench`` package (0.2.18), where it
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from math import comb, sqrt
 from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
@@ -290,12 +289,17 @@ class TrialResult(WireModel):
 
 
 class Share(WireModel):
-    """A mean over tasks with its 95 % interval; ``tasks`` is how many it is of."""
+    """A mean over tasks with its 95 % interval, which a single task leaves unknown; ``tasks`` is how many it is of."""
 
     value: float = Field(ge=0, le=1)
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
+    low: float | None = Field(default=None, ge=0, le=1)
+    high: float | None = Field(default=None, ge=0, le=1)
     tasks: int = Field(ge=0)
+
+    def in_words(self) -> str:
+        """In percent, with the interval where there is one."""
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.1%} to {self.high:.1%})"
+        return f"{self.value:.1%}{interval}"
 
 
 class TerminalResults(WireModel):
@@ -335,65 +339,6 @@ class TerminalResults(WireModel):
     proctor_version: str = ""
 
 
-def pass_at_k(attempts: int, resolved: int, k: int) -> float:
-    """The chance that of ``k`` attempts at a task, drawn from those that were made, at least one resolved it.
-
-    The unbiased estimator of M. Chen et al., Evaluating Large Language Models Trained on Code (2021), section 2.1.
-    """
-    return 1.0 - comb(attempts - resolved, k) / comb(attempts, k)
-
-
-def share_of(values: Sequence[float]) -> Share:
-    """The mean of values between 0 and 1, one for each task, with its interval.
-
-    The interval is Wilson's for a proportion (E. B. Wilson, JASA 22, 1927), which stays inside 0 and 1 and has a width
-    even where all values are equal; values between 0 and 1 vary less than a proportion of the same mean does, so that
-    it is none too narrow for them.
-    """
-    n = len(values)
-    if n == 0:
-        return Share(value=0.0, low=0.0, high=1.0, tasks=0)
-    mean = sum(values) / n
-    z = 1.959964
-    centre = (mean + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
-    return Share(
-        value=round(mean, 6),
-        low=round(max(min(centre - half, mean), 0.0), 6),
-        high=round(min(max(centre + half, mean), 1.0), 6),
-        tasks=n,
-    )
-
-
-def sum_up(results: Iterable[TrialResult], **fields: Any) -> TerminalResults:
-    """Build a run's result, whose sums follow from its trials; takes its other fields by name."""
-    trials = sorted(results, key=lambda trial: (trial.task_id, trial.attempt))
-    by_task: dict[str, list[bool]] = {}
-    modes: dict[str, int] = {}
-    for trial in trials:
-        by_task.setdefault(trial.task_id, []).append(bool(trial.is_resolved))
-        modes[trial.failure_mode] = modes.get(trial.failure_mode, 0) + 1
-    fewest = min(map(len, by_task.values()), default=0)
-    ks = sorted({k for k in (1, 2, 4, 5, 8, 10, 16, 32, 64, fewest) if 1 <= k <= fewest})
-    resolved = [trial.task_id for trial in trials if trial.is_resolved]
-    rewards = [trial.reward if trial.reward is not None else float(bool(trial.is_resolved)) for trial in trials]
-    return TerminalResults(
-        **fields,
-        n_trials=len(trials),
-        n_resolved=len(resolved),
-        n_unresolved=len(trials) - len(resolved),
-        n_failed=sum(trial.failure_mode not in (FailureMode.NONE, FailureMode.UNSET) for trial in trials),
-        accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
-        accuracy_interval=share_of([sum(each) / len(each) for each in by_task.values()]) if trials else None,
-        mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
-        pass_at_k={k: share_of([pass_at_k(len(each), sum(each), k) for each in by_task.values()]) for k in ks},
-        resolved_ids=resolved,
-        unresolved_ids=[trial.task_id for trial in trials if not trial.is_resolved],
-        failure_modes=dict(sorted(modes.items())),
-        results=trials,
-    )
-
-
 def as_text(results: TerminalResults) -> str:
     """A run's result in words, as the seed's evaluator answers."""
     lines = [
@@ -402,10 +347,7 @@ def as_text(results: TerminalResults) -> str:
         f"Dataset: {results.dataset}",
         f"Tasks: {results.n_tasks}, trials: {results.n_trials}",
         f"Accuracy: {results.accuracy:.2%} ({results.n_resolved} resolved, {results.n_unresolved} not)",
-        *(
-            f"pass@{k}: {share.value:.2%} ({share.low:.2%} to {share.high:.2%})"
-            for k, share in results.pass_at_k.items()
-        ),
+        *(f"pass@{k}: {share.in_words()}" for k, share in results.pass_at_k.items()),
     ]
     for trial in results.results:
         verdict = "resolved" if trial.is_resolved else "unresolved"
@@ -414,34 +356,50 @@ def as_text(results: TerminalResults) -> str:
     return "\n".join(lines)
 
 
-def terminal_message(instruction: str, container: str | None, endpoint: str | None, token: str | None) -> str:
-    """What a participant is told at the start of a trial; the words that name the container are the seed's.
+class TerminalTaskMessage(WireModel):
+    """What a participant is told at the start of a trial, as data; ``as_text`` is the same in words.
 
-    Args:
-        instruction: the task's own.
-        container: the container's name, for ``docker exec``; None where the participant is not to use it.
+    Attributes:
+        container: the container's name, for ``docker exec`` on the same host; None where it is not to be used.
         endpoint: the address of the trial's command endpoint; None where there is none.
         token: what the endpoint wants as a bearer token.
+        timeout_seconds: how long the participant may work.
     """
-    ways = []
-    if container:
-        ways.append(
-            f"The container name is: {container}\n"
-            f"On this host, run a command with: docker exec -w /app {container} bash -c COMMAND"
+
+    message_type: Literal["terminal_task_start"] = "terminal_task_start"
+    task_id: str
+    instruction: str
+    container: str | None = None
+    endpoint: str | None = None
+    token: str | None = None
+    workdir: str = "/app"
+    timeout_seconds: float | None = None
+
+    def as_text(self) -> str:
+        """The message in words; those that name task and container are as the seed's agents look for them."""
+        ways = []
+        if self.container:
+            ways.append(
+                f"The container name is: {self.container}\n"
+                f"On its host, run a command with: docker exec -w {self.workdir} {self.container} bash -c COMMAND"
+            )
+        if self.endpoint:
+            ways.append(
+                f"The command endpoint is: {self.endpoint}\n"
+                f"Its token is: {self.token}\n"
+                "From any host, run a command with a POST to that address followed by /exec, with the header "
+                f"Authorization: Bearer TOKEN and JSON such as {json.dumps({'command': 'ls', 'timeout': 60})}"
+            )
+        return "\n\n".join(
+            [
+                "You are being evaluated on Terminal-Bench: solve the task in its container, then answer with a short "
+                "summary.",
+                f"TASK: {self.instruction.strip()}",
+                *ways,
+                f"The working directory is {self.workdir}. Use your execute_bash_command tool, or one like it, for "
+                "every command.",
+            ]
         )
-    if endpoint:
-        ways.append(
-            f"The command endpoint is: {endpoint}\n"
-            f"Its token is: {token}\n"
-            f"From any host, run a command with: POST {endpoint}/exec, header Authorization: Bearer {token}, JSON "
-            f"{json.dumps({'command': 'ls', 'timeout': 60})}"
-        )
-    return (
-        "You are being evaluated on Terminal-Bench. Solve the task in its container; when you are done, answer with a "
-        "short summary.\n\n"
-        f"TASK: {instruction.strip()}\n\n" + "\n\n".join(ways) + "\n\nThe working directory is /app. Use your "
-        "execute_bash_command tool, or one like it, for every command."
-    )
 
 
 def _as_ours(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What starts an assessment, and the notifications of a webhook."""
+"""What starts an assessment, a campaign, and the notifications of a webhook."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from activities.notifications import Delivery as Delivery
 from activities.notifications import Notification as Notification
 
 
-class AssessmentInput(BaseModel):
+class _RequestInput(BaseModel):
     """One request, as it came.
 
     Attributes:
         task_id: the A2A task id, which is the workflow id too. context_id: the A2A context; assessments of one
         context run one after another. request: the message's data part, else its text, else None; nobody has checked
         it yet. message: the A2A message as JSON data, for the task's history. carried: what an earlier run of the
-        same assessment hands on (``workflows.progress.Carried``); never set by callers.
+        same workflow hands on; never set by callers.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,3 +26,11 @@ class AssessmentInput(BaseModel):
     request: dict[str, Any] | str | None
     message: dict[str, Any] = Field(default_factory=dict)
     carried: dict[str, Any] | None = None
+
+
+class AssessmentInput(_RequestInput):
+    """Starts an assessment; carries ``workflows.progress.Carried``."""
+
+
+class CampaignInput(_RequestInput):
+    """Starts a campaign; carries ``workflows.campaign_progress.CarriedCampaign``."""

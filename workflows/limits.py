@@ -16,6 +16,14 @@ HISTORY_EVENTS = 2_000
 it: a worker that takes over replays the run, at about a thousand events per second.
 """
 
+CAMPAIGN_EVENTS = 4_000
+"""The same for a campaign, whose runs replay faster: a cell is a handful of events."""
+
+WORKFLOW_TASK = timedelta(seconds=3)
+"""How long a worker may take over one step of a workflow, local activities not counted: it reports on those while they
+run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
+"""
+
 EVALUATORS_SECONDS = 3600.0
 """How long a judgement by an evaluator may take with all waiting for others' judgements; its own time is limited by
 ``evaluator_timeout``.
@@ -55,6 +63,23 @@ _WEBHOOK = RetryPolicy(
     maximum_attempts=15,
 )
 """Outlasts about an hour in which a webhook takes nothing."""
+
+_FOREVER = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10))
+"""For waiting, which nothing but the end of what is waited for ends."""
+
+_ENGINE = RetryPolicy(
+    initial_interval=timedelta(milliseconds=300),
+    backoff_coefficient=2,
+    maximum_interval=timedelta(seconds=10),
+    maximum_attempts=30,
+)
+"""Outlasts some four minutes without a Docker engine."""
+
+HOST_GONE = timedelta(minutes=3)
+"""After so long without a worker a host is given up, with what stands on it."""
+
+ENVIRONMENT_LOSSES = 10
+"""How often a trial's environment may be lost before the trial fails; no fault of the participant's."""
 
 TURN_LOSSES = 10
 """How often a turn may be lost with the simulator, or with workers, before the assessment fails; no fault of the
@@ -135,5 +160,59 @@ def notified(summary: str) -> dict[str, Any]:
         "start_to_close_timeout": timedelta(days=1),
         "heartbeat_timeout": timedelta(seconds=10),
         "retry_policy": _WEBHOOK,
+        "summary": summary,
+    }
+
+
+def joined(summary: str) -> dict[str, Any]:
+    """Options of an activity that waits for a workflow, for as long as that takes; workers come and go meanwhile."""
+    return {
+        "start_to_close_timeout": timedelta(days=30),
+        "heartbeat_timeout": timedelta(seconds=10),
+        "retry_policy": _FOREVER,
+        "summary": summary,
+    }
+
+
+def on_engine(summary: str, seconds: float) -> dict[str, Any]:
+    """Options of an activity on a host with a Docker engine, which may take ``seconds``; a host whose workers are all
+    gone for ``HOST_GONE`` is given up.
+    """
+    return {
+        "start_to_close_timeout": timedelta(seconds=seconds),
+        "schedule_to_start_timeout": HOST_GONE,
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _ENGINE,
+        "summary": summary,
+    }
+
+
+def on_any_engine(summary: str, seconds: float) -> dict[str, Any]:
+    """The same on whichever host there is first; it is waited for as long as that takes."""
+    options = on_engine(summary, seconds)
+    del options["schedule_to_start_timeout"]
+    return options
+
+
+def terminal_agent(summary: str, seconds: float) -> dict[str, Any]:
+    """Options of an activity that waits for an agent in a terminal, which may work for ``seconds``."""
+    return {
+        "start_to_close_timeout": timedelta(seconds=seconds + 90),
+        "schedule_to_close_timeout": timedelta(seconds=2 * seconds + 600),
+        "schedule_to_start_timeout": HOST_GONE,
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _PARTICIPANT,
+        "summary": summary,
+    }
+
+
+def swept(summary: str) -> dict[str, Any]:
+    """Options of an activity that removes what nobody needs any more; should it fail, whoever comes next does it."""
+    return {
+        "start_to_close_timeout": timedelta(seconds=60),
+        "schedule_to_close_timeout": timedelta(minutes=3),
+        "schedule_to_start_timeout": timedelta(seconds=20),
+        "heartbeat_timeout": HEARTBEAT,
+        "retry_policy": _PATIENT,
         "summary": summary,
     }

@@ -5,9 +5,20 @@ from enum import StrEnum
 from temporalio.common import SearchAttributeKey
 
 from activities.failures import REJECTED
+from activities.trial_plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
 ASSESSMENT_WORKFLOW = "Assessment"
+CAMPAIGN_WORKFLOW = "Campaign"
 NOTIFICATIONS_WORKFLOW = "Notifications"
+
+TASK_WORKFLOWS = (ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW)
+"""Those that are an A2A task each."""
+
+GROW_SIGNAL = "grow"
+"""By which more cells join a campaign."""
+
+CELL_TROUBLE_SIGNAL = "cell-trouble"
+"""By which a campaign hears of a step of one of its cells that does not succeed."""
 
 NOTIFICATIONS_QUEUE = "-notifications"
 """What the name of the task queue for deliveries has after that of the assessments: slow webhooks hold up none."""
@@ -20,6 +31,9 @@ RECORDED_AT = "proctor-recorded-at"
 
 MEMO_RESULTS = "results"
 """Where the memo of a canceled assessment names the blob with the JSON of its results so far."""
+
+MEMO_SUMMARY = "summary"
+"""Where a campaign's memo says in a sentence what came of it."""
 
 PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
 PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")

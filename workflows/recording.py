@@ -3,11 +3,12 @@
 from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 
+from proctor_protocol.campaigns import CampaignUpdate
 from proctor_protocol.updates import TaskUpdate
 from workflows.names import RECORDED_AT
 
 
-def record(update: TaskUpdate) -> Payload:
+def record(update: TaskUpdate | CampaignUpdate) -> Payload:
     """The item for an update that happens now; for use in workflows."""
     payload = workflow.payload_converter().to_payloads([update.model_dump(mode="json")])[0]
     payload.metadata[RECORDED_AT] = workflow.now().isoformat().encode()

@@ -4,6 +4,7 @@ from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 
 from proctor_protocol import updates
+from proctor_protocol.campaigns import CAMPAIGN_MILESTONES, CampaignUpdate
 from workflows import names
 from workflows.recording import record
 
@@ -13,7 +14,7 @@ class Telling:
 
     Attributes:
         stream: the workflow's stream, which a run hands on to the next one. turn: the turn at play, None outside of
-        turns. only_milestones: the caller wants no more than ``updates.MILESTONES``.
+        turns. only_milestones: the caller wants no more than the milestones.
     """
 
     def __init__(self, prior: WorkflowStreamState | None = None) -> None:
@@ -22,9 +23,9 @@ class Telling:
         self.only_milestones = False
         self._updates = self.stream.topic(names.UPDATES_TOPIC)
 
-    def publish(self, update: updates.TaskUpdate) -> None:
+    def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
         """Tell of something that happens now."""
-        if not self.only_milestones or update.message_type in updates.MILESTONES:
+        if not self.only_milestones or update.message_type in updates.MILESTONES | CAMPAIGN_MILESTONES:
             self._updates.publish(record(update))
 
     def publish_failure(self, kind: str, sentence: str, is_final: bool = False) -> None:

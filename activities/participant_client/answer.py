@@ -40,6 +40,7 @@ _FAILED = {
     TaskState.TASK_STATE_AUTH_REQUIRED: "asks for authentication",
 }
 _LONGEST_SENTENCE = 2_000
+_LONGEST_QUOTE = 300
 
 
 class Answer:
@@ -137,10 +138,10 @@ class Answer:
                 most.broken("The participant's answer", self._streamed_bytes + self._task_bytes, "bytes")
             )
 
-    def text(self) -> str:
-        """The last text, for error sentences."""
+    def text(self, most: int = _LONGEST_QUOTE) -> str:
+        """The last text, cut; as short as error sentences want it, unless said otherwise."""
         texts = (part.text for part in reversed(self.parts) if part.HasField("text"))
-        return next((text.strip()[:300] for text in texts if text.strip()), "")
+        return next((text.strip()[:most] for text in texts if text.strip()), "")
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data."""

@@ -38,6 +38,7 @@ from activities.participant_client.errors import NO_LOOKING, card_failure, failu
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.terminal import TerminalTaskMessage
 
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
@@ -72,11 +73,12 @@ class ParticipantClient:
 
     async def send(
         self,
-        message: ToParticipant,
+        message: ToParticipant | TerminalTaskMessage,
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
         *,
         fence: int = 0,
+        text: str | None = None,
     ) -> Answer:
         """Send a message and wait until its task has ended.
 
@@ -84,6 +86,7 @@ class ParticipantClient:
             message: what to say; it goes as a data part and, for exact numbers, as JSON text.
             message_id: the A2A message id.
             on_event: called after every event, with the answer so far.
+            text: what is said beside the data part, in place of its JSON.
             fence: of the attempt that speaks, by which the participant may tell it from those of the past; 0 for none.
 
         Raises:
@@ -98,7 +101,7 @@ class ParticipantClient:
                 metadata={FENCE_METADATA: str(fence)} if fence else None,
                 parts=[
                     new_data_part(message.model_dump(mode="json", exclude_none=True), media_type="application/json"),
-                    new_text_part(message.model_dump_json(exclude_none=True)),
+                    new_text_part(text or message.model_dump_json(exclude_none=True)),
                 ],
             )
         )

@@ -1,0 +1,162 @@
+"""What passes between a campaign, its activities and its cells; results go by reference."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from activities.plan import Model
+from proctor_protocol.campaigns import Tally
+from proctor_storage.blobs import BlobRef
+
+CellStatus = Literal["completed", "failed", "canceled"]
+
+
+class Cell(Model):
+    """One thing that a campaign has played: a trial, or an assessment.
+
+    Attributes:
+        cell_id: its name in the campaign, which stays the same whatever else joins; part of its workflow's id.
+        label: the same for people.
+        workflow: the workflow that plays it; it is given a ``CellInput`` and returns a ``CellOutcome``.
+        given: what that has to know of this cell; what all cells share stands in ``CampaignPlan.shared``.
+        lanes: names of what it takes a place of while it is played, such as a participant or a model.
+    """
+
+    cell_id: str
+    label: str
+    workflow: str
+    given: dict[str, JsonValue]
+    lanes: list[str] = Field(default_factory=list)
+
+
+class CellInput(Model):
+    """What a cell's workflow is started with; ``play`` counts from 1."""
+
+    campaign_id: str
+    cell: Cell
+    play: int = 1
+    shared: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class CellOutcome(Model):
+    """What came of a cell; ``result`` is the blob with the whole of it.
+
+    ``may_be_played_again`` says that it failed by no fault of the participant's. ``score`` is 0 to 1. ``places`` are
+    task queues on which something is left that nobody needs after the campaign.
+    """
+
+    status: CellStatus
+    succeeded: bool = False
+    score: float | None = None
+    failure_kind: str | None = None
+    failure: str | None = None
+    may_be_played_again: bool = False
+    result: BlobRef | None = None
+    seconds: float = 0.0
+    cost: float | None = None
+    places: list[str] = Field(default_factory=list)
+
+
+class EndedCell(Model):
+    """A cell that has ended for good, as the campaign's ledger has it."""
+
+    cell_id: str
+    label: str
+    plays: int
+    outcome: CellOutcome
+
+
+class CellList(Model):
+    """So many cells, as JSON in a blob."""
+
+    cells: BlobRef
+    count: int
+
+
+class CampaignPlan(Model):
+    """An admitted campaign.
+
+    Attributes:
+        kind: what its cells are; says who sums it up (``activities.campaigns.Kind``).
+        title: what it plays, for people and where workflows are listed.
+        cells: what there is to play, in this order.
+        at_once: at most so many cells at the same time.
+        lane_limits: at most so many of those that name a lane.
+        tries: how often a cell is played that fails by no fault of the participant's.
+        shared: what every cell's workflow has to know.
+        cleanup: the activity that removes what the campaign left, given its id; run at each of its places.
+    """
+
+    campaign_id: str
+    kind: str
+    title: str
+    participant: str
+    participant_url: str = ""
+    cells: CellList
+    at_once: int
+    lane_limits: dict[str, int] = Field(default_factory=dict)
+    tries: int = 1
+    shared: dict[str, JsonValue] = Field(default_factory=dict)
+    verbose_updates: bool = True
+    warnings: list[str] = Field(default_factory=list)
+    cleanup: str | None = None
+    proctor_version: str = ""
+
+
+class CellsInput(Model):
+    """Some cells of a list: from ``start`` on, at most ``count``."""
+
+    cells: CellList
+    start: int
+    count: int
+
+
+class JoinInput(Model):
+    """A cell's workflow that was started before."""
+
+    workflow_id: str
+
+
+class LedgerInput(Model):
+    """Outcomes to be put away."""
+
+    ended: list[EndedCell]
+
+
+class SumUpInput(Model):
+    """What a campaign's result is made of; ``ended`` are the outcomes that stand in no page of the ledger."""
+
+    plan: CampaignPlan
+    status: CellStatus
+    failure: str | None = None
+    ledger: list[BlobRef]
+    ended: list[EndedCell]
+    tally: Tally
+    started_at: datetime
+    ended_at: datetime
+
+
+class Summed(Model):
+    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score."""
+
+    results: BlobRef
+    sentence: str
+    score: float | None = None
+
+
+class CampaignResults(Model):
+    """What a campaign's workflow returns; the JSON of ``results`` is what its kind says (``TerminalResults``)."""
+
+    kind: str
+    tally: Tally
+    summed: Summed
+
+
+def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
+    """The id of the workflow that plays a cell for the n-th time."""
+    return f"{campaign_id}.{cell_id}" + (f".{play}" if play > 1 else "")
+
+
+Raw = dict[str, Any] | str | None
+"""A request that nobody has checked yet."""

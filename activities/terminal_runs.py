@@ -1,0 +1,264 @@
+"""Terminal-Bench as a kind of campaign: which trials a request asks for, and what they come to."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import JsonValue
+from temporalio import activity
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+
+from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput
+from activities.campaigns import keep_cells
+from activities.deployment import Deployment
+from activities.task_files import packed
+from activities.terminal.failures import TaskError
+from activities.terminal.tasks import find_tasks, load_task
+from activities.terminal_trials import TrialActivities
+from activities.trial_plan import TRIAL_WORKFLOW
+from proctor_protocol.problems import show_value
+from proctor_protocol.request import BadRequestError
+from proctor_protocol.terminal import (
+    BENCHMARK,
+    Share,
+    TerminalConfig,
+    TerminalRequest,
+    TerminalResults,
+    TrialResult,
+    is_terminal_request,
+    parse_terminal_request,
+    unknown_terminal_settings,
+)
+from proctor_storage.blobs import BlobRef
+
+_MOST_TRIALS = 100_000
+_AGENT_SECONDS, _TEST_SECONDS = 900.0, 180.0
+"""For a task whose files can't be read, which its trial will say."""
+
+_INSTRUCTION = 2_000
+"""Characters of an instruction in a run's result; the trial's own has all of it."""
+
+_READ_AT_ONCE = 32
+_KS = (1, 2, 4, 5, 8, 10, 16, 32, 64)
+
+
+class TerminalRuns:
+    """Plans runs of trials, and sums them up."""
+
+    name = BENCHMARK
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._store = deployment.store
+        self._config = deployment.config
+
+    def is_asked_for(self, request: Raw) -> bool:
+        """See ``activities.campaigns.Kind``."""
+        return is_terminal_request(request)
+
+    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
+        """Find the tasks, keep their files as they are now, and lay out every attempt at each of them."""
+        asked = parse_terminal_request(request)
+        config = asked.config
+        folders = await asyncio.to_thread(self._find, config)
+        if len(folders) * config.n_attempts > _MOST_TRIALS:
+            raise BadRequestError(
+                f"{len(folders)} tasks with {config.n_attempts} attempts each are more than {_MOST_TRIALS:,} trials: "
+                "ask for fewer."
+            )
+        warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_terminal_settings(request)]
+        if not await self._has_hosts():
+            warnings.append(
+                "no worker beside a Docker engine runs just now: the trials wait until one does (`proctor worker` "
+                "where an engine is)"
+            )
+        cells, hashes = [], []
+        for folder in folders:
+            ref, of_task = await self._cells(campaign_id, folder, config)
+            hashes.append(f"{folder.name} {ref.sha256}")
+            cells.append(of_task)
+        role, url = asked.participant
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            kind=self.name,
+            title=f"{BENCHMARK} {config.dataset}",
+            participant=role,
+            participant_url=url,
+            # All tasks once, then all of them again: a run that is broken off has attempted as many as it could.
+            cells=await keep_cells(self._store, [cell for round_ in zip(*cells, strict=True) for cell in round_]),
+            at_once=config.n_concurrent_trials,
+            tries=config.tries,
+            shared=_shared(asked, self._config.containers_task_queue, sha256("\n".join(hashes).encode()).hexdigest()),
+            verbose_updates=config.verbose_updates and self._config.verbose_updates,
+            warnings=warnings,
+            cleanup=None if config.keep_images else TrialActivities.remove_run.__name__,
+            proctor_version=version("proctor"),
+        )
+
+    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+        """All trials' results as one."""
+        slots = asyncio.Semaphore(_READ_AT_ONCE)
+
+        async def read(ref: BlobRef) -> TrialResult:
+            async with slots:
+                return TrialResult.model_validate_json(await self._store.get(ref))
+
+        refs = [each.outcome.result for each in ended if each.outcome.result is not None]
+        trials = await asyncio.gather(*map(read, refs))
+        results = await asyncio.to_thread(partial(summed_up, given, trials))
+        sentence = (
+            f"{results.participant} resolved {results.n_resolved} of {results.n_trials} trials of {results.dataset} "
+            f"(accuracy {results.accuracy:.1%})."
+        )
+        return Summed(
+            results=await self._store.put(results.model_dump_json().encode()),
+            sentence=sentence,
+            score=results.accuracy if results.n_trials else None,
+        )
+
+    def _find(self, config: TerminalConfig) -> list[Path]:
+        home = Path(self._config.datasets_dir).resolve()
+        dataset = (home / config.dataset).resolve()
+        if not dataset.is_relative_to(home) or not dataset.is_dir():
+            folders = [each.name for each in home.iterdir() if each.is_dir()] if home.is_dir() else []
+            there_are = ", ".join(sorted(folders)[:20])
+            raise BadRequestError(
+                f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks: name "
+                f"one of those below its datasets_dir ({there_are or 'which is empty'})."
+            )
+        try:
+            found = find_tasks(dataset, config.task_ids, config.exclude_task_ids)
+        except TaskError as problem:
+            raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
+        if not found:
+            raise BadRequestError(f"No task of {config.dataset} is left: see config.task_ids and exclude_task_ids.")
+        return sorted(found, key=lambda folder: folder.name)[: config.n_tasks]
+
+    async def _cells(self, campaign_id: str, folder: Path, config: TerminalConfig) -> tuple[BlobRef, list[Cell]]:
+        try:
+            task = await asyncio.to_thread(load_task, folder)
+            agent_seconds, test_seconds = task.agent_timeout, task.test_timeout
+        except TaskError:
+            agent_seconds, test_seconds = _AGENT_SECONDS, _TEST_SECONDS
+        try:
+            files = await self._store.put(await asyncio.to_thread(packed, folder))
+        except TaskError as problem:
+            raise BadRequestError(str(problem)) from None
+        cells = []
+        for attempt in range(1, config.n_attempts + 1):
+            given: dict[str, JsonValue] = {
+                "task_id": folder.name,
+                "trial_name": f"{folder.name}.{attempt}-of-{config.n_attempts}.{campaign_id}",
+                "files": files.model_dump(mode="json"),
+                "attempt": attempt,
+                "agent_seconds": config.agent_seconds(agent_seconds),
+                "test_seconds": config.test_seconds(test_seconds),
+            }
+            cells.append(
+                Cell(
+                    cell_id=f"{_as_id(folder.name)}.{attempt}",
+                    label=f"{folder.name} · attempt {attempt} of {config.n_attempts}",
+                    workflow=TRIAL_WORKFLOW,
+                    given=given,
+                )
+            )
+        return files, cells
+
+    async def _has_hosts(self) -> bool:
+        client = activity.client()
+        described = await client.workflow_service.describe_task_queue(
+            DescribeTaskQueueRequest(
+                namespace=client.namespace,
+                task_queue=TaskQueue(name=self._config.containers_task_queue),
+                task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+            )
+        )
+        return bool(described.pollers)
+
+
+def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
+    """The result of a run, whose sums follow from its trials.
+
+    The interval of the accuracy takes the attempts at one task for no more than one observation, as those of pass@k do.
+    """
+    from proctor_statistics import Unit, estimated, pass_at_k
+
+    def share_of(values: Sequence[Sequence[float]]) -> Share:
+        found = estimated([Unit(values=tuple(each)) for each in values], bounds=(0.0, 1.0))
+        return Share(
+            value=round(found.mean, 6),
+            low=None if found.low is None else round(found.low, 6),
+            high=None if found.high is None else round(found.high, 6),
+            tasks=len(values),
+        )
+
+    plan, trials = given.plan, sorted(trials, key=lambda trial: (trial.task_id, trial.attempt))
+    by_task: dict[str, list[bool]] = {}
+    modes: dict[str, int] = {}
+    for trial in trials:
+        by_task.setdefault(trial.task_id, []).append(bool(trial.is_resolved))
+        modes[trial.failure_mode] = modes.get(trial.failure_mode, 0) + 1
+    fewest = min(map(len, by_task.values()), default=0)
+    resolved = [trial.task_id for trial in trials if trial.is_resolved]
+    rewards = [trial.reward if trial.reward is not None else float(bool(trial.is_resolved)) for trial in trials]
+    config = plan.shared["config"]
+    assert isinstance(config, dict)
+    return TerminalResults(
+        run_id=plan.campaign_id,
+        dataset=str(config["dataset"]),
+        dataset_hash=str(plan.shared["dataset_hash"]),
+        participant=plan.participant,
+        participant_url=plan.participant_url,
+        status=given.status,
+        failure=given.failure,
+        n_tasks=len(by_task),
+        n_attempts=int(str(config["n_attempts"])),
+        n_trials=len(trials),
+        n_resolved=len(resolved),
+        n_unresolved=len(trials) - len(resolved),
+        n_failed=sum(trial.failure is not None for trial in trials),
+        n_missing=given.tally.total - len(trials),
+        accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
+        accuracy_interval=share_of([[float(each) for each in runs] for runs in by_task.values()]) if trials else None,
+        mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
+        pass_at_k={
+            k: share_of([[pass_at_k(len(runs), sum(runs), k)] for runs in by_task.values()])
+            for k in sorted({*_KS, fewest})
+            if 1 <= k <= fewest
+        },
+        resolved_ids=resolved,
+        unresolved_ids=[trial.task_id for trial in trials if not trial.is_resolved],
+        failure_modes=dict(sorted(modes.items())),
+        results=[trial.model_copy(update={"instruction": trial.instruction[:_INSTRUCTION]}) for trial in trials],
+        started_at=given.started_at,
+        ended_at=given.ended_at,
+        duration_seconds=(given.ended_at - given.started_at).total_seconds(),
+        config=config,
+        proctor_version=plan.proctor_version,
+    )
+
+
+def _shared(asked: TerminalRequest, queue: str, dataset_hash: str) -> dict[str, JsonValue]:
+    config = asked.config
+    return {
+        "agent": config.agent,
+        "participant_url": asked.participant[1],
+        "access": config.access,
+        "build_seconds": config.build_timeout_sec,
+        "record": config.record,
+        "keep_images": config.keep_images,
+        "queue": queue,
+        "dataset_hash": dataset_hash,
+        "config": config.model_dump(mode="json"),
+    }
+
+
+def _as_id(name: str) -> str:
+    """A task's name as part of a workflow's id; names that differ stay different."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:100]
+    return plain if plain == name else f"{plain}-{sha256(name.encode()).hexdigest()[:8]}"

@@ -1,0 +1,294 @@
+"""Campaigns of terminal trials, with scripted steps: what is played, how often, how many at once, and every way out."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest_asyncio
+from a2a.client import Client as Caller
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, Part
+from google.protobuf.json_format import MessageToDict
+from temporalio import activity
+from temporalio.client import Client
+
+from activities import failures, trial_plan
+from activities.campaign_plan import Cell, CellList
+from activities.campaigns import keep_cells
+from activities.trial_plan import TRIAL_WORKFLOW, StepInput, TrialPlan, Worked
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.terminal import FailureMode, TerminalResults
+from proctor_storage.blobs import BlobStore
+from tests.a2a_gateway.callers import data_part, message, send, state_name
+from tests.waiting import eventually
+from tests.workflows.replaying import replayed
+from tests.workflows.scripted import fails
+from tests.workflows.scripted_trials import ScriptedTrials
+from workflows import limits, names
+
+STEPS = ["prepare_image", "start_environment", "hand_over", "run_trial_tests", "collect_logs", "take_down_trial"]
+
+
+@pytest_asyncio.fixture
+async def trials(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedTrials]:
+    scripted = ScriptedTrials(config)
+    async with scripted.worker(client, config.task_queue):
+        yield scripted
+
+
+def request(*task_ids: str, **config: Any) -> dict[str, Any]:
+    return {
+        "config": {
+            "benchmark": "terminal-bench",
+            "dataset": "scripted",
+            "agent": "null",
+            "task_ids": list(task_ids),
+            **config,
+        }
+    }
+
+
+class Ended:
+    """A campaign's task, as somebody sees it after the end."""
+
+    def __init__(self, task: Any) -> None:
+        self.id = task.id
+        self.state = state_name(task.status.state)
+        self.sentence = " ".join(part.text for part in task.status.message.parts)
+        raw = [part.raw for artifact in task.artifacts for part in artifact.parts if part.HasField("raw")]
+        self.results = TerminalResults.model_validate_json(raw[0]) if raw else None
+        parts = [part for said in task.history[1:] for part in said.parts]
+        self.updates = [MessageToDict(part.data) for part in parts if part.HasField("data")]
+        self.sentences = [part.text for part in parts if part.HasField("text")]
+
+
+async def look(caller: Caller, task_id: str) -> Ended:
+    return Ended(await caller.get_task(GetTaskRequest(id=task_id, history_length=10_000)))
+
+
+async def play(caller: Caller, asked: Any) -> Ended:
+    part = Part(text=asked) if isinstance(asked, str) else data_part(asked)
+    task = await send(caller, message(part))
+    return await look(caller, task.id)
+
+
+async def test_every_attempt_is_a_trial_and_the_artifact_sums_them_up(
+    caller: Caller, client: Client, trials: ScriptedTrials
+) -> None:
+    ended = await play(caller, request("easy", "hard", n_attempts=2, n_concurrent_trials=2))
+    assert ended.state == "completed"
+    assert trials.of("easy") == STEPS * 2 or sorted(trials.of("easy")) == sorted(STEPS * 2)
+    results = ended.results
+    assert results is not None
+    assert (results.n_tasks, results.n_trials, results.accuracy) == (2, 4, 0.5)
+    assert (results.resolved_ids, results.unresolved_ids) == (["easy", "easy"], ["hard", "hard"])
+    assert [(k, share.value) for k, share in results.pass_at_k.items()] == [(1, 0.5), (2, 0.5)]
+    assert results.failure_modes == {"none": 4}
+    told = [update["message_type"] for update in ended.updates]
+    assert told == ["update_campaign_started", *["update_cell_ended"] * 4, "update_campaign_ended"]
+    tally = ended.updates[-1]["tally"]
+    assert (tally["total"], tally["done"], tally["running"], tally["succeeded"]) == (4, 4, 0, 2)
+    assert ended.sentences[-1] == "null resolved 2 of 4 trials of scripted (accuracy 50.0%)."
+    assert await replayed(client, ended.id) == 1
+    assert await replayed(client, f"{ended.id}.easy.1") == 1
+
+
+async def test_the_seeds_words_start_a_run(caller: Caller, trials: ScriptedTrials) -> None:
+    ended = await play(
+        caller,
+        'Launch terminal-bench evaluation for agent at http://localhost:8001.\n<task_config>\n{"task_ids": ["easy"], '
+        '"white_agent_url": "http://localhost:8001", "n_attempts": 1, "n_concurrent_trials": 1}\n</task_config>',
+    )
+    assert ended.state == "completed"
+    assert ended.results is not None
+    assert ended.results.resolved_ids == ["easy"]
+
+
+async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, trials: ScriptedTrials) -> None:
+    ended = await play(caller, {"config": {"benchmark": "terminal-bench", "dataset": "d", "n_attempts": 0}})
+    assert ended.state == "rejected"
+    assert "config.n_attempts is 0" in ended.sentence
+
+
+async def test_at_most_so_many_are_at_play_and_lanes_have_limits_of_their_own(
+    caller: Caller, trials: ScriptedTrials
+) -> None:
+    alone: list[int] = []
+
+    async def tested(given: StepInput) -> None:
+        trials.deeds["count"] = trials.deeds["run_trial_tests"]
+        if given.plan.task_id == "alone":
+            alone.append(1)
+            await asyncio.sleep(0.05)
+            assert len(alone) == 1
+            alone.pop()
+
+    trials.deeds["run_trial_tests"] = tested
+    ended = await play(caller, request("alone", "easy", n_attempts=6, n_concurrent_trials=3))
+    assert ended.results is not None
+    assert ended.results.n_resolved == 12
+    assert trials.most_at_once <= 3
+
+
+async def test_what_fails_by_the_evaluators_fault_is_played_again_and_what_others_do_is_not(
+    caller: Caller, trials: ScriptedTrials
+) -> None:
+    async def prepare(plan: TrialPlan) -> None:
+        if plan.task_id == "unlucky" and plan.play < 3:
+            raise failures.final(failures.UNKNOWN, "The host has hiccups.")
+        if plan.task_id == "broken":
+            raise _of_task("The Dockerfile of broken can't be built.")
+
+    trials.deeds["prepare_image"] = prepare
+    ended = await play(caller, request("unlucky", "broken", "easy", tries=3, n_concurrent_trials=1))
+    assert ended.state == "completed"
+    assert ended.results is not None
+    by_task = {trial.task_id: trial for trial in ended.results.results}
+    assert (by_task["unlucky"].is_resolved, by_task["unlucky"].tries) == (True, 3)
+    broken = by_task["broken"]
+    assert (broken.is_resolved, broken.blame, broken.failure_mode) == (None, "task", FailureMode.UNKNOWN)
+    assert broken.failure == "The Dockerfile of broken can't be built."
+    assert trials.of("broken") == ["prepare_image"]
+    assert [update["again"] for update in ended.updates if update["message_type"] == "update_cell_ended"].count(
+        True
+    ) == 2
+
+
+async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, trials: ScriptedTrials) -> None:
+    lost = []
+
+    async def hand_over(given: StepInput) -> None:
+        if not lost:
+            lost.append(given.number)
+            raise failures.final(failures.ENVIRONMENT_LOST, "The container stands no more.")
+
+    trials.deeds["hand_over"] = hand_over
+    ended = await play(caller, request("easy"))
+    assert ended.results is not None
+    assert ended.results.n_resolved == 1
+    assert trials.of("easy") == [*STEPS[:3], "take_down_trial", *STEPS]
+
+
+async def test_an_agent_that_fails_is_tested_all_the_same(caller: Caller, trials: ScriptedTrials) -> None:
+    trials.deeds["hand_over"] = fails(failures.PARTICIPANT_FAILED, "The participant failed: no idea.")
+    ended = await play(caller, request("easy", "hard"))
+    assert ended.results is not None
+    assert [trial.is_resolved for trial in ended.results.results] == [True, False]
+    assert ended.results.failure_modes == {"unknown_agent_error": 2}
+    assert ended.results.results[0].failure == "The participant failed: no idea."
+
+
+async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: ScriptedTrials) -> None:
+    async def run_tests(given: StepInput) -> trial_plan.Tested:
+        now = activity.info().started_time
+        return trial_plan.Tested(
+            failure_mode=FailureMode.TEST_TIMEOUT, failure="Too slow.", blame="task", started_at=now, ended_at=now
+        )
+
+    trials.deeds["run_trial_tests"] = run_tests
+    ended = await play(caller, request("easy"))
+    assert ended.results is not None
+    assert ended.results.failure_modes == {"test_timeout": 1}
+    assert ended.results.accuracy == 0
+
+
+async def test_a_campaign_is_cancelled_as_a_whole_and_keeps_what_has_ended(
+    caller: Caller, client: Client, trials: ScriptedTrials
+) -> None:
+    async def hand_over(given: StepInput) -> Worked | None:
+        if given.plan.task_id == "endless":
+            await asyncio.Event().wait()
+        return None
+
+    trials.deeds["hand_over"] = hand_over
+    asked = message(data_part(request("easy", "endless", "later", n_concurrent_trials=1)))
+    asked.configuration.return_immediately = True
+    task = await send(caller, asked)
+    await eventually(lambda: ("hand_over", "endless") in trials.calls)
+    await caller.cancel_task(CancelTaskRequest(id=task.id))
+    await eventually(lambda: ("take_down_trial", "endless") in trials.calls)
+
+    async def is_over() -> bool:
+        return (await look(caller, task.id)).state == "canceled"
+
+    await eventually(is_over)
+    ended = await look(caller, task.id)
+    assert ended.results is not None
+    assert (ended.results.status, ended.results.resolved_ids, ended.results.n_missing) == ("canceled", ["easy"], 2)
+    assert trials.of("later") == []
+    described = await client.get_workflow_handle(f"{task.id}.endless.1").describe()
+    assert described.status is not None
+    assert described.status.name == "CANCELED"
+    assert await replayed(client, task.id) == 1
+
+
+async def test_a_long_campaign_continues_as_new_and_plays_nothing_twice(
+    caller: Caller, client: Client, trials: ScriptedTrials, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(limits, "CAMPAIGN_EVENTS", 60)
+    tasks = [f"task-{number}" for number in range(30)]
+    ended = await play(caller, request(*tasks, n_concurrent_trials=4))
+    assert ended.results is not None
+    assert ended.results.n_resolved == 30
+    assert sorted(about for step, about in trials.calls if step == "run_trial_tests") == sorted(tasks)
+    assert len([u for u in ended.updates if u["message_type"] == "update_cell_ended"]) == 30
+    assert await replayed(client, ended.id) > 1
+
+
+async def test_a_campaign_grows_while_it_runs(
+    caller: Caller, client: Client, config: GreenAgentConfig, trials: ScriptedTrials
+) -> None:
+    go_on = asyncio.Event()
+
+    async def hand_over(given: StepInput) -> None:
+        await go_on.wait()
+
+    trials.deeds["hand_over"] = hand_over
+    asked = message(data_part(request("easy")))
+    asked.configuration.return_immediately = True
+    task = await send(caller, asked)
+    await eventually(lambda: ("hand_over", "easy") in trials.calls)
+    files = (await BlobStore(config.storage_url).put(b"")).model_dump(mode="json")
+    more = Cell(
+        cell_id="more.1",
+        label="more 1",
+        workflow=TRIAL_WORKFLOW,
+        given={
+            "task_id": "more",
+            "trial_name": "more.1",
+            "files": files,
+            "attempt": 1,
+            "agent_seconds": 60,
+            "test_seconds": 60,
+        },
+    )
+    grown: CellList = await keep_cells(BlobStore(config.storage_url), [more])
+    await client.get_workflow_handle(task.id).signal(names.GROW_SIGNAL, grown)
+    await eventually(lambda: ("hand_over", "more") in trials.calls)
+    go_on.set()
+
+    async def is_over() -> bool:
+        return (await look(caller, task.id)).state == "completed"
+
+    await eventually(is_over)
+    ended = await look(caller, task.id)
+    assert ended.results is not None
+    assert ended.results.resolved_ids == ["easy", "more"]
+
+
+async def test_campaigns_are_listed_among_the_tasks_and_their_trials_are_not(
+    caller: Caller, trials: ScriptedTrials
+) -> None:
+    ended = await play(caller, request("easy"))
+
+    async def is_listed() -> bool:
+        listed = await caller.list_tasks(ListTasksRequest(page_size=100))
+        return [task.id for task in listed.tasks if task.id.startswith(ended.id)] == [ended.id]
+
+    await eventually(is_listed)
+
+
+def _of_task(sentence: str) -> Exception:
+    from temporalio.exceptions import ApplicationError
+
+    details = {"blame": "task", "failure_mode": "unknown", "log": "step 3 failed"}
+    return ApplicationError(sentence, details, type=failures.TRIAL_FAILED, non_retryable=True)

@@ -1,0 +1,426 @@
+"""The story of a campaign: many cells, each played by a workflow of its own, so many at a time, until all have ended.
+
+A cell is an assessment, a trial, or whatever else returns a ``CellOutcome``; the campaign knows none of them. Cells go
+on while the campaign itself begins anew (as its history grows too long, or after a reset): it finds them by their
+workflows' ids, and one that has ended is never played again.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ChildWorkflowError,
+    FailureError,
+    WorkflowAlreadyStartedError,
+    is_cancelled_exception,
+)
+
+with workflow.unsafe.imports_passed_through():
+    from temporalio.exceptions import ApplicationError
+
+    from activities import failures
+    from activities.campaign_plan import (
+        CampaignPlan,
+        CampaignResults,
+        CellInput,
+        CellList,
+        CellOutcome,
+        CellsInput,
+        CellStatus,
+        EndedCell,
+        JoinInput,
+        LedgerInput,
+        Summed,
+        SumUpInput,
+        cell_workflow_id,
+    )
+    from activities.campaigns import CampaignActivities
+    from activities.plan import AdmitInput
+    from activities.troubles import TROUBLE_SIGNAL, Trouble
+    from proctor_protocol import campaigns
+    from workflows import limits, names
+    from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
+    from workflows.context_queue import GRANT_SIGNAL
+    from workflows.ending import end, run_undisturbed
+    from workflows.inputs import CampaignInput
+    from workflows.place_in_context import PlaceInContext
+    from workflows.steps import Steps
+    from workflows.telling import Telling
+    from workflows.what_failed import WhatFailed, what_failed
+
+_PAGE = 100
+"""So many cells are read at a time, and so many outcomes make a page of the ledger."""
+
+_PROGRESS_STEPS = 20
+"""Into so many parts the campaign's progress is told to callers who want milestones alone."""
+
+
+@workflow.defn(name=names.CAMPAIGN_WORKFLOW)
+class Campaign:
+    """One campaign; its id is the A2A task's id."""
+
+    @workflow.init
+    def __init__(self, given: CampaignInput) -> None:
+        carried = None if given.carried is None else CarriedCampaign.model_validate(given.carried)
+        self._given = given
+        self._plan: CampaignPlan | None = carried.plan if carried else None
+        self._progress: CampaignProgress | None = carried.progress if carried else None
+        self._grown: list[CellList] = []
+        self._at_play: dict[asyncio.Task[CellOutcome], Due] = {}
+        self._telling = Telling(carried.stream if carried else None)
+        if self._plan is not None:
+            self._telling.only_milestones = not self._plan.verbose_updates
+        self._steps = Steps(self._telling)
+        self._place = PlaceInContext(self._steps, given.context_id, given.task_id, is_taken=carried is not None)
+
+    @workflow.run
+    async def run(self, given: CampaignInput) -> CampaignResults:
+        """Play all cells.
+
+        Raises:
+            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed`` where the
+                campaign came to no good end.
+        """
+        try:
+            plan = self._plan or await self._admit()
+            progress = self._progress or self._open(plan)
+            await self._play_all(plan, progress)
+            summed = await self._sum_up("completed")
+        except asyncio.CancelledError:
+            await self._call_off()
+            raise
+        except Exception as problem:
+            if is_cancelled_exception(problem):
+                await self._call_off()
+                raise
+            raise await self._fail(problem) from None
+        await self._end(names.Status.COMPLETED)
+        return CampaignResults(kind=plan.kind, tally=progress.tally(), summed=summed)
+
+    @workflow.signal(name=GRANT_SIGNAL)
+    async def begin(self) -> None:
+        """The context's queue says that nothing else of the context is at work."""
+        self._place.take()
+
+    @workflow.signal(name=TROUBLE_SIGNAL)
+    async def hear_of(self, trouble: Trouble) -> None:
+        """A step of the campaign's own has not succeeded for a while, and is still being tried."""
+        self._steps.hear_of(trouble)
+
+    @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
+    async def hear_of_cell(self, trouble: Trouble) -> None:
+        """The same of a cell's step."""
+        self._telling.publish_failure(trouble.kind, trouble.sentence())
+
+    @workflow.signal(name=names.GROW_SIGNAL)
+    async def grow(self, more: CellList) -> None:
+        """More cells join; whoever sends them sees to it that none of them is in the campaign already."""
+        self._grown.append(more)
+
+    # The story, chapter by chapter
+
+    async def _admit(self) -> CampaignPlan:
+        waiting = asyncio.create_task(self._place.wait_for())
+        try:
+            plan: CampaignPlan = await self._steps.do(
+                CampaignActivities.plan_campaign,
+                AdmitInput(task_id=self._given.task_id, request=self._given.request),
+                **limits.prepared("check the request"),
+            )
+        except BaseException:
+            waiting.cancel()
+            raise
+        self._plan = plan
+        self._telling.only_milestones = not plan.verbose_updates
+        workflow.upsert_memo({"scenario": plan.title, "participant": plan.participant_url or plan.participant})
+        await waiting
+        return plan
+
+    def _open(self, plan: CampaignPlan) -> CampaignProgress:
+        workflow.upsert_search_attributes(
+            [
+                names.PROCTOR_STATUS.value_set(names.Status.WORKING),
+                names.PROCTOR_SCENARIO.value_set(plan.title),
+                names.PROCTOR_PARTICIPANT.value_set(plan.participant_url or plan.participant),
+            ]
+        )
+        self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
+        self._telling.publish(
+            campaigns.CampaignStartedUpdate(
+                campaign_id=plan.campaign_id,
+                title=plan.title,
+                participant=plan.participant_url or plan.participant,
+                start_time=progress.started_at,
+                tally=progress.tally(),
+                warnings=plan.warnings,
+            )
+        )
+        return progress
+
+    async def _play_all(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+        """Until nothing is at play, and nothing waits."""
+        for due in progress.at_play:  # of the run before
+            self._start(plan, due)
+        while True:
+            await self._fill(plan, progress)
+            self._show(progress)
+            if not self._at_play:
+                return
+            await workflow.wait_condition(self._is_news)
+            for task in [task for task in self._at_play if task.done()]:
+                await self._take(plan, progress, task)
+            if len(progress.ended) >= _PAGE:
+                progress.ledger.append(await self._keep(progress.ended))
+                progress.ended = []
+            run = workflow.info()
+            if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.CAMPAIGN_EVENTS:
+                await self._carry_on(plan, progress)
+
+    async def _fill(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+        """Start what waits, as long as there is room."""
+        progress.lists += self._grown
+        self._grown = []
+        while len(self._at_play) < plan.at_once:
+            due = self._next_of(plan, progress)
+            if due is not None:
+                progress.at_play.append(due)
+                progress.replayed += due.play > 1
+                self._start(plan, due)
+            elif progress.read >= progress.total or len(progress.waiting) >= _PAGE + plan.at_once:
+                return
+            else:
+                progress.waiting += await self._read_more(progress)
+
+    def _next_of(self, plan: CampaignPlan, progress: CampaignProgress) -> Due | None:
+        """The first that waits and has room in all its lanes; it waits no more."""
+        taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
+        for number, due in enumerate(progress.waiting):
+            if all(taken[lane] < plan.lane_limits.get(lane, plan.at_once) for lane in due.cell.lanes):
+                return progress.waiting.pop(number)
+        return None
+
+    async def _read_more(self, progress: CampaignProgress) -> list[Due]:
+        start = progress.read
+        for each in progress.lists:
+            if start < each.count:
+                cells = await self._steps.do_here(
+                    CampaignActivities.read_cells,
+                    CellsInput(cells=each, start=start, count=_PAGE),
+                    **limits.quick("what is to be played next"),
+                )
+                progress.read += len(cells)
+                return [Due(cell=cell) for cell in cells]
+            start -= each.count
+        return []
+
+    def _start(self, plan: CampaignPlan, due: Due) -> None:
+        self._at_play[asyncio.create_task(self._play(plan, due))] = due
+
+    async def _play(self, plan: CampaignPlan, due: Due) -> CellOutcome:
+        """Have a cell's workflow play it, or wait for the one that was started before."""
+        workflow_id = cell_workflow_id(plan.campaign_id, due.cell.cell_id, due.play)
+        try:
+            outcome: CellOutcome = await workflow.execute_child_workflow(
+                due.cell.workflow,
+                CellInput(campaign_id=plan.campaign_id, cell=due.cell, play=due.play, shared=plan.shared),
+                id=workflow_id,
+                result_type=CellOutcome,
+                task_timeout=limits.WORKFLOW_TASK,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+                static_summary=due.cell.label,
+            )
+        except WorkflowAlreadyStartedError:
+            return await self._steps.do(
+                CampaignActivities.join_cell,
+                JoinInput(workflow_id=workflow_id),
+                **limits.joined(f"{due.cell.label} was started before"),
+            )
+        except ChildWorkflowError as problem:
+            return _lost(problem)
+        return outcome
+
+    async def _take(self, plan: CampaignPlan, progress: CampaignProgress, task: asyncio.Task[CellOutcome]) -> None:
+        """A cell's workflow has ended: the cell is done, or is played again."""
+        due = self._at_play.pop(task)
+        try:
+            outcome = task.result()
+        except FailureError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            outcome = _lost(problem)
+        progress.at_play.remove(due)
+        progress.note_cost(outcome.cost)
+        progress.places += [place for place in outcome.places if place not in progress.places]
+        is_again = outcome.may_be_played_again and due.play < plan.tries
+        if is_again:
+            progress.waiting.append(Due(cell=due.cell, play=due.play + 1))
+        else:
+            progress.note(
+                due, EndedCell(cell_id=due.cell.cell_id, label=due.cell.label, plays=due.play, outcome=outcome)
+            )
+        self._tell_of(plan, progress, due, outcome, is_again)
+
+    def _tell_of(
+        self, plan: CampaignPlan, progress: CampaignProgress, due: Due, outcome: CellOutcome, is_again: bool
+    ) -> None:
+        self._telling.publish(
+            campaigns.CellEndedUpdate(
+                cell_id=due.cell.cell_id,
+                label=due.cell.label,
+                status=outcome.status,
+                succeeded=outcome.succeeded,
+                score=outcome.score,
+                failure_kind=outcome.failure_kind,
+                failure=outcome.failure,
+                again=is_again,
+                seconds=outcome.seconds,
+                tally=progress.tally(),
+            )
+        )
+        step = max(progress.total // _PROGRESS_STEPS, 1)
+        if not plan.verbose_updates and not is_again and progress.done % step == 0:
+            self._telling.publish(campaigns.CampaignProgressUpdate(tally=progress.tally()))
+
+    def _is_news(self) -> bool:
+        has_room = self._plan is not None and len(self._at_play) < self._plan.at_once
+        return any(task.done() for task in self._at_play) or (bool(self._grown) and has_room)
+
+    def _show(self, progress: CampaignProgress) -> None:
+        workflow.set_current_details(progress.tally().sentence())
+
+    async def _keep(self, ended: list[EndedCell]) -> Any:
+        return await self._steps.do_here(
+            CampaignActivities.keep_outcomes, LedgerInput(ended=ended), **limits.quick("keep what has ended")
+        )
+
+    async def _carry_on(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+        """Go on in a new run, which finds the cells that are at play by their ids."""
+        for task in [task for task in self._at_play if task.done()]:
+            await self._take(plan, progress, task)
+        progress.lists += self._grown
+        self._grown = []
+
+        def next_run(stream: Any) -> list[CampaignInput]:
+            carried = CarriedCampaign(plan=plan, progress=progress, stream=stream)
+            return [self._given.model_copy(update={"carried": carried.model_dump(mode="json")})]
+
+        await self._telling.stream.continue_as_new(next_run)
+
+    async def _sum_up(self, status: CellStatus, failure: str | None = None) -> Summed:
+        assert self._plan is not None
+        assert self._progress is not None
+        progress = self._progress
+        summed: Summed = await self._steps.do(
+            CampaignActivities.sum_up_campaign,
+            SumUpInput(
+                plan=self._plan,
+                status=status,
+                failure=failure,
+                ledger=progress.ledger,
+                ended=progress.ended,
+                tally=progress.tally(),
+                started_at=progress.started_at,
+                ended_at=workflow.now(),
+            ),
+            **limits.prepared("sum up"),
+        )
+        workflow.upsert_memo(
+            {names.MEMO_SUMMARY: summed.sentence, names.MEMO_RESULTS: summed.results.model_dump(mode="json")}
+        )
+        if summed.score is not None:
+            workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(summed.score)])
+        self._telling.publish(
+            campaigns.CampaignEndedUpdate(
+                tally=progress.tally(),
+                duration_seconds=(workflow.now() - progress.started_at).total_seconds(),
+                summary=summed.sentence,
+            )
+        )
+        return summed
+
+    # The ways out
+
+    async def _fail(self, problem: Exception) -> ApplicationError:
+        failure = what_failed(problem)
+        if failure.is_defect:
+            workflow.logger.error("%s", failure.sentence, exc_info=problem)
+        if failure.kind == failures.REJECTED:
+            await self._end(names.Status.REJECTED)
+            return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
+        await run_undisturbed(self._stop_cells())
+        self._telling.publish_failure(failure.kind, failure.sentence, is_final=True)
+        await self._sum_up_so_far("failed", failure)
+        await self._end(names.Status.FAILED)
+        return ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
+
+    async def _call_off(self) -> None:
+        """End a cancelled campaign: its cells first. The memo names what there was so far."""
+        await run_undisturbed(self._stop_cells())
+        await self._sum_up_so_far("canceled", WhatFailed("Canceled", "the campaign was cancelled"))
+        await self._end(names.Status.CANCELED)
+
+    async def _sum_up_so_far(self, status: CellStatus, failure: WhatFailed) -> None:
+        """Results of what there is; none where there is nothing, or they can't be made."""
+
+        async def sum_up() -> None:
+            try:
+                await self._sum_up(status, failure.sentence)
+            except FailureError:
+                workflow.logger.exception("the results so far can't be made")
+
+        if self._plan is not None and self._progress is not None:
+            await run_undisturbed(sum_up())
+
+    async def _stop_cells(self) -> None:
+        """Cancel all cells that are at play, and wait until each has cleaned up after itself."""
+        tasks = list(self._at_play)
+        for task in tasks:
+            task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        if self._plan is None or self._progress is None:
+            return
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            due = self._at_play.pop(task)
+            self._progress.at_play.remove(due)
+            if isinstance(outcome, CellOutcome):
+                self._progress.places += [p for p in outcome.places if p not in self._progress.places]
+                if not outcome.may_be_played_again:
+                    cell = due.cell
+                    self._progress.note(
+                        due, EndedCell(cell_id=cell.cell_id, label=cell.label, plays=due.play, outcome=outcome)
+                    )
+
+    async def _end(self, status: names.Status) -> None:
+        """On every way out: what is left on hosts is removed, the next one of the context may begin."""
+
+        def part() -> Iterable[Awaitable[Any]]:
+            if self._plan is None or self._progress is None or not self._plan.cleanup:
+                return []
+            return [
+                workflow.execute_activity(
+                    self._plan.cleanup,
+                    self._plan.campaign_id,
+                    task_queue=place,
+                    **limits.swept("remove what the campaign left"),
+                )
+                for place in self._progress.places
+            ]
+
+        await end(self._place, self._telling, status, part)
+
+
+def _lost(problem: BaseException) -> CellOutcome:
+    """The outcome of a cell whose workflow came to no end of its own."""
+    cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
+    return CellOutcome(
+        status="failed",
+        failure_kind=failures.UNKNOWN,
+        failure=f"Its workflow failed: {cause}",
+        may_be_played_again=True,
+    )

@@ -1,0 +1,86 @@
+"""How far a campaign has come: what it carries along when its history grows too long for one run."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+from temporalio.contrib.workflow_streams import WorkflowStreamState
+
+from activities.campaign_plan import CampaignPlan, Cell, CellList, EndedCell
+from proctor_protocol.campaigns import Tally
+from proctor_storage.blobs import BlobRef
+
+
+class Due(BaseModel):
+    """A cell that is to be played, or is at play; ``play`` counts from 1."""
+
+    cell: Cell
+    play: int = 1
+
+
+class CampaignProgress(BaseModel):
+    """Where a campaign stands.
+
+    Attributes:
+        lists: what there is to play: the plan's cells, and what the campaign was grown by. read: how many cells of all
+        lists were read so far. waiting: those of them that wait. at_play: those that are under way. replayed: how many
+        plays were not the first one of their cell. ledger: pages of what has ended for good. ended: what stands in no
+        page yet. places: task queues on which something of the campaign's is left.
+    """
+
+    started_at: datetime
+    lists: list[CellList]
+    read: int = 0
+    waiting: list[Due] = Field(default_factory=list)
+    at_play: list[Due] = Field(default_factory=list)
+    done: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    replayed: int = 0
+    score: float = 0.0
+    cost: float | None = None
+    ledger: list[BlobRef] = Field(default_factory=list)
+    ended: list[EndedCell] = Field(default_factory=list)
+    places: list[str] = Field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
+        return sum(each.count for each in self.lists)
+
+    def tally(self) -> Tally:
+        """The same in numbers."""
+        return Tally(
+            total=self.total,
+            done=self.done,
+            running=len(self.at_play),
+            waiting=self.total - self.done - len(self.at_play),
+            succeeded=self.succeeded,
+            failed=self.failed,
+            replayed=self.replayed,
+            score=round(self.score, 6),
+            cost=self.cost,
+        )
+
+    def note(self, due: Due, ended: EndedCell) -> None:
+        """A cell has ended for good."""
+        outcome = ended.outcome
+        self.done += 1
+        self.succeeded += outcome.succeeded
+        self.failed += outcome.failure_kind is not None
+        self.score += outcome.score or 0.0
+        self.ended.append(ended)
+
+    def note_cost(self, cost: float | None) -> None:
+        """A play has cost something, whether it counts or not."""
+        if cost is not None:
+            self.cost = round((self.cost or 0.0) + cost, 8)
+
+
+class CarriedCampaign(BaseModel):
+    """What the next run of the same campaign starts with."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    plan: CampaignPlan
+    progress: CampaignProgress
+    stream: WorkflowStreamState | None = None

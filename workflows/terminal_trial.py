@@ -1,0 +1,284 @@
+"""The story of a terminal trial: image, environment, agent, tests, logs; what stands on a host is taken down on every
+way out.
+
+An environment stands on one host, and so every step after the image goes to that host's task queue. Should a worker
+die, the step goes on with the same environment; where that stands no more, the trial begins again from the image.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType, is_cancelled_exception
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+
+with workflow.unsafe.imports_passed_through():
+    from activities import failures
+    from activities.campaign_plan import CellInput, CellOutcome
+    from activities.terminal_trials import INTERACTION_LOG, TrialActivities, TrialKeeping
+    from activities.trial_plan import (
+        Collected,
+        CollectInput,
+        EnvironmentInput,
+        PreparedTrial,
+        StartedTrial,
+        StepInput,
+        Tested,
+        TrialPlan,
+        Worked,
+    )
+    from activities.troubles import TROUBLE_SIGNAL, Trouble
+    from proctor_protocol.provenance import added_up
+    from proctor_protocol.terminal import Blame, FailureMode, TrialResult
+    from proctor_storage.blobs import BlobRef
+    from workflows import limits, names
+    from workflows.ending import run_undisturbed
+    from workflows.steps import Steps
+    from workflows.telling import Telling
+    from workflows.what_failed import what_failed
+
+_LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
+"""How a step fails by nobody's fault: the trial begins again."""
+
+
+@workflow.defn(name=names.TRIAL_WORKFLOW)
+class TerminalTrial:
+    """One attempt at one task, as a cell of a campaign."""
+
+    @workflow.init
+    def __init__(self, given: CellInput) -> None:
+        self._campaign_id = given.campaign_id
+        self._label = given.cell.label
+        self._plan = TrialPlan.model_validate(
+            {
+                **given.shared,
+                **given.cell.given,
+                "trial_id": workflow.info().workflow_id,
+                "run_id": given.campaign_id,
+                "play": given.play,
+            }
+        )
+        self._telling = Telling()
+        self._steps = Steps(self._telling)
+        self._places: list[str] = []
+        self._phases: dict[str, float] = {}
+        self._instruction = ""
+
+    @workflow.run
+    async def run(self, given: CellInput) -> CellOutcome:
+        """Play the trial; whatever fails is part of the outcome, and only a cancellation is raised."""
+        began_at = workflow.now()
+        try:
+            result = await self._play(began_at)
+        except FailureError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            result = self._failed(began_at, problem)
+        kept: BlobRef = await self._steps.do_here(
+            TrialKeeping.keep_trial, result, **limits.quick("keep the trial's result")
+        )
+        await self._telling.end()
+        has_failed = result.failure_mode != FailureMode.NONE
+        return CellOutcome(
+            status="failed" if result.is_resolved is None else "completed",
+            succeeded=bool(result.is_resolved),
+            score=result.reward if result.reward is not None else float(bool(result.is_resolved)),
+            failure_kind=result.failure_mode if has_failed else None,
+            failure=result.failure if has_failed else None,
+            may_be_played_again=result.blame == "evaluator",
+            result=kept,
+            seconds=(workflow.now() - began_at).total_seconds(),
+            cost=_cost(result),
+            places=self._places,
+        )
+
+    @workflow.signal(name=TROUBLE_SIGNAL)
+    async def hear_of(self, trouble: Trouble) -> None:
+        """A step has not succeeded for a while, and is still being tried: the campaign's caller is told."""
+        self._steps.hear_of(trouble)
+        about = trouble.model_copy(update={"about": self._label})
+        try:
+            await workflow.get_external_workflow_handle(self._campaign_id).signal(names.CELL_TROUBLE_SIGNAL, about)
+        except ApplicationError:
+            pass  # the campaign is gone, and nobody listens
+
+    # The story, chapter by chapter
+
+    async def _play(self, began_at: datetime) -> TrialResult:
+        """From the image on, again where the environment was lost."""
+        number = 1
+        while True:
+            try:
+                return await self._play_in_environment(began_at, number)
+            except FailureError as problem:
+                kind, sentence = _kind_of(problem)
+                if kind not in _LOST or number > limits.ENVIRONMENT_LOSSES:
+                    raise
+                self._telling.publish_failure(kind, sentence)
+                number += 1
+
+    async def _play_in_environment(self, began_at: datetime, number: int) -> TrialResult:
+        plan = self._plan
+        prepared: PreparedTrial = await self._steps.do(
+            TrialActivities.prepare_image,
+            plan,
+            task_queue=plan.queue,
+            **limits.on_any_engine("prepare the image", plan.build_seconds + 120),
+        )
+        self._phases["build"] = prepared.seconds
+        self._instruction = prepared.instruction
+        if prepared.host_queue not in self._places:
+            self._places.append(prepared.host_queue)
+        try:
+            return await self._work(began_at, number, prepared)
+        finally:
+            await run_undisturbed(self._take_down(prepared))
+
+    async def _work(self, began_at: datetime, number: int, prepared: PreparedTrial) -> TrialResult:
+        plan, host = self._plan, prepared.host_queue
+        started: StartedTrial = await self._steps.do(
+            TrialActivities.start_environment,
+            EnvironmentInput(plan=plan, prepared=prepared, number=number),
+            task_queue=host,
+            **limits.on_engine("start the environment", 600),
+        )
+        self._phases["start"] = started.seconds
+        step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
+        worked = await self._hand_over(step)
+        self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
+        tested: Tested = await self._steps.do(
+            TrialActivities.run_trial_tests,
+            step,
+            task_queue=host,
+            **limits.on_engine("run the tests", plan.test_seconds + 180),
+        )
+        self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
+        said = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
+        collected: Collected = await self._steps.do(
+            TrialActivities.collect_logs,
+            CollectInput(step=step, more={name: ref for name, ref in said.items() if ref is not None}),
+            task_queue=host,
+            **limits.on_engine("collect the logs", 300),
+        )
+        self._phases["logs"] = collected.seconds
+        return self._result(began_at, worked, tested, collected)
+
+    async def _hand_over(self, step: StepInput) -> Worked:
+        """Let the agent work; that it fails is a result, and its tests are run all the same."""
+        began_at = workflow.now()
+        plan = step.plan
+        try:
+            worked: Worked = await self._steps.do(
+                TrialActivities.hand_over,
+                step,
+                task_queue=step.prepared.host_queue,
+                **limits.terminal_agent(f"{plan.agent} at work", plan.agent_seconds),
+            )
+        except ActivityError as problem:
+            kind, sentence = _kind_of(problem)
+            if is_cancelled_exception(problem) or kind in _LOST or _details_of(problem) is not None:
+                raise
+            return Worked(
+                failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
+                failure=sentence,
+                started_at=began_at,
+                ended_at=workflow.now(),
+            )
+        return worked
+
+    async def _take_down(self, prepared: PreparedTrial) -> None:
+        """On every way out; should it fail, whoever sweeps next removes what is left."""
+        began_at = workflow.now()
+        try:
+            await workflow.execute_activity_method(
+                TrialActivities.take_down_trial,
+                self._plan,
+                task_queue=prepared.host_queue,
+                **limits.swept("take the environment down"),
+            )
+        except FailureError as problem:
+            workflow.logger.warning("%s was not taken down: %s", self._plan.trial_id, problem)
+        self._phases["stop"] = (workflow.now() - began_at).total_seconds()
+
+    # What came of it
+
+    def _result(self, began_at: datetime, worked: Worked, tested: Tested, collected: Collected) -> TrialResult:
+        is_agents = worked.failure_mode != FailureMode.NONE
+        failed = worked if is_agents else tested
+        blame: Blame | None = "participant" if is_agents and self._plan.agent == "a2a" else tested.blame
+        recording = next((file.name for file in collected.files if file.name.endswith(".cast")), None)
+        return TrialResult(
+            **self._about(began_at),
+            is_resolved=tested.is_resolved,
+            reward=tested.reward,
+            failure_mode=failed.failure_mode,
+            failure=failed.failure,
+            blame=blame if failed.failure_mode != FailureMode.NONE else None,
+            parser_results=tested.parser_results,
+            recording_path=recording,
+            total_input_tokens=_total(use.input_tokens for use in worked.usage),
+            total_output_tokens=_total(use.output_tokens for use in worked.usage),
+            usage=added_up(worked.usage),
+            agent_started_at=worked.started_at,
+            agent_ended_at=worked.ended_at,
+            test_started_at=tested.started_at,
+            test_ended_at=tested.ended_at,
+            agent_message=worked.said,
+            files=collected.files,
+        )
+
+    def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
+        """The result of a trial that could not go on."""
+        details = _details_of(problem) or {}
+        _, sentence = _kind_of(problem)
+        return TrialResult(
+            **self._about(began_at),
+            failure_mode=FailureMode(details.get("failure_mode", FailureMode.UNKNOWN)),
+            failure=sentence,
+            blame=details.get("blame", "evaluator"),
+            details={"log": details["log"]} if details.get("log") else {},
+        )
+
+    def _about(self, began_at: datetime) -> dict[str, Any]:
+        plan = self._plan
+        return {
+            "trial_id": plan.trial_id,
+            "trial_name": plan.trial_name,
+            "task_id": plan.task_id,
+            "attempt": plan.attempt,
+            "instruction": self._instruction,
+            "trial_started_at": began_at,
+            "trial_ended_at": workflow.now(),
+            "tries": plan.play,
+            "phases": {name: round(seconds, 3) for name, seconds in self._phases.items()},
+        }
+
+
+def _kind_of(problem: BaseException) -> tuple[str, str]:
+    """A failure's type and a sentence; workers or a host that are gone are a loss of what stood there."""
+    cause = problem.cause if isinstance(problem, ActivityError) else None
+    silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
+    if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:
+        step = problem.activity_type
+        return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins anew."
+    failure = what_failed(problem)
+    return failure.kind, failure.sentence
+
+
+def _details_of(problem: BaseException) -> dict[str, Any] | None:
+    """Whose fault it is and the failure mode, where a step said so."""
+    cause = problem.cause if isinstance(problem, ActivityError) else problem
+    if isinstance(cause, ApplicationError) and cause.type == failures.TRIAL_FAILED and cause.details:
+        details: dict[str, Any] = cause.details[0]
+        return details
+    return None
+
+
+def _total(numbers: Any) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+def _cost(result: TrialResult) -> float | None:
+    costs = [use.cost for use in result.usage if use.cost is not None]
+    return sum(costs) if costs else None
