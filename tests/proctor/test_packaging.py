@@ -109,9 +109,11 @@ def test_an_image_has_extras_that_exist_and_a_user_without_rights() -> None:
     text = (ROOT / "Dockerfile").read_text()
     (extras,) = re.findall(r"'\.\[(.*)\]'", text)
     assert set(extras.split(",")) == set(PROJECT["optional-dependencies"]) - {"dev"}
-    last_stage = text[text.rindex("FROM ") :]
-    assert re.search(r"^USER proctor$", last_stage, re.MULTILINE)
-    assert re.search(r"^RUN useradd .* proctor && install -d -o proctor -g proctor /state$", last_stage, re.MULTILINE)
+    base = text[text.index(" AS base\n") : text.index(" AS agent\n")]
+    assert re.search(r"^USER proctor$", base, re.MULTILINE)
+    assert re.search(r"^RUN useradd .* proctor && install -d -o proctor -g proctor /state$", base, re.MULTILINE)
+    assert text[text.rindex("FROM ") :].startswith("FROM base\n")
+    assert len(re.findall("^USER ", text, re.MULTILINE)) == 1
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,28 @@
+"""Whether the agent in this container answers with its card: exit code 0, else 1. For ``HEALTHCHECK`` in the images.
+
+Its port is what the container's command says (``--port``), else what the environment does.
+"""
+
+import os
+import sys
+import urllib.request
+from pathlib import Path
+
+
+def port_of(words: list[str]) -> str:
+    """The port that a command line and the environment name."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--port":
+            return following
+        if word.startswith("--port="):
+            return word.removeprefix("--port=")
+    names = ("AGENTBEATS_GREEN_PORT", "AGENTBEATS_PURPLE_PORT", "AGENTBEATS_PORT")
+    return next((os.environ[name] for name in names if os.environ.get(name)), "9009")
+
+
+if __name__ == "__main__":
+    port = port_of(Path("/proc/1/cmdline").read_text().split("\0"))
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/.well-known/agent-card.json", timeout=3)
+    except OSError as problem:
+        sys.exit(f"port {port}: {problem}")
