@@ -132,11 +132,21 @@ class ParticipantActivities:
                 checkpoint=checkpoint,
                 kind="turn_complete",
                 reported=said.actions,
+                is_reported=True,
                 notes=said.notes,
                 time_step=said.time_step if "time_step" in said.model_fields_set else None,
+                model_usage=said.model_usage,
                 key=key,
             )
-        return TurnAnswer(checkpoint=checkpoint, kind="early_completion", notes=said.reason, key=key)
+        return TurnAnswer(
+            checkpoint=checkpoint,
+            kind="early_completion",
+            reported=said.actions or [],
+            is_reported=said.actions is not None,
+            notes=said.reason,
+            model_usage=said.model_usage,
+            key=key,
+        )
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary
+from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Dimension
 from proctor_storage.blobs import BlobRef
@@ -130,14 +130,17 @@ class TurnInput(Model):
 class TurnAnswer(Model):
     """What the participant said at the end of its turn, and where the simulation stands then.
 
-    ``time_step`` is None where the participant named none.
+    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
+    actions, which an early completion may leave out.
     """
 
     checkpoint: BlobRef
     kind: Literal["turn_complete", "early_completion"]
     reported: list[ActionLogEntry] = Field(default_factory=list)
+    is_reported: bool = False
     notes: str | None = None
     time_step: str | None = None
+    model_usage: list[ModelUsage] = Field(default_factory=list)
     key: ParticipantKey = ParticipantKey()
 
 

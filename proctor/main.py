@@ -292,6 +292,14 @@ def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOp
     run_agent("triage", host, port, card_url)
 
 
+@agent_app.command()
+def assistant(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL)."""
+    from proctor.services import run_agent
+
+    run_agent("assistant", host, port, card_url)
+
+
 @scenarios_app.command("list")
 def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
     """List the scenarios that there are."""

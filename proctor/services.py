@@ -4,12 +4,13 @@ import asyncio
 import os
 from importlib import import_module
 
-from proctor.errors import CommandError, UnreachableError
+from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.settings import is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
 AGENTS = {
+    "assistant": ("purple_sdk.examples.assistant_agent", "AssistantAgent"),
     "triage": ("purple_sdk.examples.triage_agent", "TriageAgent"),
 }
 """The agents that come with proctor: where each lives, and its class."""
@@ -116,7 +117,12 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
     home, kind = AGENTS[name]
     config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
     warn_of_settings(config)
+    agent = getattr(import_module(home), kind)
     try:
-        serve(getattr(import_module(home), kind), config)
+        agent(config)  # one for nobody, so that what is missing is said now and not in an assessment
+    except Exception as problem:
+        raise UsageError(str(problem)) from None
+    try:
+        serve(agent, config)
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None

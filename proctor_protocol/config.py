@@ -273,8 +273,13 @@ class GreenAgentConfig(AgentBeatsConfig):
 class PurpleAgentConfig(AgentBeatsConfig):
     """A participant's settings.
 
-    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``. ``model``, ``temperature`` and
-    ``enable_reflection`` are for an agent's own code, which finds them in its ``config``: the SDK calls no model.
+    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``. The others are for an agent's own code,
+    which finds them in its ``config``, as the example ``assistant_agent`` does: the SDK calls no model.
+
+    ``model_base_url`` points ``model`` at another endpoint of the same kind of API. ``tool_calling`` says how a model
+    asks for tools: natively, in JSON, or whichever it can (``auto``). ``answer_tokens`` is the longest answer,
+    ``context_tokens`` about how long a prompt may get, ``tokens_per_turn`` what a turn may take, prompts and answers
+    together.
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
@@ -285,6 +290,11 @@ class PurpleAgentConfig(AgentBeatsConfig):
     temperature: float = Field(default=0.7, ge=0, le=2)
     enable_reflection: bool = True
     action_delay: float = Field(default=0.0, ge=0)
+    model_base_url: str | None = None
+    tool_calling: Literal["auto", "native", "json"] = "auto"
+    answer_tokens: int = Field(default=2_000, ge=16)
+    context_tokens: int = Field(default=24_000, ge=500)
+    tokens_per_turn: int = Field(default=200_000, ge=500)
 
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)

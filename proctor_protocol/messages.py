@@ -16,6 +16,8 @@ FENCE_METADATA = "proctor_fence"
 """In the metadata of the evaluator's A2A messages: a whole number as text, which only rises in a context. One that is
 lower than what was heard before is of an attempt that was stopped and has been given up: it is to be refused.
 """
+_MOST_TOKENS = 10**12
+_MOST_MODELS = 16
 
 
 class EmailSummary(WireModel):
@@ -106,13 +108,27 @@ class ActionLogEntry(WireModel):
     error_message: str | None = None
 
 
+class ModelUsage(WireModel):
+    """What a participant asked of one model in a turn, by its own account."""
+
+    message_type: Literal["model_usage"] = "model_usage"
+    model: str = Field(max_length=200)
+    calls: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    input_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+
+
 class TurnCompleteMessage(WireModel):
-    """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move."""
+    """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move.
+
+    ``model_usage`` is for agents that ask models and say so: it stands in the result, and no score comes of it.
+    """
 
     message_type: Literal["turn_complete"] = "turn_complete"
     actions: list[ActionLogEntry]
     notes: str | None = None
     time_step: Duration = "PT1H"
+    model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)
 
 
 CompletionReason = Literal["scenario_complete", "early_completion", "timeout", "error"]
@@ -126,10 +142,16 @@ class AssessmentCompleteMessage(WireModel):
 
 
 class EarlyCompletionMessage(WireModel):
-    """Participant to evaluator: nothing is left to do."""
+    """Participant to evaluator: nothing is left to do.
+
+    ``actions`` is what was done in this last turn; without it, nothing of this turn is held against the participant as
+    unreported.
+    """
 
     message_type: Literal["early_completion"] = "early_completion"
     reason: str | None = None
+    actions: list[ActionLogEntry] | None = None
+    model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)
 
 
 ToParticipant = AssessmentStartMessage | TurnStartMessage | AssessmentCompleteMessage

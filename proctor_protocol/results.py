@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
-from proctor_protocol.messages import ActionLogEntry
+from proctor_protocol.messages import ActionLogEntry, ModelUsage
 from proctor_protocol.provenance import ModelUse, Provenance
 
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
@@ -183,6 +183,12 @@ class ReportedAction(ActionLogEntry):
     turn: int
 
 
+class TurnModelUsage(ModelUsage):
+    """What the participant says that it asked of one model in one turn."""
+
+    turn: int
+
+
 class ActionReport(WireModel):
     """The participant's own account beside the event log.
 
@@ -202,7 +208,7 @@ class AssessmentResults(WireModel):
     ``total_points`` are all points of the scenario, those that nobody judged included: a score is told as points
     earned, of the points judged (``scores.overall``), of all points. ``duration_seconds`` is wall time. ``turn_tries``
     maps a turn's number to how often it was played, for turns that needed more than one try. ``provenance`` is None in
-    results of proctor 0.1.
+    results of proctor 0.1. ``participant_usage`` is what the participant says of the models that it asked.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -225,6 +231,7 @@ class AssessmentResults(WireModel):
     failure: str | None = None
     turn_tries: dict[str, int] = Field(default_factory=dict)
     provenance: Provenance | None = None
+    participant_usage: list[TurnModelUsage] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:

@@ -3,7 +3,7 @@
 * ``BasePurpleAgent``: what an agent is made of
 * ``serve``, ``create_app``: an agent as an A2A server
 * ``PurpleAgentExecutor``, ``Conversations``: the parts in between, for servers of one's own
-* ``ues``: the simulator's client
+* ``PurpleUESClient``: the simulator by what an assistant does most; ``ues``: its client, route by route
 * ``examples``: whole agents to learn from, and to run as they are
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
+from purple_sdk.ues_wrapper import PurpleUESClient
 
 if TYPE_CHECKING:
     from purple_sdk.conversations import Conversations
@@ -26,6 +27,7 @@ __all__ = [
     "EarlyCompletionMessage",
     "PurpleAgentConfig",
     "PurpleAgentExecutor",
+    "PurpleUESClient",
     "TurnCompleteMessage",
     "create_app",
     "serve",

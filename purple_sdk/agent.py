@@ -12,12 +12,14 @@ from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     EarlyCompletionMessage,
+    ModelUsage,
     TurnCompleteMessage,
     TurnStartMessage,
 )
 from proctor_protocol.readings import chat_text
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues_wrapper import PurpleUESClient
 
 
 class BasePurpleAgent(ABC):
@@ -28,7 +30,8 @@ class BasePurpleAgent(ABC):
         state: everything that the agent remembers from turn to turn: a dataclass, a pydantic model, a dict, anything
             that ``copy.deepcopy`` copies. It is copied when a turn starts, and set back when that turn is played
             again. What stands in other attributes isn't.
-        ues: the client of the assessment's simulation. Actions that go through it report themselves.
+        ues: the client of the assessment's simulation, route by route. Actions that go through it report themselves.
+        ues_client: the same by what an assistant does most: unread mail, replies, today's appointments, ... .
         current_time: the simulated time at the turn's start.
         turn_number: the turn being played, from 1; 0 before the first.
         attempt: which try of it this is, from 1.
@@ -40,6 +43,7 @@ class BasePurpleAgent(ABC):
 
     state: Any = None
     ues: AsyncUESClient
+    ues_client: PurpleUESClient
     current_time: datetime
 
     def __init__(self, config: PurpleAgentConfig) -> None:
@@ -47,6 +51,7 @@ class BasePurpleAgent(ABC):
         self.turn_number = 0
         self.attempt = 1
         self.instructions = ""
+        self._model_usage: dict[str, ModelUsage] = {}
 
     def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
         """Get access to the simulation; called once, before ``on_assessment_start``.
@@ -55,7 +60,7 @@ class BasePurpleAgent(ABC):
             ValueError: ``ues_url`` isn't an HTTP address.
         """
         self._recorder = ActionRecorder(current_time)
-        self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
+        self._connect(ues_url, api_key)
         self.current_time = current_time
         self.instructions = instructions
 
@@ -66,13 +71,18 @@ class BasePurpleAgent(ABC):
             ValueError: ``ues_url`` isn't an HTTP address.
         """
         before = self.ues
-        self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
+        self._connect(ues_url, api_key)
         await before.aclose()
+
+    def _connect(self, ues_url: str, api_key: str) -> None:
+        self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
+        self.ues_client = PurpleUESClient(self.ues)
 
     def begin_turn(self, turn: TurnStartMessage) -> None:
         """Take note of the turn that comes next; called before ``execute_turn``."""
         self.turn_number, self.attempt, self.current_time = turn.turn_number, turn.attempt, turn.current_time
         self._recorder.begin_turn(turn.current_time)
+        self._model_usage.clear()
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:  # noqa: B027 - optional
         """Prepare; the simulation is already within reach."""
@@ -83,6 +93,33 @@ class BasePurpleAgent(ABC):
 
         Cancelled when the evaluator gives the turn up. An exception fails this try of the turn.
         """
+
+    async def should_complete_early(self) -> tuple[bool, str | None]:
+        """Whether nothing is left to do, and why; asked after each turn. No, unless a subclass says otherwise."""
+        return False, None
+
+    async def play_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
+        """Play the turn, and say whether it was the last: what the server calls.
+
+        An early completion carries the turn's actions.
+
+        Raises:
+            TypeError: ``execute_turn`` returned something else than one of the two messages.
+        """
+        answer = await self.execute_turn()
+        if isinstance(answer, TurnCompleteMessage):
+            is_over, reason = await self.should_complete_early()
+            if not is_over:
+                return answer
+            early = EarlyCompletionMessage(reason=reason or answer.notes, actions=answer.actions)
+            return early.model_copy(update=self._model_usage_said())
+        if not isinstance(answer, EarlyCompletionMessage):
+            raise TypeError(
+                f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"
+            )
+        if answer.actions is None:
+            return answer.model_copy(update={"actions": self.actions})
+        return answer
 
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:  # noqa: B027 - optional
         """Tidy up; the key may already be dead."""
@@ -103,7 +140,29 @@ class BasePurpleAgent(ABC):
             pydantic.ValidationError: ``time_step`` is no duration.
         """
         chosen = {} if time_step is None else {"time_step": time_step}
-        return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen)
+        return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._model_usage_said())
+
+    def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:
+        """The answer to the last turn: nothing is left to do. It carries the actions that were recorded."""
+        return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._model_usage_said())
+
+    def note_model_use(self, model: str, input_tokens: int, output_tokens: int, calls: int = 1) -> None:
+        """Take note of what was asked of a model, for the turn's answer."""
+        known = self._model_usage.get(model, ModelUsage(model=model))
+        self._model_usage[model] = ModelUsage(
+            model=model,
+            calls=known.calls + calls,
+            input_tokens=known.input_tokens + input_tokens,
+            output_tokens=known.output_tokens + output_tokens,
+        )
+
+    def _model_usage_said(self) -> dict[str, list[ModelUsage]]:
+        return {"model_usage": self.model_usage} if self._model_usage else {}
+
+    @property
+    def model_usage(self) -> list[ModelUsage]:
+        """What was asked of models in this turn so far, as it was noted."""
+        return list(self._model_usage.values())
 
     async def may_act(self) -> bool:
         """Wait ``config.action_delay`` seconds; whether ``config.max_actions_per_turn`` still allows an action."""

@@ -23,9 +23,7 @@ from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
-    EarlyCompletionMessage,
     FromParticipant,
-    TurnCompleteMessage,
     TurnStartMessage,
 )
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
@@ -133,7 +131,7 @@ class Conversation:
             await self.stop("a newer turn or try took its place")
             self._set_state(message.turn_number)
             self.agent.begin_turn(message)
-            task = asyncio.create_task(self._play(), name=f"turn {message.turn_number}")
+            task = asyncio.create_task(self.agent.play_turn(), name=f"turn {message.turn_number}")
             self._turns[message_id] = Turn(message.turn_number, message.attempt, task)
             while len(self._turns) > MOST_TURNS_KEPT:
                 self._turns.popitem(last=False)
@@ -169,14 +167,6 @@ class Conversation:
         self._states[number] = copy.deepcopy(self.agent.state)
         while len(self._states) > MOST_STATES_KEPT:
             self._states.popitem(last=False)
-
-    async def _play(self) -> FromParticipant:
-        answer = await self.agent.execute_turn()
-        if not isinstance(answer, TurnCompleteMessage | EarlyCompletionMessage):
-            raise TypeError(
-                f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"
-            )
-        return answer
 
 
 class Conversations:

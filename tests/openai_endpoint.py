@@ -40,8 +40,13 @@ class OpenAIEndpoint:
 
     ``refused_formats``: values of ``response_format.type`` that it answers with 400. ``statuses``: HTTP statuses of
     the next calls, taken from the front; 200 (or none left) is a real answer. ``delay``: seconds before each answer.
-    ``requests``: the bodies of all calls, in order.
+    ``requests``: the bodies of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
+    the fields of a message, for example ``{"content": "Done."}`` or ``{"tool_calls": [("email_query", {...})]}``.
+    ``has_tools``: whether it takes tools, or refuses them with 400.
     """
+
+    decide: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    has_tools: bool = True
 
     refused_formats: set[str] = field(default_factory=set)
     statuses: list[int] = field(default_factory=list)
@@ -60,6 +65,7 @@ class OpenAIEndpoint:
             for kept in (self._rules, self.statuses, self.requests):
                 kept.clear()
             self.refused_formats.clear()
+            self.decide, self.has_tools = None, True
             self.delay = 0.0
 
     @property
@@ -86,6 +92,10 @@ class OpenAIEndpoint:
         wanted = (body.get("response_format") or {}).get("type")
         if wanted in self.refused_formats:
             return _error(400, f"response_format {wanted!r} is not supported here")
+        if body.get("tools") and not self.has_tools:
+            return _error(400, "tools are not supported by this model")
+        if self.decide is not None:
+            return 200, _decided(body, self.decide(body))
         prompt = prompt_of(body)
         with self._lock:
             rule = next((rule for rule in self._rules if rule.pattern.search(prompt)), None)
@@ -157,6 +167,19 @@ def quoting(verdict: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
 
 def _error(status: int, message: str) -> tuple[int, dict[str, Any]]:
     return status, {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
+
+
+def _decided(request: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    answer = _completion({**request, "tools": None}, message.get("content", ""))
+    calls = [
+        {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for number, (name, arguments) in enumerate(message.get("tool_calls", []))
+    ]
+    if calls:
+        answer["choices"][0]["message"]["tool_calls"] = calls
+        answer["choices"][0]["finish_reason"] = "tool_calls"
+    answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    return answer
 
 
 def _completion(request: dict[str, Any], said: str) -> dict[str, Any]:

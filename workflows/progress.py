@@ -7,7 +7,7 @@ from temporalio.contrib.workflow_streams import WorkflowStreamState
 
 from activities.plan import ParticipantKey, Plan, Prepared
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
+from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef
 from workflows.time_played import Timed
 
@@ -22,8 +22,10 @@ class Progress(Timed):
     turn: int = 0
     events_processed: int = 0
     early_completion: bool = False
+    has_reported_all: bool = False
     action_log: list[ActionLogEntryWithTurn] = Field(default_factory=list)
     reported: list[ReportedAction] = Field(default_factory=list)
+    participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
     turn_tries: dict[str, int] = Field(default_factory=dict)
     card: ParticipantCard | None = None

@@ -60,6 +60,7 @@ def sum_up(
         failure=failure,
         turn_tries=progress.turn_tries if progress else {},
         provenance=_provenance(plan, progress, verdicts),
+        participant_usage=progress.participant_usage if progress else [],
     )
 
 
@@ -86,8 +87,8 @@ def _provenance(plan: Plan, progress: Progress | None, verdicts: Mapping[str, Cr
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
-    """What the participant had a chance to report: ``early_completion`` has no room for its turn's actions."""
-    if progress is None or not progress.early_completion:
+    """What the participant has reported, or could have: an ``early_completion`` may come without its turn's actions."""
+    if progress is None or not progress.early_completion or progress.has_reported_all:
         return action_log
     return [entry for entry in action_log if entry.turn != progress.turn]
 

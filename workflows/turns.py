@@ -20,7 +20,7 @@ from activities.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_duration
 from proctor_protocol.provenance import ModelUse, added_up
-from proctor_protocol.results import ReportedAction
+from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
 from workflows.participant import let_play
 from workflows.progress import Progress
@@ -131,8 +131,10 @@ class Turns:
         progress = self._progress
         progress.turn = turn
         progress.early_completion = answer.kind == "early_completion"
+        progress.has_reported_all = answer.is_reported
         progress.action_log.extend(applied.actions)
         progress.reported.extend(ReportedAction(turn=turn, **reported.model_dump()) for reported in answer.reported)
+        progress.participant_usage.extend(TurnModelUsage(turn=turn, **use.model_dump()) for use in answer.model_usage)
         if answer.notes:
             progress.turn_notes[turn] = answer.notes
         for action in applied.actions:

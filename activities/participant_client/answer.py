@@ -17,7 +17,6 @@ from activities.participant_client.bounds import LONGEST_TASK_ID, ParticipantBou
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import (
     FromParticipant,
-    TurnCompleteMessage,
     UnknownMessageTypeError,
     parse_from_participant,
 )
@@ -181,10 +180,9 @@ class Answer:
             raise _misbehaved(
                 f"The participant's {document['message_type']} message is wrong: {describe(problem)}."
             ) from None
-        if isinstance(said_of_turn, TurnCompleteMessage):
-            size, most = len(to_json(said_of_turn.actions)), self._bounds.report
-            if size > most.most:
-                raise _misbehaved(most.broken("The participant's report of its actions in a turn", size, "bytes"))
+        size, most = len(to_json(said_of_turn.actions or [])), self._bounds.report
+        if size > most.most:
+            raise _misbehaved(most.broken("The participant's report of its actions in a turn", size, "bytes"))
         return said_of_turn
 
     def _require_measure(self, document: dict[str, Any]) -> None:

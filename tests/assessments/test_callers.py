@@ -155,6 +155,8 @@ async def test_a_participant_by_hand_can_earn_points(stack: Stack) -> None:
     async with by_hand(ask_ben) as participant:
         assessed = await assess(stack, participant.url, "tiny")
     assert assessed.results is not None, assessed.sentence
+    # It said nothing of its actions with its early completion: nobody is blamed for what stands in none.
+    assert assessed.results.action_report.unreported == []
     assert {c.criterion_id: c.score for c in assessed.results.criteria_results} == {
         "asked": 10,
         "told": 0,

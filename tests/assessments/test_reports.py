@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, TurnCompleteMessage
-from proctor_protocol.results import AssessmentResults
+from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
+from proctor_protocol.results import AssessmentResults, TurnModelUsage
 from proctor_protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants
@@ -89,9 +89,16 @@ async def test_an_action_that_the_simulator_refuses_is_no_deed(stack: Stack) -> 
 
 
 async def test_early_completion_ends_the_turns(stack: Stack) -> None:
+    claim = ActionLogEntry(
+        timestamp=START, action="sms.send", parameters={"to_numbers": ["+34600000002"]}, success=True
+    )
+    usage = ModelUsage(model="small", calls=2, input_tokens=900, output_tokens=80)
+
     async def enough(turn: int, ues: AsyncUESClient, now: datetime) -> EarlyCompletionMessage | None:
         await ask_ben(ues)
-        return EarlyCompletionMessage(reason="nothing left") if turn == 2 else None
+        if turn == 1:
+            return None
+        return EarlyCompletionMessage(reason="nothing left", actions=[claim], model_usage=[usage])
 
     assessed = await followed(stack, enough)
     results = results_of(assessed)
@@ -99,8 +106,11 @@ async def test_early_completion_ends_the_turns(stack: Stack) -> None:
     assert [entry.turn for entry in results.action_log] == [1, 2]
     completed = [update for update in assessed.updates if isinstance(update, TurnCompletedUpdate)]
     assert [update.early_completion_requested for update in completed] == [False, True]
-    # The message has no room for a report, so nobody is blamed for what stands in none.
-    assert results.action_report.unreported == []
+    # The message carries its turn's report, which counts as every other turn's does.
+    report = results.action_report
+    assert [(entry.turn, entry.action) for entry in report.unreported] == [(2, "email.send")]
+    assert [(entry.turn, entry.action) for entry in report.never_happened] == [(2, "sms.send")]
+    assert results.participant_usage == [TurnModelUsage(turn=2, **usage.model_dump())]
 
 
 async def test_the_clock_moves_by_the_participants_step(stack: Stack) -> None:

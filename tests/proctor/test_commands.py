@@ -82,6 +82,7 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["up", "--ues-port", "9000", "--ui-port", "9000"], {}, "--ues-port and --ui-port are both 9000"),
     (["up", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
     (["agent", "dance"], {}, "dance"),
+    (["agent", "assistant"], {"AGENTBEATS_PURPLE_MODEL": "mystery"}, "write PROVIDER/NAME, such as openai/mystery"),
     (["scenarios", "show", "no_such_scenario"], {}, "known scenarios: "),
     (["scenarios", "validate", "no_such_scenario"], {}, "known scenarios: "),
     (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder is no folder"),

@@ -1,6 +1,7 @@
 """An agent that does what the evaluator's instructions (JSON) say, and tells what it remembers.
 
-``{"slow": {"turn.try": seconds}, "failing_tries": {"turn": tries}, "nonsense": [turn], "early": turn, "refuse": true}``
+``{"slow": {"turn.try": seconds}, "failing_tries": {"turn": tries}, "nonsense": [turn], "early": turn, "enough": turn,
+"refuse": true}``
 """
 
 import asyncio
@@ -40,10 +41,14 @@ class ProbeAgent(BasePurpleAgent):
                 return "nonsense"  # type: ignore[return-value]
             if turn == plan.get("early"):
                 return EarlyCompletionMessage(reason="all done")
+            self.note_model_use("oracle", input_tokens=10 * turn, output_tokens=turn)
             notes = {"turns": self.state["turns"], "playing": ProbeAgent.playing, "started": ProbeAgent.started}
             return self.complete_turn(notes=json.dumps(notes))
         finally:
             ProbeAgent.playing -= 1
+
+    async def should_complete_early(self) -> tuple[bool, str | None]:
+        return self.turn_number == self.plan.get("enough"), "enough is enough"
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ async def test_every_way_to_say_it(
         assert (await evaluator.say(start({"early": 2}), as_text=as_text)).state == "completed"
         first, second = [await evaluator.say(turn(number), as_text=as_text) for number in (1, 2)]
         assert first.notes["turns"] == ["1.1"]
-        assert second.answer == {"message_type": "early_completion", "reason": "all done"}
+        assert second.answer == {"message_type": "early_completion", "reason": "all done", "actions": []}
 
 
 async def test_a_repeated_message_gets_the_finished_answer(evaluator: Evaluator) -> None:
@@ -252,3 +252,19 @@ async def test_twenty_assessments_at_once(probe: tuple[str, object]) -> None:
     played = await asyncio.gather(*(assessment(number) for number in range(20)))
     assert played == [["1.1", "2.1", "3.1"]] * 20
     assert await playing_now(probe[0]) == 0
+
+
+async def test_an_agent_that_has_had_enough_says_so_with_what_it_did_in_the_turn(evaluator: Evaluator) -> None:
+    await begun(evaluator, enough=2)
+    first, last = await evaluator.say(turn(1)), await evaluator.say(turn(2))
+    assert first.answer is not None
+    assert last.answer is not None
+    assert first.answer["message_type"] == "turn_complete"
+    assert last.answer == {
+        "message_type": "early_completion",
+        "reason": "enough is enough",
+        "actions": [],
+        "model_usage": [
+            {"message_type": "model_usage", "model": "oracle", "calls": 1, "input_tokens": 20, "output_tokens": 2}
+        ],
+    }

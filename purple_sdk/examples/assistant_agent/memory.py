@@ -1,0 +1,46 @@
+"""What the agent remembers from turn to turn, and how much of it goes into a prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+CHARACTERS_A_TOKEN = 4
+"""A rough measure that holds for most tokenizers and European languages."""
+
+
+def tokens_in(text: str) -> int:
+    """About how many tokens a text is."""
+    return len(text) // CHARACTERS_A_TOKEN + 1
+
+
+def cut(text: str, most_tokens: int) -> str:
+    """A text's beginning, with a mark where something is missing."""
+    most = most_tokens * CHARACTERS_A_TOKEN
+    return text if len(text) <= most else f"{text[:most]} [... {len(text) - most} more characters]"
+
+
+@dataclass
+class Memory:
+    """A diary: one entry a turn, of what was done and what was thought of it.
+
+    Attributes:
+        entries: oldest first.
+    """
+
+    entries: list[str] = field(default_factory=list)
+
+    def add(self, title: str, deeds: Sequence[str], thoughts: str, most_tokens: int) -> None:
+        """Write a turn's entry of at most so many tokens."""
+        lines = [title, *(f"- {deed}" for deed in deeds), thoughts.strip()]
+        self.entries.append(cut("\n".join(line for line in lines if line), most_tokens))
+
+    def recall(self, most_tokens: int) -> str:
+        """As many of the latest entries as fit, oldest first."""
+        chosen: list[str] = []
+        room = most_tokens
+        for entry in reversed(self.entries):
+            room -= tokens_in(entry)
+            if room < 0:
+                chosen.append(f"({len(self.entries) - len(chosen)} earlier turns are forgotten)")
+                break
+            chosen.append(entry)
+        return "\n\n".join(reversed(chosen))

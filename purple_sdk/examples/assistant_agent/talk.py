@@ -1,0 +1,203 @@
+"""One way to talk to any model: it says something, and asks for tools, by native tool calls or in JSON."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from purple_sdk.examples.assistant_agent.memory import cut, tokens_in
+from purple_sdk.examples.assistant_agent.tools import Tool
+
+ToolCalling = Literal["auto", "native", "json"]
+
+_IN_JSON = """
+You can use these tools ([fields] in brackets may be left out):
+{tools}
+
+Answer with one JSON object and nothing else:
+{{"thoughts": "one sentence", "calls": [{{"tool": "NAME", "arguments": {{...}}}}]}}
+With an empty list of calls you say that you are done for now."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One tool that the model wants used; ``problem`` says why it can't be read, where it can't."""
+
+    id: str
+    tool: str
+    arguments: Any = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer of the model, with what it took; ``tokens`` are estimated where the server doesn't tell them."""
+
+    text: str
+    wishes: tuple[Wish, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass
+class Conversation:
+    """A model in one turn: what was said so far, kept within a budget.
+
+    Attributes:
+        model: the LangChain model.
+        tools: what it may use.
+        calling: how it asks for tools; ``auto`` tries native calls first, and JSON where the model has none.
+        context_tokens: about how long a prompt may get; the oldest answers of tools are left out first.
+    """
+
+    model: BaseChatModel
+    tools: Sequence[Tool]
+    calling: ToolCalling
+    context_tokens: int
+    _instructions: str = ""
+    _functions: list[dict[str, Any]] = field(default_factory=list)
+    _messages: list[BaseMessage] = field(default_factory=list)
+
+    def begin(self, instructions: str, news: str) -> None:
+        """Start with what the model is, and with what there is to do."""
+        self._instructions = instructions
+        self._functions = [tool.as_function() for tool in self.tools]
+        self._messages = [HumanMessage(news)]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether tools are called natively."""
+        return self.calling != "json"
+
+    async def ask(self) -> Said:
+        """Have the model answer.
+
+        Raises:
+            Exception: whatever the provider's package raises.
+        """
+        if not self.is_native:
+            return await self._ask_in_json()
+        try:
+            return await self._ask_natively()
+        except Exception as problem:
+            if self.calling == "native" or not _means_no_tools(problem):
+                raise
+            self.calling = "json"
+            return await self._ask_in_json()
+
+    def answer(self, wish: Wish, result: str) -> None:
+        """Tell the model what a tool said."""
+        if self.is_native:
+            self._messages.append(ToolMessage(result, tool_call_id=wish.id, name=wish.tool))
+        else:
+            self._messages.append(HumanMessage(f"{wish.tool} answered: {result}"))
+
+    def remark(self, text: str) -> None:
+        """Say something to the model."""
+        self._messages.append(HumanMessage(text))
+
+    def size(self) -> int:
+        """About how many tokens the next prompt has."""
+        functions = tokens_in(json.dumps(self._functions)) if self.is_native else 0
+        return functions + tokens_in(self._system()) + sum(_size(message) for message in self._messages)
+
+    async def _ask_natively(self) -> Said:
+        bound = self.model.bind_tools(self._functions)
+        answer = await bound.ainvoke(self._prompt())
+        assert isinstance(answer, AIMessage)
+        wishes = [Wish(str(call["id"] or call["name"]), call["name"], call["args"]) for call in answer.tool_calls]
+        wishes += [
+            Wish(str(call["id"] or call["name"]), str(call["name"]), problem=f"error: {call['error'] or 'no JSON'}")
+            for call in answer.invalid_tool_calls
+        ]
+        self._messages.append(answer)
+        return self._said(str(answer.text), wishes, answer)
+
+    async def _ask_in_json(self) -> Said:
+        prompt = self._prompt()
+        try:
+            answer = await self.model.bind(response_format={"type": "json_object"}).ainvoke(prompt)
+        except Exception as problem:
+            if not _means_no_json(problem):
+                raise
+            answer = await self.model.ainvoke(prompt)
+        text = str(answer.text)
+        self._messages.append(AIMessage(text))
+        thoughts, wishes = read_json_answer(text)
+        return self._said(thoughts, wishes, answer)
+
+    def _said(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> Said:
+        usage = answer.usage_metadata
+        return Said(
+            text=text,
+            wishes=tuple(wishes),
+            input_tokens=usage["input_tokens"] if usage else self.size() - _size(answer),
+            output_tokens=usage["output_tokens"] if usage else _size(answer),
+        )
+
+    def _system(self) -> str:
+        if self.is_native:
+            return self._instructions
+        return self._instructions + _IN_JSON.format(tools="\n".join(tool.signature() for tool in self.tools))
+
+    def _prompt(self) -> list[BaseMessage]:
+        self._make_room()
+        return [SystemMessage(self._system()), *self._messages]
+
+    def _make_room(self) -> None:
+        """Shorten what is oldest, but for the first message, until the prompt fits."""
+        excess = self.size() - self.context_tokens
+        for place, message in enumerate(self._messages[1:-1], start=1):
+            if excess <= 0:
+                return
+            text = str(message.text)
+            shorter = cut(text, 10)
+            if isinstance(message, ToolMessage | HumanMessage) and len(shorter) < len(text):
+                excess -= tokens_in(text) - tokens_in(shorter)
+                self._messages[place] = message.model_copy(update={"content": shorter})
+
+
+def read_json_answer(text: str) -> tuple[str, list[Wish]]:
+    """Thoughts and wishes in a JSON answer, which may stand in a code block or among words.
+
+    What is no JSON is a wish that can't be read, so that the model is told so.
+    """
+    for candidate in (text, *re.findall(r"```(?:json)?\s*(.*?)```", text, re.DOTALL), text[text.find("{") :]):
+        try:
+            found, _ = json.JSONDecoder().raw_decode(candidate.strip())
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            break
+    else:
+        return "", [Wish("0", "(none)", problem="error: the answer is no JSON object: write one, and nothing else")]
+    calls = found.get("calls")
+    wishes = []
+    for number, call in enumerate(calls if isinstance(calls, list) else []):
+        if isinstance(call, dict) and isinstance(call.get("tool"), str):
+            wishes.append(Wish(str(number), call["tool"], call.get("arguments") or {}))
+        else:
+            wishes.append(Wish(str(number), "(none)", problem='error: a call is {"tool": ..., "arguments": {...}}'))
+    return str(found.get("thoughts") or ""), wishes
+
+
+def _size(message: BaseMessage) -> int:
+    calls = getattr(message, "tool_calls", None)
+    return tokens_in(str(message.text)) + (tokens_in(json.dumps(calls, default=str)) if calls else 0)
+
+
+def _means_no_tools(problem: Exception) -> bool:
+    if isinstance(problem, NotImplementedError):
+        return True
+    return getattr(problem, "status_code", None) in (400, 404, 422, 500, 501) and "tool" in str(problem).lower()
+
+
+def _means_no_json(problem: Exception) -> bool:
+    if isinstance(problem, TypeError):
+        return True
+    told = str(problem).lower()
+    return getattr(problem, "status_code", None) in (400, 404, 422) and ("response_format" in told or "json" in told)

@@ -1,0 +1,149 @@
+"""The simulator as tools: every reading and action of a participant, from the client's own declarations."""
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from proctor_protocol.actions import USER_ACTIONS
+from proctor_protocol.problems import describe
+from purple_sdk.examples.assistant_agent.memory import cut
+from purple_sdk.ues import ActionResult, AsyncUESClient, AuthenticationError, OvertakenError, UESError
+from purple_sdk.ues._call import Endpoint, Room
+
+_ROOMS = ("email", "sms", "chat", "calendar", "contacts")
+_NOT_TOLD: Mapping[str, frozenset[str]] = {
+    "email_send": frozenset({"from_address", "body_html"}),
+    "sms_send": frozenset({"from_number"}),
+    "chat_send": frozenset({"role", "metadata"}),
+}
+"""Fields that the client fills in by itself, or that a model has no use for."""
+_FIXED: Mapping[str, Mapping[str, Any]] = {"chat_send": {"role": "assistant"}}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One route of the simulator.
+
+    Attributes:
+        name: the route's, such as ``email_send``.
+        description: what it does.
+        arguments: the model of its fields.
+        acts: whether it changes something.
+    """
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    acts: bool
+
+    def as_function(self) -> dict[str, Any]:
+        """The tool in the form in which models are told of functions."""
+        schema = _short(self.arguments.model_json_schema())
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": schema},
+        }
+
+    def signature(self) -> str:
+        """One line for a model that is told of tools in words: ``email_send(to_addresses, subject, [...])``."""
+        fields = self.arguments.model_fields
+        needed = [name for name, field in fields.items() if field.is_required()]
+        others = [name for name in fields if name not in needed]
+        told = ", ".join([*needed, *(f"[{name}]" for name in others[:6])])
+        return f"{self.name}({told}): {self.description}"
+
+
+class Toolbox:
+    """The tools of one simulation.
+
+    Args:
+        ues: the client; what it does reports itself.
+        answer_tokens: how much of an answer is handed on.
+    """
+
+    def __init__(self, ues: AsyncUESClient, answer_tokens: int) -> None:
+        self._ues = ues
+        self._answer_tokens = answer_tokens
+        self._endpoints: dict[str, tuple[Room[Any], str]] = {}
+        self.tools: dict[str, Tool] = {}
+        for room_name in _ROOMS:
+            room = getattr(ues, room_name)
+            for name, endpoint in vars(type(room)).items():
+                if isinstance(endpoint, Endpoint) and _is_for_participants(endpoint):
+                    tool = _tool_of(f"{room_name}_{name}", endpoint)
+                    self.tools[tool.name] = tool
+                    self._endpoints[tool.name] = (room, name)
+
+    async def use(self, name: str, arguments: Any) -> tuple[bool, str]:
+        """Run a tool; whether it was carried out, and what to tell the model.
+
+        Raises:
+            purple_sdk.ues.AuthenticationError, purple_sdk.ues.OvertakenError: the turn is over for this agent.
+        """
+        if name not in self.tools:
+            return False, f"error: there is no tool {name!r}; there are {', '.join(self.tools)}"
+        try:
+            given = self.tools[name].arguments.model_validate(arguments)
+        except ValidationError as problem:
+            return False, f"error: {describe(problem)}"
+        room, method = self._endpoints[name]
+        fields = {**given.model_dump(exclude_none=True, exclude_unset=True), **_FIXED.get(name, {})}
+        try:
+            answer = await getattr(room, method)(**fields)
+        except (AuthenticationError, OvertakenError):
+            raise
+        except UESError as problem:
+            return False, cut(f"error: {problem}", self._answer_tokens)
+        if isinstance(answer, ActionResult):
+            return answer.succeeded, cut(f"{answer.status}: {answer.message}", self._answer_tokens)
+        return True, cut(json.dumps(_without_empty(answer), ensure_ascii=False), self._answer_tokens)
+
+
+def _is_for_participants(endpoint: Endpoint[Any, Any]) -> bool:
+    route = endpoint.route
+    if route.action in USER_ACTIONS:
+        return True
+    return route.is_safe and route.path.endswith("/query")
+
+
+def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
+    hidden = _NOT_TOLD.get(name, frozenset())
+    fields: dict[str, Any] = {}
+    for parameter in list(endpoint.signature.parameters.values())[1:]:
+        if parameter.name in hidden:
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (parameter.annotation, default)
+    arguments = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    return Tool(name, (endpoint.__doc__ or name).strip(), arguments, acts=not endpoint.route.is_safe)
+
+
+def _short(schema: Any) -> Any:
+    """A JSON schema without titles and defaults; what may be left out needn't be null: half the tokens."""
+    if isinstance(schema, list):
+        return [_short(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    options = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    if len(options) == 1:
+        return _short(options[0])
+    kept = {**schema, "anyOf": options} if options else schema
+    return {
+        name: {field: _short(one) for field, one in each.items()} if name == "properties" else _short(each)
+        for name, each in kept.items()
+        if name not in ("title", "default")
+    }
+
+
+def _without_empty(value: Any) -> Any:
+    """What is there, without the fields that say nothing: they cost a model tokens."""
+    if isinstance(value, dict):
+        kept = {name: _without_empty(each) for name, each in value.items() if name not in ("query", "body_html")}
+        return {name: each for name, each in kept.items() if each not in (None, [], {}, "")}
+    if isinstance(value, list):
+        return [_without_empty(each) for each in value]
+    return value

@@ -1,0 +1,132 @@
+"""What stands in a user's environment, typed: emails, appointments, text messages, chat messages, contacts.
+
+Fields that a server adds are kept; what it leaves out has a default, so that other servers' answers are read, too.
+"""
+
+from typing import Any, TypeVar
+
+from pydantic import Field, ValidationError
+
+from proctor_protocol.readings import chat_text
+from purple_sdk.ues.answers import Instant, UESAnswer
+from purple_sdk.ues.errors import UnexpectedAnswerError
+
+
+class Email(UESAnswer):
+    """One email; ``folder`` is ``inbox``, ``sent``, ``archive``, ``trash``, ... ."""
+
+    message_id: str
+    thread_id: str = ""
+    from_address: str
+    to_addresses: list[str] = Field(default_factory=list)
+    cc_addresses: list[str] = Field(default_factory=list)
+    reply_to_address: str | None = None
+    subject: str = ""
+    body_text: str = ""
+    sent_at: Instant | None = None
+    received_at: Instant | None = None
+    is_read: bool = False
+    is_starred: bool = False
+    priority: str = "normal"
+    folder: str = "inbox"
+    labels: list[str] = Field(default_factory=list)
+
+
+class Attendee(UESAnswer):
+    """Somebody who was invited; ``response`` is ``needs-action``, ``accepted``, ``declined`` or ``tentative``."""
+
+    email: str
+    display_name: str | None = None
+    optional: bool = False
+    response: str = "needs-action"
+
+
+class CalendarEvent(UESAnswer):
+    """One appointment, or one occurrence of a recurring one."""
+
+    event_id: str
+    calendar_id: str = "primary"
+    title: str = ""
+    start: Instant
+    end: Instant
+    all_day: bool = False
+    timezone: str = "UTC"
+    description: str | None = None
+    location: str | None = None
+    status: str = "confirmed"
+    organizer: str | None = None
+    attendees: list[Attendee] = Field(default_factory=list)
+
+
+class SMS(UESAnswer):
+    """One text message; ``direction`` is ``incoming`` or ``outgoing``."""
+
+    message_id: str
+    thread_id: str = ""
+    from_number: str
+    to_numbers: list[str] = Field(default_factory=list)
+    body: str = ""
+    direction: str = "incoming"
+    sent_at: Instant | None = None
+    is_read: bool = False
+
+
+class ChatMessage(UESAnswer):
+    """One message between user and assistant; ``role`` says whose."""
+
+    message_id: str = ""
+    conversation_id: str = "default"
+    role: str
+    content: Any = ""
+    timestamp: Instant | None = None
+
+    @property
+    def text(self) -> str:
+        """The content's text, also of one in parts."""
+        return chat_text(self.content)
+
+
+class Identifier(UESAnswer):
+    """How a contact can be reached: ``identifier_type`` is ``email``, ``phone``, ... ."""
+
+    identifier_type: str
+    value: str
+
+
+class Contact(UESAnswer):
+    """Somebody in the user's address book."""
+
+    contact_id: str
+    display_name: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    company: str | None = None
+    job_title: str | None = None
+    notes: str | None = None
+    groups: list[str] = Field(default_factory=list)
+    identifiers: list[Identifier] = Field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What to call them."""
+        return self.display_name or " ".join(filter(None, (self.first_name, self.last_name))) or self.contact_id
+
+
+Item = TypeVar("Item", bound=UESAnswer)
+
+
+def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
+    """The items in a query's answer.
+
+    Raises:
+        purple_sdk.ues.UnexpectedAnswerError: there are none, or one has a field that can't be read.
+    """
+    found = answer.get(key)
+    if not isinstance(found, list):
+        raise UnexpectedAnswerError(f"the answer has no list {key!r}")
+    try:
+        return [kind.model_validate(each) for each in found]
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise UnexpectedAnswerError(f"{key}: {where} in the answer: {first['msg']}") from None

@@ -1,0 +1,230 @@
+"""The model-driven assistant against a deterministic OpenAI-compatible endpoint, in whole days of both scenarios."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.results import AssessmentResults
+from purple_sdk.examples.assistant_agent import AssistantAgent
+from purple_sdk.examples.assistant_agent.memory import Memory, tokens_in
+from purple_sdk.examples.assistant_agent.models import ModelNotUsableError, make_model, provider_and_name
+from purple_sdk.examples.assistant_agent.talk import read_json_answer
+from tests.openai_endpoint import OpenAIEndpoint, prompt_of
+from tests.purple_sdk.played import PlayedAgent
+from tests.scenarios.playing import Rehearsal, rehearsing
+
+Json = dict[str, Any]
+PANEL = "evt-thu-panel"
+GRETA = {
+    "to_addresses": ["greta.holm@larkfield.example"],
+    "subject": "LIMS vendor panel",
+    "body_text": "Dear Greta,\n\nInes can't attend the LIMS vendor panel tomorrow.\n\nKind regards",
+}
+
+
+@pytest.fixture(scope="module")
+def rehearsal() -> Iterator[Rehearsal]:
+    with rehearsing() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[OpenAIEndpoint]:
+    with OpenAIEndpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def endpoint(served: OpenAIEndpoint) -> OpenAIEndpoint:
+    served.forget()
+    return served
+
+
+def assistant(endpoint: OpenAIEndpoint, **settings: Any) -> AssistantAgent:
+    given: Json = {"model": "openai/small", "model_base_url": endpoint.base_url, **settings}
+    return AssistantAgent(PurpleAgentConfig(**given))
+
+
+def latest(request: Json) -> list[str]:
+    """What was said to the model since it spoke last."""
+    said: list[str] = []
+    for message in reversed(request["messages"]):
+        if message["role"] == "assistant":
+            break
+        said.insert(0, prompt_of({"messages": [message]}))
+    return said
+
+
+def sorts_mail(request: Json) -> list[tuple[str, Json]]:
+    """Reads the unread mail, labels all of it, and says how much it was."""
+    heard = latest(request)
+    if any("This is turn" in text for text in heard):
+        return [("email_query", {"folder": "inbox", "is_read": False})]
+    [mails] = [json.loads(text[text.index("{") :])["emails"] for text in heard if '"emails"' in text] or [[]]
+    if not mails:
+        return []
+    ids = [mail["message_id"] for mail in mails]
+    return [
+        ("email_label", {"message_ids": ids, "labels": ["action"]}),
+        ("email_read", {"message_ids": ids}),
+        ("chat_send", {"content": f"{len(ids)} new mails"}),
+    ]
+
+
+def declines_the_panel(request: Json) -> list[tuple[str, Json]]:
+    if "This is turn 1." not in latest(request)[-1]:
+        return []
+    return [("calendar_respond", {"event_id": PANEL, "response": "declined"}), ("email_send", GRETA)]
+
+
+def natively(decide: Any) -> Any:
+    def answer(request: Json) -> Json:
+        calls = decide(request)
+        return {"tool_calls": calls} if calls else {"content": "All is done."}
+
+    return answer
+
+
+def in_json(decide: Any) -> Any:
+    def answer(request: Json) -> Json:
+        calls = [{"tool": name, "arguments": arguments} for name, arguments in decide(request)]
+        return {"content": json.dumps({"thoughts": "All is done." if not calls else "", "calls": calls})}
+
+    return answer
+
+
+def scores(results: AssessmentResults) -> dict[str, int]:
+    return {criterion.criterion_id: criterion.score for criterion in results.criteria_results}
+
+
+async def test_it_plays_a_whole_day_of_mail_with_tool_calls(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
+    endpoint.decide = natively(sorts_mail)
+    played = PlayedAgent(assistant(endpoint, temperature=0.25))
+    results = await rehearsal.play("email_triage_basic", played)
+    assert results.turns_taken == 12
+    assert results.scores.overall.score > 0
+    done = [entry.action for entry in results.action_log]
+    assert {"email.label", "email.mark_read", "chat.send_message"} <= set(done)
+    assert all(entry.success for entry in results.action_log)
+    # Every turn says what it took: 120 tokens a call, as the endpoint counts.
+    calls = [usage.calls for answer in played.answers for usage in answer.model_usage]
+    assert len(calls) == 12
+    assert sum(calls) == endpoint.calls
+    for answer in played.answers:
+        [usage] = answer.model_usage
+        assert (usage.model, usage.input_tokens, usage.output_tokens) == (
+            "openai/small",
+            100 * usage.calls,
+            20 * usage.calls,
+        )
+        assert answer.actions is not None
+    assert {request["temperature"] for request in endpoint.requests} == {0.25}
+    assert {request["model"] for request in endpoint.requests} == {"small"}
+    # Reflection asks once more in each turn, and each turn but the first knows of those before.
+    asked = [prompt_of(request) for request in endpoint.requests]
+    assert sum("Before you end" in latest(request)[-1] for request in endpoint.requests) == 12
+    assert all("Turn 1, " in prompt and "email_label" in prompt for prompt in asked[-3:])
+
+
+async def test_it_plays_a_whole_day_of_appointments_with_a_model_that_only_knows_json(
+    rehearsal: Rehearsal, endpoint: OpenAIEndpoint
+) -> None:
+    endpoint.has_tools = False
+    endpoint.decide = in_json(declines_the_panel)
+    played = PlayedAgent(assistant(endpoint, enable_reflection=False))
+    results = await rehearsal.play("reschedule_day", played)
+    assert results.turns_taken == 8
+    assert scores(results)["panel_declined"] == 6
+    assert [entry.action for entry in results.action_log] == ["calendar.respond", "email.send"]
+    # It tried tools once, and remembers that this model has none.
+    assert sum("tools" in request for request in endpoint.requests) == 1
+    assert {request["response_format"]["type"] for request in endpoint.requests[1:]} == {"json_object"}
+    assert not any("Before you end" in prompt for prompt in endpoint.prompts)
+
+
+async def one_turn(rehearsal: Rehearsal, agent: AssistantAgent) -> tuple[AssessmentResults, PlayedAgent]:
+    played = PlayedAgent(agent)
+
+    async def only_the_first(turn: int, ues: Any, now: Any) -> Any:
+        if turn == 1:
+            answer = await played(turn, ues, now)
+            return answer.model_copy(update={"time_step": "PT12H"})
+        raise AssertionError("a second turn")
+
+    return await rehearsal.play("reschedule_day", only_the_first), played
+
+
+async def test_a_turn_has_no_more_actions_than_it_may(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
+    endpoint.decide = natively(lambda request: [("email_star", {"message_ids": ["em-panel-1"]})] * 5)
+    results, played = await one_turn(rehearsal, assistant(endpoint, max_actions_per_turn=3))
+    assert len(results.action_log) == 3
+    assert played.answers[0].notes.startswith("stopped: 3 actions")  # type: ignore[union-attr]
+    assert endpoint.calls == 1
+
+
+async def test_a_turn_ends_when_its_tokens_are_used_up(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
+    endpoint.decide = natively(lambda request: [("email_query", {})])
+    agent = assistant(endpoint, tokens_per_turn=30_000, context_tokens=12_000, answer_tokens=500)
+    _, played = await one_turn(rehearsal, agent)
+    assert played.answers[0].notes.startswith("stopped: ")  # type: ignore[union-attr]
+    assert 1 < endpoint.calls <= 40
+    # However much the tools say, no prompt outgrows the context (roughly measured, and the tools beside it).
+    assert all(tokens_in(json.dumps(request["messages"])) < 14_000 for request in endpoint.requests)
+
+
+async def test_a_model_is_told_what_it_did_wrong(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
+    wrong = [
+        ("email_shred", {}),
+        ("email_star", {"message_ids": "em-panel-1"}),
+        ("email_star", {"message_ids": ["no-such-mail"]}),
+    ]
+    endpoint.decide = natively(lambda request: wrong if "This is turn" in latest(request)[-1] else [])
+    await one_turn(rehearsal, assistant(endpoint, enable_reflection=False))
+    unknown, unfit, failed = latest(endpoint.requests[-1])
+    assert unknown.startswith("error: there is no tool 'email_shred'; there are email_query, email_send")
+    assert unfit.startswith("error: message_ids is")
+    assert failed.startswith("failed: ")
+    assert "no-such-mail" in failed
+
+
+@pytest.mark.parametrize(
+    ("answer", "tools", "thoughts"),
+    [
+        ('{"thoughts": "t", "calls": [{"tool": "a", "arguments": {"b": 1}}]}', ["a"], "t"),
+        ('Sure!\n```json\n{"calls": [{"tool": "a"}, {"tool": "c"}]}\n```', ["a", "c"], ""),
+        ('I would say {"thoughts": "done", "calls": []} and that is all', [], "done"),
+        ("no JSON at all", ["(none)"], ""),
+        ('{"calls": ["email_send"]}', ["(none)"], ""),
+        ("[1, 2]", ["(none)"], ""),
+    ],
+)
+def test_json_is_found_in_whatever_a_model_writes(answer: str, tools: list[str], thoughts: str) -> None:
+    said, wishes = read_json_answer(answer)
+    assert (said, [wish.tool for wish in wishes]) == (thoughts, tools)
+
+
+def test_memory_keeps_the_latest_within_its_budget() -> None:
+    memory = Memory()
+    for turn in range(1, 11):
+        memory.add(f"Turn {turn}", ["did " + "much " * 500], "thought", most_tokens=50)
+    recalled = memory.recall(150)
+    assert tokens_in(recalled) <= 170
+    assert recalled.startswith("(8 earlier turns are forgotten)")
+    assert "Turn 9" in recalled
+    assert "Turn 10" in recalled
+
+
+def test_models_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert provider_and_name("gpt-4o") == ("openai", "gpt-4o")
+    assert provider_and_name("claude-opus-4") == ("anthropic", "claude-opus-4")
+    assert provider_and_name("ollama/qwen3:4b") == ("ollama", "qwen3:4b")
+    with pytest.raises(ModelNotUsableError, match="AGENTBEATS_PURPLE_MODEL is 'mystery': write PROVIDER/NAME"):
+        provider_and_name("mystery")
+    with pytest.raises(ModelNotUsableError, match=r"nobody/x needs langchain-nobody .*: pip install langchain-nobody"):
+        make_model(PurpleAgentConfig(model="nobody/x"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelNotUsableError, match="gpt-4o can't be used: "):
+        make_model(PurpleAgentConfig(model="gpt-4o"))
