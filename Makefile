@@ -56,7 +56,7 @@ lint: $(INSTALLED) ## ruff: rules and format
 types: $(INSTALLED) ## mypy --strict
 	$(BIN)/mypy $(addprefix -p ,$(PACKAGES))
 	@# A scenario's modules name each other as they do when its evaluators run: from its own folder.
-	@for folder in scenarios/*/; do (cd $$folder && MYPYPATH=../.. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/$$folder \
+	@for folder in $(dir $(wildcard scenarios/*/evaluators.py)); do (cd $$folder && MYPYPATH=../.. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/$$folder \
 		--explicit-package-bases *.py $$(ls source/*.py 2>/dev/null)) || exit 1; done
 
 imports: $(INSTALLED) ## import-linter: which room may import which

@@ -74,6 +74,11 @@ def participant_key_id(issue: int) -> str:
     return f"{PARTICIPANT}-{issue}" if issue else PARTICIPANT
 
 
+def commands_key(secret: str, trial_id: str) -> str:
+    """The key with which a terminal trial's agent sends commands to the trial's endpoint."""
+    return _derive(secret, f"commands:{trial_id}")
+
+
 def reader_key(secret: str, simulation_id: str) -> str:
     """The key that evaluator functions read with."""
     return _derive(secret, f"reader:{simulation_id}")

@@ -2,9 +2,17 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from activities.terminal.engine import Engine
+from activities.terminal.copying import copy_out
+from activities.terminal.engine import Engine, labelled
+from activities.terminal.environments import output_of
 from activities.terminal.references import EnvironmentRef
-from activities.terminal.tasks import TerminalTask
+from activities.terminal.task_model import TaskFormat, TerminalTask
+
+_FOLDERS = {
+    TaskFormat.ONE: {"/agent-logs": "agent-logs", "/logs": "sessions"},
+    TaskFormat.TWO: {"/logs/agent": "agent", "/logs/verifier": "verifier", "/logs/artifacts": "artifacts"},
+}
+"""What the formats keep of a container, and what the folder is called in a trial's results."""
 
 
 class CollectedFile(BaseModel):
@@ -22,7 +30,31 @@ async def collect(
 ) -> list[CollectedFile]:
     """Logs that the format keeps, and each service's output; nothing where the container is gone.
 
+    The agent may have written these files: they are data, and their sum is bounded.
+
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
-    raise NotImplementedError
+    found: list[CollectedFile] = []
+    left = most_bytes
+    for path, name in _FOLDERS[task.format].items():
+        if left <= 0:
+            break
+        files = await copy_out(engine, environment, path, left)
+        taken = sum(map(len, files.values()))
+        is_full = taken >= left
+        left -= taken
+        last = len(files) - 1
+        found += [
+            CollectedFile(name=f"{name}/{inner}", content=content, is_cut=is_full and at == last)
+            for at, (inner, content) in enumerate(files.items())
+        ]
+    containers = await engine.ask(
+        "GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}
+    )
+    for container in containers:
+        service = container["Labels"].get("com.docker.compose.service", task.compose_main)
+        text = await output_of(engine, container["Id"])
+        if text:
+            found.append(CollectedFile(name=f"services/{service}.log", content=text.encode()))
+    return found

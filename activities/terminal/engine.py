@@ -1,12 +1,31 @@
 """The connection to a Docker engine, and the labels by which everything that is made there is found again."""
 
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import aiohttp
+from aiodocker import Docker, DockerError
 from pydantic import BaseModel, ConfigDict, Field
+
+from activities.terminal.failures import EngineUnavailableError
 
 RUN = "proctor.run"
 """Label of every container, network, volume and image: the run that it was made for."""
 
 TRIAL = "proctor.trial"
 """Label of every container, network and volume of a trial: the trial's id."""
+
+SOCKET = "unix:///var/run/docker.sock"
+"""Where an engine listens if nobody says otherwise."""
+
+_ANSWERS_WITHIN = 120.0
+"""Seconds; an engine on a busy machine takes long to start a container, and one that is frozen says nothing at all."""
+
+_UNREACHABLE = 900
+"""The status that aiodocker gives to what never reached the engine."""
 
 
 class DefaultLimits(BaseModel):
@@ -20,25 +39,147 @@ class DefaultLimits(BaseModel):
     processes: int = 4096
 
 
+class Machine(BaseModel):
+    """What an engine says about itself and its machine."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    cpus: int
+    memory: int
+
+
 class Engine:
     """A Docker engine, over its API.
 
     Args:
         url: where it listens (``unix:///var/run/docker.sock``, ``tcp://host:2375``); ``DOCKER_HOST`` where None, and
             the usual socket where that isn't set.
+        limits: what containers may use whose tasks don't say.
     """
 
     def __init__(self, url: str | None = None, limits: DefaultLimits | None = None) -> None:
-        self.url = url
+        self.url = url or os.environ.get("DOCKER_HOST") or SOCKET
         self.limits = limits or DefaultLimits()
+        self.has_init = True
+        """Whether the engine has an init process to give to containers; found out by the first that can't start."""
+        self._docker: Docker | None = None
+        self._machine: Machine | None = None
+
+    @property
+    def docker(self) -> Docker:
+        """The client, made at its first use, in the event loop that uses it."""
+        if self._docker is None:
+            timeout = aiohttp.ClientTimeout(total=_ANSWERS_WITHIN, sock_connect=10)
+            try:
+                self._docker = Docker(url=self.url, timeout=timeout)
+            except ValueError as problem:
+                raise EngineUnavailableError(
+                    f"The Docker engine's address {self.url} can't be used ({problem}): write one such as {SOCKET}"
+                ) from None
+        return self._docker
+
+    async def machine(self) -> Machine:
+        """What the engine says about itself; asked once.
+
+        Raises:
+            EngineUnavailableError: nobody answers, with the address and what to do.
+        """
+        if self._machine is None:
+            info = await self.ask("GET", "info")
+            self._machine = Machine(id=info.get("ID") or self.url, cpus=info["NCPU"], memory=info["MemTotal"])
+        return self._machine
 
     async def check(self) -> str:
         """The engine's id, which another engine doesn't have.
 
         Raises:
-            activities.terminal.failures.EngineUnavailableError: nobody answers, with the address and what to do.
+            EngineUnavailableError: nobody answers, with the address and what to do.
         """
-        raise NotImplementedError
+        self._machine = None
+        return (await self.machine()).id
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Send a request and return the answer's JSON; None where the answer is empty.
+
+        Raises:
+            DockerError: the engine refuses.
+            EngineUnavailableError: it doesn't answer.
+        """
+        async with self.asking(
+            method, path, params, None if body is None else json.dumps(body).encode(), timeout
+        ) as response:
+            content = await response.read()
+        return json.loads(content) if content.strip() else None
+
+    @asynccontextmanager
+    async def asking(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any] | None = None,
+        body: Any = None,
+        timeout: float | None = None,
+        content_type: str = "application/json",
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send a request and give the answer to whoever reads it piece by piece; ``filters`` are written as JSON.
+
+        Raises:
+            DockerError: the engine refuses.
+            EngineUnavailableError: it doesn't answer.
+        """
+        written = {name: _as_parameter(value) for name, value in (params or {}).items() if value is not None}
+        with self.speaking():
+            # aiodocker's public methods lack parameters that we need (size, target) and read archives without bounds.
+            async with self.docker._query(
+                path,
+                method,
+                params=written,
+                data=body,
+                headers={"Content-Type": content_type},
+                timeout=timeout and aiohttp.ClientTimeout(total=timeout),
+            ) as response:
+                yield response
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Make one failure of everything by which an engine can be out of reach."""
+        try:
+            yield
+        except DockerError as problem:
+            if problem.status in (_UNREACHABLE, 502, 503, 504):
+                raise self.unavailable(problem.message) from problem
+            raise
+        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
+            raise self.unavailable(str(problem) or type(problem).__name__) from problem
+
+    def unavailable(self, why: str) -> EngineUnavailableError:
+        """The failure of an engine that can't be reached."""
+        return EngineUnavailableError(
+            f"The Docker engine at {self.url} doesn't answer ({' '.join(why.split())[:200]}): see that it runs and "
+            "that the evaluator's user may use its socket, or name another in DOCKER_HOST"
+        )
 
     async def aclose(self) -> None:
         """Close all connections."""
+        if self._docker is not None:
+            await self._docker.close()
+            self._docker = None
+
+
+def labelled(run: str | None = None, trial: str | None = None) -> dict[str, list[str]]:
+    """A filter for what is labelled with a run and a trial, or with any where None."""
+    return {"label": [RUN if run is None else f"{RUN}={run}", *([] if trial is None else [f"{TRIAL}={trial}"])]}
+
+
+def _as_parameter(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    return str(int(value)) if isinstance(value, bool) else str(value)

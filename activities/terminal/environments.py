@@ -1,11 +1,43 @@
 """A trial's containers, from the first to the last; each step may be repeated, by another worker too."""
 
+import asyncio
+import re
+import time
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
 
-from activities.terminal.engine import Engine
+from aiodocker import DockerError
+
+from activities.terminal import compose, processes
+from activities.terminal.commands import execute, lost, run_plainly
+from activities.terminal.engine import RUN, TRIAL, Engine, labelled
+from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
+from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, ImageRef, Process
-from activities.terminal.tasks import TerminalTask
+from activities.terminal.task_model import Healthcheck, Service, TerminalTask
+
+_REF = "proctor.environment"
+"""The label that says what ``start`` found out."""
+
+_NAME = re.compile(r"proctor-[a-z0-9-]+")
+
+CLOSED = "-tests"
+"""What is added to a container's name when its agent's time is over: so every worker knows, whichever closed it."""
+
+_SIZE_CHECKS = 2.0
+"""Seconds between two looks at how much a container has written."""
+
+_SIZE_SHARE = 20
+"""A look that takes long is followed by a pause of so many times its duration."""
+
+_IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
+
+_PREPARE = """
+if [ -d /tests ]; then echo "tests 1"; else echo "tests 0"; fi
+mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /logs /logs/* /agent-logs
+"""
 
 
 async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, trial: str) -> EnvironmentRef:
@@ -15,18 +47,234 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
     ``container_id`` is another one than before, and the agent has to begin anew, too.
 
     Args:
+        engine: where to start it.
+        task: the trial's task.
+        image: what ``prepare_image`` returned.
+        run: the run's id.
         trial: the trial's id, another one for each attempt at a task; any text, since names are derived from it.
 
     Raises:
         EnvironmentFailedError: it doesn't start, or its healthcheck fails.
         EngineUnavailableError: the engine doesn't answer.
     """
-    raise NotImplementedError
+    name = container_name(task.id, run, trial)
+    found = await _standing(engine, name, trial)
+    if found is not None:
+        return found
+    await remove(engine, run, trial)
+    try:
+        if task.compose_file is not None:
+            await compose.up(engine, task, image, name, run, trial)
+            container = (await engine.ask("GET", f"containers/{name}/json"))["Id"]
+        else:
+            container = await _start_one(engine, task, image, name, run, trial)
+        ref = await _prepared(engine, task, container, name, run, trial)
+    except DockerError as problem:
+        raise EnvironmentFailedError(
+            f"The container of {task.id} doesn't start: {' '.join(problem.message.split())[:500]}"
+        ) from problem
+    # Volumes keep what they were made with: this one says which container the agent works in, and what ran before it.
+    # What is known about a trial stands with its container, so that it is gone when that is.
+    await engine.ask(
+        "POST",
+        "volumes/create",
+        body={"Name": f"{name}-ref", "Labels": {RUN: run, TRIAL: trial, _REF: ref.model_dump_json()}},
+    )
+    return ref
+
+
+def container_name(task_id: str, run: str, trial: str) -> str:
+    """The name of the container that a trial's agent works in."""
+    readable = re.sub(r"[^a-z0-9-]+", "-", task_id.lower()).strip("-")[:40] or "task"
+    return f"proctor-{readable}-{sha256(f'{run} {trial}'.encode()).hexdigest()[:12]}"
+
+
+async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
+    """The environment in which an agent works in the container of that name, whether or not that stands; None if none.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    if not _NAME.fullmatch(container):
+        return None
+    try:
+        record = await engine.ask("GET", f"volumes/{container}-ref")
+        return EnvironmentRef.model_validate_json(record["Labels"][_REF])
+    except (DockerError, KeyError, ValueError):
+        return None
+
+
+async def _standing(engine: Engine, name: str, trial: str) -> EnvironmentRef | None:
+    """The environment of that name, if it was made to the end, runs, and is still open to its agent."""
+    ref = await recorded(engine, name)
+    if ref is None or ref.trial != trial or not await stands(engine, ref):
+        return None
+    return None if await is_closed(engine, ref) else ref
+
+
+async def _start_one(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> str:
+    service = task.service or Service()
+    body = {
+        "Image": image.name,
+        "Cmd": service.command,
+        "Entrypoint": service.entrypoint,
+        "Env": [f"{variable}={value}" for variable, value in service.environment.items()],
+        "WorkingDir": service.working_dir or "",
+        "User": service.user or "",
+        "Hostname": service.hostname or "",
+        "Labels": {RUN: run, TRIAL: trial},
+        "HostConfig": await _host_config(engine, task, service),
+    }
+    container = await _create(engine, name, body)
+    try:
+        await engine.ask("POST", f"containers/{container}/start")
+    except DockerError as problem:
+        if "docker-init" not in problem.message:
+            raise
+        engine.has_init = False
+        await engine.ask("DELETE", f"containers/{container}", {"force": True, "v": True})
+        body["HostConfig"] = await _host_config(engine, task, service)
+        container = await _create(engine, name, body)
+        await engine.ask("POST", f"containers/{container}/start")
+    return container
+
+
+async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
+    try:
+        made = await engine.ask("POST", "containers/create", {"name": name}, body)
+    except DockerError as problem:
+        if problem.status != 409:
+            raise
+        # A worker that was frozen in mid-way went on just now; whoever comes last goes on.
+        await engine.ask("DELETE", f"containers/{name}", {"force": True, "v": True})
+        made = await engine.ask("POST", "containers/create", {"name": name}, body)
+    container: str = made["Id"]
+    return container
+
+
+async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> dict[str, Any]:
+    limits = await limits_of(engine, task)
+    config: dict[str, Any] = {
+        "Memory": limits["memory"],
+        "PidsLimit": engine.limits.processes,
+        # What a container's first process prints is kept on the host's disk: no more of it than this.
+        "LogConfig": {"Type": "json-file", "Config": {"max-size": "5m", "max-file": "1"}},
+    }
+    if limits["cpus"]:
+        config["NanoCpus"] = int(limits["cpus"] * 1e9)
+    if task.limits.network == "none":
+        config["NetworkMode"] = "none"
+    # Somebody has to bury the processes that an agent leaves; but a task that runs an init of its own needs its place.
+    if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in _IDLE and not service.entrypoint:
+        config["Init"] = True
+    config.update(service.more)
+    config["MemorySwap"] = config["Memory"]
+    return config
+
+
+async def limits_of(engine: Engine, task: TerminalTask) -> dict[str, Any]:
+    """What a task's container may use: ``cpus`` (None: all), bytes of ``memory`` and ``storage``."""
+    machine = await engine.machine()
+    default = min(engine.limits.memory_mb * 2**20, machine.memory // 2)
+    cpus = task.limits.cpus or engine.limits.cpus
+    return {
+        "cpus": min(cpus, float(machine.cpus)) if cpus else None,
+        "memory": task.limits.memory_mb * 2**20 if task.limits.memory_mb else default,
+        "storage": (task.limits.storage_mb or engine.limits.storage_mb) * 2**20,
+    }
+
+
+async def _prepared(
+    engine: Engine, task: TerminalTask, container: str, name: str, run: str, trial: str
+) -> EnvironmentRef:
+    """Make the formats' folders, wait until the environment is healthy, and note what runs."""
+    about = await engine.ask("GET", f"containers/{container}/json")
+    ref = EnvironmentRef(
+        run=run,
+        trial=trial,
+        container=name,
+        container_id=container,
+        project=name if task.compose_file is not None else None,
+        workdir=task.workdir or about["Config"]["WorkingDir"] or "/",
+        agent_user=task.agent_user,
+    )
+    try:
+        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", _PREPARE])
+        if code != 0:
+            raise EnvironmentFailedError(
+                f"The container of {task.id} runs no /bin/sh: {' '.join(said.split())[:300]}", said
+            )
+        if task.healthcheck is not None:
+            await _wait_until_healthy(engine, ref, task.healthcheck)
+        own = await processes.running(engine, ref)
+    except EnvironmentLostError as problem:
+        log = await output_of(engine, container)
+        raise EnvironmentFailedError(
+            f"The container of {task.id} ended as soon as it was started: {problem}", log
+        ) from problem
+    return ref.model_copy(
+        update={
+            "own_processes": tuple(each.process for each in own.values()),
+            "had_tests": "tests 1" in said,
+        }
+    )
+
+
+async def _wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Healthcheck) -> None:
+    """Ask until the answer is yes, by the rules of a Dockerfile's HEALTHCHECK."""
+    began, failures = time.monotonic(), 0
+    while True:
+        checked = await execute(engine, ref, health.command, timeout=health.timeout, output_cap=4000)
+        if checked.exit_code == 0:
+            return
+        is_starting = time.monotonic() - began < health.start_period
+        failures += not is_starting
+        if failures >= health.retries:
+            raise EnvironmentFailedError(
+                f"The environment is not healthy: {health.command[:200]} failed {failures} times", checked.output
+            )
+        await asyncio.sleep(health.start_interval if is_starting else health.interval)
+
+
+async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
+    """The last lines that a container's first process printed; empty where they can't be had."""
+    try:
+        async with engine.asking(
+            "GET", f"containers/{container}/logs", {"stdout": True, "stderr": True, "tail": lines}
+        ) as response:
+            raw = await response.content.read(6_000_000)
+    except DockerError:
+        return ""
+    text, at = bytearray(), 0
+    while at + 8 <= len(raw):  # each piece has a header: the stream's number and the piece's length
+        size = int.from_bytes(raw[at + 4 : at + 8], "big")
+        text += raw[at + 8 : at + 8 + size]
+        at += 8 + size
+    return bytes(text).decode(errors="replace")
 
 
 async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether this very environment is there and runs."""
-    raise NotImplementedError
+    try:
+        about = await engine.ask("GET", f"containers/{environment.container_id}/json")
+    except DockerError as problem:
+        if problem.status == 404:
+            return False
+        raise
+    return bool(about["State"]["Running"])
+
+
+async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
+    """Whether the agent's time is over, whichever worker ended it.
+
+    Raises:
+        EnvironmentLostError: the container stands no more.
+    """
+    try:
+        about = await engine.ask("GET", f"containers/{environment.container_id}/json")
+    except DockerError as problem:
+        raise lost(environment, problem) from problem
+    return str(about["Name"]).endswith(CLOSED)
 
 
 async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
@@ -36,36 +284,79 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
         LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
         EnvironmentLostError: the container stands no more.
     """
-    raise NotImplementedError
+    most = (await limits_of(engine, task))["storage"]
+    while True:
+        began = time.monotonic()
+        try:
+            about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
+        except DockerError as problem:
+            raise lost(environment, problem) from problem
+        if not about["State"]["Running"]:
+            raise EnvironmentLostError(f"The container {environment.container} has stopped")
+        written = about.get("SizeRw") or 0
+        if written > most:
+            with suppress(DockerError):
+                await engine.ask("POST", f"containers/{environment.container_id}/kill")
+            raise LimitExceededError(
+                f"The agent wrote {written // 2**20:,} MB, and its container may hold {most // 2**20:,} MB "
+                "(storage_mb): it was stopped"
+            )
+        await asyncio.sleep(max(_SIZE_CHECKS, _SIZE_SHARE * (time.monotonic() - began)))
 
 
-async def close_to_agent(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> tuple[Process, ...]:
+async def close_to_agent(
+    engine: Engine, environment: EnvironmentRef, task: TerminalTask, kept: Kept = "services"
+) -> tuple[Process, ...]:
     """End the agent's time: its commands are refused from now on, and what it left running is ended.
 
-    What listens on a socket is kept, since a task may ask for a service; it is what this returns. Everything else that
-    wasn't there when the agent began is killed. ``run_tests`` does this itself where it wasn't done.
+    What of the agent's runs on is returned: with ``services`` what listens on a socket, since a task may ask for a
+    service. ``run_tests`` does this itself where it wasn't done. Repeating it does no harm.
 
     Raises:
         EnvironmentLostError: the container stands no more.
     """
-    raise NotImplementedError
-
-
-async def copy_in(engine: Engine, environment: EnvironmentRef, source: Path | Mapping[str, bytes], target: str) -> None:
-    """Copy a folder's content, a file, or files by name into a folder of the container, which is made where missing."""
-    raise NotImplementedError
-
-
-async def copy_out(
-    engine: Engine, environment: EnvironmentRef, path: str, most_bytes: int = 10_000_000
-) -> dict[str, bytes]:
-    """Files at or below a path of the container, by path relative to it, links and devices left out.
-
-    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path.
-    """
-    raise NotImplementedError
+    with suppress(DockerError):  # it has that name already
+        await engine.ask(
+            "POST", f"containers/{environment.container_id}/rename", {"name": f"{environment.container}{CLOSED}"}
+        )
+    if not await stands(engine, environment):
+        raise EnvironmentLostError(f"The container {environment.container} has stopped")
+    return await processes.end_leftovers(engine, environment, "everything" if task.run_tests_in_same_shell else kept)
 
 
 async def remove(engine: Engine, run: str, trial: str) -> None:
-    """Remove all containers, networks and volumes of a trial; repeating it does no harm."""
-    raise NotImplementedError
+    """Remove all containers, networks and volumes of a trial; repeating it does no harm.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    await remove_labelled(engine, labelled(run, trial))
+
+
+async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
+    """Remove all containers, networks and volumes with labels; returns how many there were."""
+    count = 0
+    for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
+        count += await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})
+    for network in await engine.ask("GET", "networks", {"filters": labels}):
+        count += await _removed(engine, f"networks/{network['Id']}", {})
+    for volume in (await engine.ask("GET", "volumes", {"filters": labels}))["Volumes"] or []:
+        count += await _removed(engine, f"volumes/{volume['Name']}", {"force": True})
+    return count
+
+
+async def _removed(engine: Engine, path: str, params: Mapping[str, Any]) -> bool:
+    for wait in (0.0, 0.1, 0.3, 1.0, 3.0):
+        await asyncio.sleep(wait)
+        try:
+            await engine.ask("DELETE", path, params)
+        except DockerError as problem:
+            if problem.status == 404:
+                return False
+            if problem.status == 409 and "already in progress" in problem.message:
+                continue
+            if wait == 3.0:
+                raise engine.unavailable(f"{path} can't be removed: {problem.message}") from problem
+            continue
+        return True
+    return False

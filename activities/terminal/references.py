@@ -1,15 +1,22 @@
 """What names an image, an environment and a process in it, as it goes through payloads."""
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class ImageRef(BaseModel):
-    """A task's image on this engine; ``name`` is None where compose builds and names the images itself."""
+    """A task's image on this engine.
+
+    Attributes:
+        name: the image of the container that the agent works in.
+        services: the images of all services that were built, by service, where there are several.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    name: str | None
-    is_built: bool = False
+    name: str
+    services: Mapping[str, str] = Field(default_factory=dict)
 
 
 class Process(BaseModel):
@@ -30,7 +37,9 @@ class EnvironmentRef(BaseModel):
         container_id: the engine's own id; another container of the same name is another environment.
         project: the name that compose knows the services by; None where there is one container.
         workdir: where commands run.
+        agent_user: who the agent's commands run as; None is the container's own user.
         own_processes: what ran before the agent came, which nobody ends.
+        had_tests: the image has a folder ``/tests`` of its own, which is not removed before the tests come.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,4 +50,6 @@ class EnvironmentRef(BaseModel):
     container_id: str
     project: str | None = None
     workdir: str = "/"
+    agent_user: str | None = None
     own_processes: tuple[Process, ...] = ()
+    had_tests: bool = False

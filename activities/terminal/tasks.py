@@ -1,167 +1,18 @@
-"""A terminal task, whichever format it is written in; datasets of them, and what keeps a task from being played."""
+"""Tasks in folders: finding them, reading them, and what keeps one from being played."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from activities.terminal import format_one, format_two
+from activities.terminal.failures import TaskError
+from activities.terminal.notes import Notes, Problem
+from activities.terminal.task_model import Solution, TaskFormat, TerminalTask
 
+__all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_tasks", "load_task", "problems_of"]
 
-class TaskFormat(StrEnum):
-    """How a task is written."""
-
-    ONE = "task.yaml"
-    """Terminal-Bench 0.x: ``task.yaml``, ``Dockerfile``, ``docker-compose.yaml``, ``run-tests.sh``, ``tests/``."""
-
-    TWO = "task.toml"
-    """Its successor's (Harbor): ``task.toml``, ``instruction.md``, ``environment/``, ``tests/test.sh``."""
-
-
-class Limits(BaseModel):
-    """What a task's containers may use, each; None is the evaluator's own default (``engine.DefaultLimits``)."""
-
-    model_config = ConfigDict(frozen=True)
-
-    cpus: float | None = Field(default=None, gt=0)
-    memory_mb: int | None = Field(default=None, ge=6)
-    storage_mb: int | None = Field(default=None, gt=0)
-    network: Literal["public", "none"] = "public"
-
-
-class Build(BaseModel):
-    """An image that is built: the context's folder, and the Dockerfile's path in it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    context: Path
-    dockerfile: str = "Dockerfile"
-    args: Mapping[str, str] = Field(default_factory=dict)
-    target: str | None = None
-
-
-class Healthcheck(BaseModel):
-    """A command that must end with 0 before the agent begins; times in seconds."""
-
-    model_config = ConfigDict(frozen=True)
-
-    command: str
-    interval: float = 5.0
-    timeout: float = 30.0
-    start_period: float = 0.0
-    start_interval: float = 5.0
-    retries: int = 3
-
-
-class Service(BaseModel):
-    """How the container that the agent works in is run, where it is the only one.
-
-    Attributes:
-        build: what its image is built from; None where ``image`` is to be pulled.
-        image: an image by name.
-        command: in place of the image's own.
-        entrypoint: in place of the image's own.
-        environment: variables besides the image's.
-        working_dir: in place of the image's own.
-        user: in place of the image's own.
-        more: further settings of the engine's API (``HostConfig``), as the compose file asks for them.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    build: Build | None = None
-    image: str | None = None
-    command: Sequence[str] | None = None
-    entrypoint: Sequence[str] | None = None
-    environment: Mapping[str, str] = Field(default_factory=dict)
-    working_dir: str | None = None
-    user: str | None = None
-    hostname: str | None = None
-    more: Mapping[str, object] = Field(default_factory=dict)
-
-
-class SolutionCommand(BaseModel):
-    """A step of a ``solution.yaml``; times in seconds."""
-
-    command: str
-    min_timeout_sec: float = 0.0
-    max_timeout_sec: float = 180.0
-    block: bool = False
-    append_enter: bool = True
-
-
-class Solution(BaseModel):
-    """A task's own solution: a script with the folder that it needs beside it, or commands one after another."""
-
-    model_config = ConfigDict(frozen=True)
-
-    folder: Path | None = None
-    script: Path | None = None
-    commands: Sequence[SolutionCommand] = ()
-    environment: Mapping[str, str] = Field(default_factory=dict)
-
-
-class TerminalTask(BaseModel):
-    """A task as it can be played; all times in seconds.
-
-    Attributes:
-        id: the name of its folder.
-        folder: where its files are on this machine.
-        instruction: what the agent is to do.
-        agent_timeout: how long the agent may work.
-        test_timeout: how long the tests may take.
-        build_timeout: how long its image may take to be built; None where the task doesn't say.
-        parser: the name of the parser that reads what the tests say (``parsers.PARSERS``).
-        run_tests_in_same_shell: the tests are typed into the shell that the agent worked in.
-        service: the agent's container, where it is the only one.
-        compose_file: the compose file, where there are several services or one that only compose can run.
-        compose_main: the name of the service that the agent works in.
-        agent_user: who the agent's commands run as; None is the image's own user.
-        test_user: who the tests run as; None is root in format one, the image's own user in format two.
-        tests: folder with the tests; None where there is only ``test_script``.
-        test_script: what is run to test.
-        test_environment: variables for the tests besides the container's.
-        solution: None where the task has none.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    id: str
-    format: TaskFormat
-    folder: Path
-    instruction: str
-    agent_timeout: float
-    test_timeout: float
-    build_timeout: float | None = None
-    limits: Limits = Limits()
-    parser: str
-    run_tests_in_same_shell: bool = False
-    service: Service | None = None
-    compose_file: Path | None = None
-    compose_main: str = "client"
-    workdir: str | None = None
-    agent_user: str | None = None
-    test_user: str | None = None
-    healthcheck: Healthcheck | None = None
-    tests: Path | None = None
-    test_script: Path
-    test_environment: Mapping[str, str] = Field(default_factory=dict)
-    solution: Solution | None = None
-    metadata: Mapping[str, object] = Field(default_factory=dict)
-
-
-class Problem(BaseModel):
-    """Something about a task's files; the sentence names file, field, value and remedy.
-
-    Attributes:
-        is_fatal: the task can't be played; otherwise it can, and somebody should know.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    task_id: str
-    sentence: str
-    is_fatal: bool = True
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def load_task(folder: Path, variables: Mapping[str, str] | None = None) -> TerminalTask:
@@ -175,12 +26,16 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None) -> Termi
     Raises:
         TaskError: it can't be played; the message has every fatal problem.
     """
-    raise NotImplementedError
+    task, notes = _read(folder, variables or {})
+    fatal = [problem.sentence for problem in notes.problems if problem.is_fatal]
+    if task is None or fatal:
+        raise TaskError("; ".join(fatal))
+    return task
 
 
 def problems_of(folder: Path, variables: Mapping[str, str] | None = None) -> list[Problem]:
     """What keeps a task from being played, and what somebody should know about it; for ``validate``."""
-    raise NotImplementedError
+    return _read(folder, variables or {})[1].problems
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
@@ -189,4 +44,39 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
     Raises:
         TaskError: no such folder, it has no tasks, or a pattern matches none.
     """
-    raise NotImplementedError
+    try:
+        folders = sorted(path for path in dataset.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
+    except OSError as problem:
+        raise TaskError(f"The dataset {dataset} can't be read ({problem.strerror}): name a folder of tasks.") from None
+    tasks = [folder for folder in folders if any((folder / file).exists() for file in TaskFormat)]
+    if not tasks:
+        raise TaskError(f"The dataset {dataset} has no task: each is a folder with a task.yaml or a task.toml.")
+    chosen = {task.name for task in tasks} if patterns is None else set[str]()
+    for pattern in patterns or ():
+        chosen |= _matching(pattern, tasks, dataset)
+    for pattern in exclude:
+        chosen -= _matching(pattern, tasks, dataset)
+    return [task for task in tasks if task.name in chosen]
+
+
+def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
+    found = {task.name for task in tasks if fnmatchcase(task.name, pattern)}
+    if not found:
+        some = ", ".join(task.name for task in tasks[:8]) + (", …" if len(tasks) > 8 else "")
+        raise TaskError(f"No task of {dataset} is called {pattern}: its tasks are {some}.")
+    return found
+
+
+def _read(folder: Path, variables: Mapping[str, str]) -> tuple[TerminalTask | None, Notes]:
+    notes = Notes(folder.name)
+    is_one, is_two = ((folder / file).is_file() for file in TaskFormat)
+    if not _ID.fullmatch(folder.name):
+        notes.fatal(
+            f"the folder's name {folder.name!r} can't be an id: use letters, digits, dots, hyphens and underscores"
+        )
+    if is_two:  # a converted task may still have its old file beside the new one
+        return format_two.read(folder, variables, notes), notes
+    if is_one:
+        return format_one.read(folder, variables, notes), notes
+    notes.fatal("there is neither a task.yaml nor a task.toml in the folder: add one of them")
+    return None, notes

@@ -1,14 +1,42 @@
-"""A task's tests: brought into the container when the agent is done, run, and read."""
+"""A task's tests: brought into the container when the agent is done, run, and read.
 
+What keeps an agent from moving its verdict without doing the work:
+
+- tests and solution come into the container only after the agent's commands are refused (``close_to_agent``);
+- what it left running is killed, apart from services (``processes.Kept``), before the tests come;
+- a folder ``/tests`` that it made is removed with all that is in it, and so are reward files; that they are gone is
+  looked up through the engine, since in the container the agent may have replaced any command;
+- a summary that names no test, and a reward out of its range, is no verdict.
+
+What the formats leave open: tests run in the container that the agent worked in as root, with its ``bash``, ``python3``
+and ``pytest``. An agent that replaces those, or leaves a service that meddles, can say what it likes. What it left
+running is part of the outcome, so that it can be seen.
+"""
+
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from activities.terminal import environments, tmux
+from activities.terminal.commands import Executed, execute, run_plainly
+from activities.terminal.copying import copy_in, copy_out
 from activities.terminal.engine import Engine
+from activities.terminal.failures import EnvironmentLostError, LimitExceededError
+from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
+from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, Process
-from activities.terminal.tasks import TerminalTask
+from activities.terminal.task_model import TaskFormat, TerminalTask
 from proctor_protocol.terminal import FailureMode
+
+TESTS = "/tests"
+VERIFIER_LOGS = "/logs/verifier"
+LOG_CAP = 4_000_000
+"""Bytes of what tests print that are kept and read: the beginning, and the end, where verdicts stand."""
+
+_LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
 
 class TestsOutcome(BaseModel):
@@ -27,7 +55,7 @@ class TestsOutcome(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    failure_mode: FailureMode
+    failure_mode: FailureMode = FailureMode.NONE
     failure: str | None = None
     tests: Mapping[str, Literal["passed", "failed"]] | None = None
     reward: float | None = None
@@ -38,16 +66,119 @@ class TestsOutcome(BaseModel):
 
 
 async def run_tests(
-    engine: Engine, task: TerminalTask, environment: EnvironmentRef, timeout: float | None = None
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    timeout: float | None = None,
+    kept: Kept = "services",
 ) -> TestsOutcome:
     """Close the environment to its agent, copy the tests in, run them and read what they say.
 
     Args:
+        engine: where the environment is.
+        task: whose tests are run.
+        environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
+        kept: what the agent left that goes on running.
 
     Raises:
         EnvironmentLostError: the container stands no more.
         LimitExceededError: the container was stopped over its storage.
         EngineUnavailableError: the engine doesn't answer.
     """
-    raise NotImplementedError
+    seconds = timeout or task.test_timeout
+    left = await environments.close_to_agent(engine, environment, task, kept)
+    if (obstacle := await _cleared(engine, environment)) is not None:
+        return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=obstacle, left_running=left)
+    await _bring(engine, task, environment)
+    ended = await _watched(engine, task, environment, seconds)
+    found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
+    return found.model_copy(update={"log": ended.output, "left_running": left})
+
+
+async def _cleared(engine: Engine, environment: EnvironmentRef) -> str | None:
+    """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
+    folders = [VERIFIER_LOGS] if environment.had_tests else [VERIFIER_LOGS, TESTS]
+    script = f"rm -rf {' '.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
+    await run_plainly(engine, environment, ["/bin/sh", "-c", script])
+    for folder in folders:
+        if await copy_out(engine, environment, folder, 100_000):
+            return f"{folder} could not be cleared before the tests: somebody keeps writing there, or rm was replaced"
+    return None
+
+
+async def _bring(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> None:
+    if task.tests is not None:
+        await copy_in(engine, environment, task.tests, TESTS)
+    if task.format == TaskFormat.ONE:
+        await copy_in(engine, environment, task.test_script, TESTS)
+
+
+async def _watched(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
+    """Run the tests while somebody looks after the container's size."""
+    testing = asyncio.create_task(_run(engine, task, environment, seconds))
+    watching = asyncio.create_task(environments.watch(engine, environment, task))
+    try:
+        await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if watching.done() and isinstance(problem := watching.exception(), LimitExceededError):
+            raise problem
+        return await testing
+    finally:
+        for each in (testing, watching):
+            each.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await each
+
+
+async def _run(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
+    if task.format == TaskFormat.TWO:
+        command, variables = f"{TESTS}/{task.test_script.name}", {"DEBIAN_FRONTEND": "noninteractive"}
+    else:
+        command, variables = f"bash {TESTS}/{task.test_script.name}", {"TEST_DIR": TESTS}
+        if task.run_tests_in_same_shell:
+            return await _run_in_shell(engine, environment, command, seconds)
+    return await execute(
+        engine,
+        environment,
+        command,
+        timeout=seconds,
+        user=task.test_user,
+        variables=variables | dict(task.test_environment),
+        output_cap=LOG_CAP,
+    )
+
+
+async def _run_in_shell(engine: Engine, environment: EnvironmentRef, command: str, seconds: float) -> Executed:
+    """Type the tests into the shell that the agent worked in, or a new one where it had none."""
+    try:
+        await tmux.open_session(engine, environment)
+    except tmux.NoTmuxError as problem:
+        return Executed(exit_code=127, output=str(problem))
+    is_done = await tmux.run_in(engine, environment, f"TEST_DIR={TESTS} {command} > {_LOG_IN_SHELL} 2>&1", seconds)
+    log = (await copy_out(engine, environment, _LOG_IN_SHELL, LOG_CAP)).get(_LOG_IN_SHELL.rpartition("/")[2], b"")
+    return Executed(exit_code=0 if is_done else None, output=log.decode(errors="replace"), is_timed_out=not is_done)
+
+
+def _too_late(seconds: float) -> TestsOutcome:
+    return TestsOutcome(
+        failure_mode=FailureMode.TEST_TIMEOUT,
+        failure=f"The tests were still at work after {seconds:g} s and were stopped",
+    )
+
+
+async def _read(engine: Engine, task: TerminalTask, environment: EnvironmentRef, ended: Executed) -> TestsOutcome:
+    if not await environments.stands(engine, environment):
+        raise EnvironmentLostError(f"The container {environment.container} stopped while its tests were run")
+    try:
+        if task.parser == REWARD:
+            rewards = reward_files.parse(
+                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.JSON}", 1_000_000)
+                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.TEXT}", 1_000_000)
+            )
+            reward = reward_files.reward_of(rewards)
+            return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
+        tests = PARSERS[task.parser](ended.output)
+    except UnparsableError as problem:
+        return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(problem))
+    is_resolved = all(status == "passed" for status in tests.values())
+    return TestsOutcome(tests=tests, reward=float(is_resolved), is_resolved=is_resolved)

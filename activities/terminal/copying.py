@@ -1,0 +1,104 @@
+"""Files into a container and out of it, through the engine: nothing in the container takes part in it."""
+
+import asyncio
+import io
+import posixpath
+import tarfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from aiodocker import DockerError
+
+from activities.terminal.commands import lost
+from activities.terminal.engine import Engine
+from activities.terminal.references import EnvironmentRef
+
+
+async def copy_in(engine: Engine, environment: EnvironmentRef, source: Path | Mapping[str, bytes], target: str) -> None:
+    """Copy a folder's content, a file, or files by name into a folder of the container, which is made where missing.
+
+    All belongs to root and may be read and run by everybody.
+
+    Raises:
+        EnvironmentLostError: the container stands no more.
+    """
+    tar = await asyncio.to_thread(_packed, source, target.strip("/"))
+    try:
+        async with engine.asking(
+            "PUT", f"containers/{environment.container_id}/archive", {"path": "/"}, tar, None, "application/x-tar"
+        ) as response:
+            await response.read()
+    except DockerError as problem:
+        raise lost(environment, problem) from problem
+
+
+def _packed(source: Path | Mapping[str, bytes], target: str) -> bytes:
+    out = io.BytesIO()
+
+    def owned(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        info.uid = info.gid = 0
+        info.uname = info.gname = ""
+        info.mode |= 0o755 if info.isdir() or info.name.endswith(".sh") else 0o644
+        return info
+
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        parts = target.split("/")
+        for depth in range(1, len(parts) + 1):
+            folder = tarfile.TarInfo("/".join(parts[:depth]))
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(folder)
+        if isinstance(source, Mapping):
+            for name, content in source.items():
+                info = tarfile.TarInfo(f"{target}/{name}")
+                info.size = len(content)
+                tar.addfile(owned(info), io.BytesIO(content))
+        elif source.is_dir():
+            for path in sorted(source.iterdir()):
+                tar.add(path, arcname=f"{target}/{path.name}", filter=owned)
+        else:
+            tar.add(source, arcname=f"{target}/{source.name}", filter=owned)
+    return out.getvalue()
+
+
+async def copy_out(
+    engine: Engine, environment: EnvironmentRef, path: str, most_bytes: int = 10_000_000
+) -> dict[str, bytes]:
+    """Files at or below a path of the container, by path relative to it, links and devices left out.
+
+    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    files: dict[str, bytes] = {}
+    raw = bytearray()
+    try:
+        async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
+            async for chunk in response.content.iter_any():
+                raw += chunk
+                if len(raw) > most_bytes:
+                    break
+    except DockerError as problem:
+        if problem.status in (404, 409):
+            return {}
+        raise
+    left = most_bytes
+    with suppress(tarfile.ReadError, EOFError), tarfile.open(fileobj=io.BytesIO(raw), mode="r|") as tar:
+        for info in tar:
+            if not info.isreg() or left <= 0:
+                continue
+            name = posixpath.normpath(info.name).partition("/")[2] or posixpath.basename(info.name)
+            if name.startswith(("/", "..")):
+                continue
+            content = bytearray()
+            source = tar.extractfile(info)
+            with suppress(tarfile.ReadError, EOFError):
+                while source is not None and len(content) < min(left, info.size):
+                    block = source.read(min(1 << 16, left - len(content)))
+                    if not block:
+                        break
+                    content += block
+            left -= len(content)
+            files[name] = bytes(content)
+    return files

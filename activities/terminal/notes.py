@@ -1,0 +1,67 @@
+"""What is wrong with a task's files, noted down while they are read, so that all of it can be said at once."""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+_LARGEST = 1_000_000
+
+
+class Problem(BaseModel):
+    """Something about a task's files; the sentence names file, field, value and remedy.
+
+    Attributes:
+        is_fatal: the task can't be played; otherwise it can, and somebody should know.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: str
+    sentence: str
+    is_fatal: bool = True
+
+
+class Notes:
+    """The problems of one task."""
+
+    def __init__(self, task_id: str) -> None:
+        self.problems: list[Problem] = []
+        self._task_id = task_id
+
+    def fatal(self, sentence: str) -> None:
+        """Note what keeps the task from being played."""
+        self.problems.append(Problem(task_id=self._task_id, sentence=sentence))
+
+    def remark(self, sentence: str) -> None:
+        """Note what somebody should know, though the task can be played."""
+        self.problems.append(Problem(task_id=self._task_id, sentence=sentence, is_fatal=False))
+
+    def unknown(self, where: str, names: Iterable[str], known: Iterable[str]) -> None:
+        """Remark on fields that the format doesn't have, with the one that may have been meant."""
+        known = list(known)
+        for name in names:
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f": did you mean {close[0]}?" if close else ": it has no effect, remove it"
+            self.remark(f"{where}: {name} is no field of the format{meant}")
+
+    def text(self, file: Path, folder: Path) -> str | None:
+        """A file's text; None, noted, where it can't be read."""
+        name = file.relative_to(folder)
+        try:
+            if file.stat().st_size > _LARGEST:
+                self.fatal(f"{name} has more than {_LARGEST // 1000:,} kB: shorten it")
+                return None
+            return file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            self.fatal(f"{name} is no UTF-8 text: save it as UTF-8")
+        except OSError as problem:
+            self.fatal(f"{name} can't be read ({problem.strerror}): add it, or let the evaluator read it")
+        return None
+
+
+def extras_of(model: BaseModel) -> dict[str, Any]:
+    """What a model was given beyond its fields."""
+    return dict(model.model_extra or {})

@@ -1,0 +1,152 @@
+"""A terminal task, whichever of the two formats it is written in."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TaskFormat(StrEnum):
+    """How a task is written."""
+
+    ONE = "task.yaml"
+    """Terminal-Bench 0.x: ``task.yaml``, ``Dockerfile``, ``docker-compose.yaml``, ``run-tests.sh``, ``tests/``."""
+
+    TWO = "task.toml"
+    """Its successor's (Harbor): ``task.toml``, ``instruction.md``, ``environment/``, ``tests/test.sh``."""
+
+
+class Limits(BaseModel):
+    """What a task's containers may use, each; None is the evaluator's own default (``engine.DefaultLimits``)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cpus: float | None = Field(default=None, gt=0)
+    memory_mb: int | None = Field(default=None, ge=6)
+    storage_mb: int | None = Field(default=None, gt=0)
+    network: Literal["public", "none"] = "public"
+
+
+class Build(BaseModel):
+    """An image that is built: the context's folder, and the Dockerfile's path in it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    context: Path
+    dockerfile: str = "Dockerfile"
+    args: Mapping[str, str] = Field(default_factory=dict)
+    target: str | None = None
+
+
+class Healthcheck(BaseModel):
+    """A command that must end with 0 before the agent begins; times in seconds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    command: str
+    interval: float = 5.0
+    timeout: float = 30.0
+    start_period: float = 0.0
+    start_interval: float = 5.0
+    retries: int = 3
+
+
+class Service(BaseModel):
+    """How the container that the agent works in is run, where it is the only one.
+
+    Attributes:
+        build: what its image is built from; None where ``image`` is to be pulled.
+        image: an image by name; with ``build``, that is what is built where the name can't be pulled.
+        command: in place of the image's own.
+        entrypoint: in place of the image's own.
+        environment: variables besides the image's.
+        working_dir: in place of the image's own.
+        user: in place of the image's own.
+        more: further settings of the engine's API (``HostConfig``), as the compose file asks for them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    build: Build | None = None
+    image: str | None = None
+    command: Sequence[str] | None = None
+    entrypoint: Sequence[str] | None = None
+    environment: Mapping[str, str] = Field(default_factory=dict)
+    working_dir: str | None = None
+    user: str | None = None
+    hostname: str | None = None
+    more: Mapping[str, object] = Field(default_factory=dict)
+
+
+class SolutionCommand(BaseModel):
+    """A step of a ``solution.yaml``; times in seconds."""
+
+    command: str
+    min_timeout_sec: float = 0.0
+    max_timeout_sec: float = 180.0
+    block: bool = False
+    append_enter: bool = True
+
+
+class Solution(BaseModel):
+    """A task's own solution: a script with the folder that it needs beside it, or commands one after another."""
+
+    model_config = ConfigDict(frozen=True)
+
+    folder: Path | None = None
+    script: Path | None = None
+    commands: Sequence[SolutionCommand] = ()
+    environment: Mapping[str, str] = Field(default_factory=dict)
+
+
+class TerminalTask(BaseModel):
+    """A task as it can be played; all times in seconds.
+
+    Attributes:
+        id: the name of its folder.
+        folder: where its files are on this machine.
+        instruction: what the agent is to do.
+        agent_timeout: how long the agent may work.
+        test_timeout: how long the tests may take.
+        build_timeout: how long its image may take to be built; None where the task doesn't say.
+        parser: the name of the parser that reads what the tests say (``parsers.PARSERS``).
+        run_tests_in_same_shell: the tests are typed into the shell that the agent worked in.
+        service: the agent's container; with ``compose_file``, what that one has where the file doesn't say.
+        compose_file: the compose file, where there are several services or one that only compose can run.
+        compose_variables: what ``${NAME}`` in the compose file stands for, besides the formats' own names.
+        compose_main: the name of the service that the agent works in.
+        agent_user: who the agent's commands run as; None is the image's own user.
+        test_user: who the tests run as; None is root in format one, the image's own user in format two.
+        tests: folder with the tests; None where there is only ``test_script``.
+        test_script: what is run to test.
+        test_environment: variables for the tests besides the container's.
+        solution: None where the task has none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    format: TaskFormat
+    folder: Path
+    instruction: str
+    agent_timeout: float
+    test_timeout: float
+    build_timeout: float | None = None
+    limits: Limits = Limits()
+    parser: str
+    run_tests_in_same_shell: bool = False
+    service: Service | None = None
+    compose_file: Path | None = None
+    compose_variables: Mapping[str, str] = Field(default_factory=dict)
+    compose_main: str = "client"
+    workdir: str | None = None
+    agent_user: str | None = None
+    test_user: str | None = None
+    healthcheck: Healthcheck | None = None
+    tests: Path | None = None
+    test_script: Path
+    test_environment: Mapping[str, str] = Field(default_factory=dict)
+    solution: Solution | None = None
+    metadata: Mapping[str, object] = Field(default_factory=dict)

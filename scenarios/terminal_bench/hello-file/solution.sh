@@ -1,0 +1,2 @@
+#!/bin/bash
+echo "Hello, terminal!" > /app/hello.txt
