@@ -8,8 +8,7 @@ from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskSta
 from a2a_gateway.parts import agent_message, data_parts, text_part
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import standing_message
-from proctor_protocol.campaigns import CampaignUpdateType, parse_campaign_update
-from proctor_protocol.updates import parse_update
+from proctor_protocol.campaigns import parse_any_update
 
 
 def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:
@@ -64,8 +63,6 @@ def closing_events(task: Task) -> Iterator[TaskArtifactUpdateEvent | TaskStatusU
 
 def _sentence(update: Update) -> str:
     try:
-        is_campaigns = update.data.get("message_type") in set(CampaignUpdateType)
-        read = parse_campaign_update if is_campaigns else parse_update
-        return read(update.data).sentence()
+        return parse_any_update(update.data).sentence()
     except ValueError:  # a worker that is newer than this gateway has updates that it can't put into words
         return f"{update.data.get('message_type', 'An update')}."

@@ -22,6 +22,8 @@ from a2a_gateway.legacy import (
 )
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
+from a2a_gateway.plain_messages import plain_messages_route
+from a2a_gateway.run_files import run_files_route
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from proctor_processes.serving import Server, address_of, listen
 from proctor_protocol.config import GreenAgentConfig, merge_configs
@@ -56,6 +58,8 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
         Route("/health", health),
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
+        run_files_route(config, connection),
+        plain_messages_route(handler),
         *create_agent_card_routes(card),
         *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
         *with_checked_params(

@@ -24,7 +24,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities import failures, heartbeats, participant_tasks
+from activities import called_off, failures, heartbeats
 from activities.deployment import Deployment
 from activities.fencing import own_fence
 from activities.lifecycle import summarise
@@ -59,6 +59,11 @@ before: it may have been the store or the simulator that the attempt before had 
 
 _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when somebody may have gone on with the assessment."""
+
+_MARKED = "marked: "
+"""Before the mark, in the note that the simulation was marked: from then on the participant may have been told. Who was
+stopped, and marks a simulator that has lost all, makes another mark, which is not taken for this one.
+"""
 
 
 class ParticipantActivities:
@@ -154,9 +159,9 @@ class ParticipantActivities:
             async with asyncio.timeout(_LOOK_SECONDS):
                 if await self._deployment.simulations.is_held_by_newer(plan.simulation_id):
                     return
-        left = list(given.left)
+        noted: list[str] = []
         with suppress(RPCError):
-            left += await participant_tasks.tasks_called_off()
+            noted = _tasks_in(await called_off.notes_under_way())
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
@@ -164,7 +169,7 @@ class ParticipantActivities:
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
-                await _stop_all(participant, left)
+                await _stop_all(participant, noted)
                 await participant.send(
                     AssessmentCompleteMessage(reason=given.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
@@ -185,9 +190,9 @@ class ParticipantActivities:
         simulations, plan = self._deployment.simulations, work.plan
 
         async def begin() -> Simulation:
-            if (noted := participant_tasks.noted_mark()) is not None:
+            if noted := [note.removeprefix(_MARKED) for note in heartbeats.notes() if note.startswith(_MARKED)]:
                 try:
-                    return await simulations.take_over(plan.simulation_id, mark=noted)
+                    return await simulations.take_over(plan.simulation_id, mark=noted[-1])
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost(work.step) from None
@@ -197,7 +202,7 @@ class ParticipantActivities:
             issue = own_fence() if work.issue is None or not is_first else work.issue
             mark = f"{work.step} since {own_fence()}{again}{_KEY}{issue}"
             simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
-            participant_tasks.note_mark(simulation.mark or "")
+            heartbeats.note(f"{_MARKED}{simulation.mark}")
             return simulation
 
         return await patiently(begin)
@@ -206,7 +211,7 @@ class ParticipantActivities:
         self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
     ) -> tuple[Answer, Simulation, ParticipantCard]:
         prepared = given.prepared
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
                 return known, simulation, participant.card
@@ -214,7 +219,7 @@ class ParticipantActivities:
             heartbeats.forget()
             simulation = await self._begin(work, again=" again")
         elif _key_in(simulation) == own_fence():
-            await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
+            await _stop_all(participant)
         access = simulation.access(_key_in(simulation))
         message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
@@ -229,7 +234,7 @@ class ParticipantActivities:
             attempt=given.attempt,
         )
         step = (given.plan.assessment_id, simulation.mark)
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := _tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.final(
@@ -239,8 +244,7 @@ class ParticipantActivities:
             answer = known
         else:
             if _key_in(simulation) == own_fence():
-                left = [*given.left, *await participant_tasks.tasks_of_earlier_runs()]
-                await _stop_all(participant, left)
+                await _stop_all(participant)
             if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, given, simulation)
                 if greeted.has_failed:
@@ -296,29 +300,15 @@ class ParticipantActivities:
             except ApplicationError as problem:
                 if problem.type == failures.TURN_TIMEOUT:
                     await self._abandon(participant)
-                raise participant_tasks.with_tasks(problem) from None
-            except asyncio.CancelledError:
-                await asyncio.shield(self._abandon_unwanted(participant))
                 raise
-
-    async def _abandon_unwanted(self, participant: ParticipantClient) -> None:
-        """Have this step's task canceled if the assessment wants no answer any more: it is being cancelled, or was
-        reset, or terminated. An attempt in whose place another one waits for the same answer leaves it alone.
-        """
-        details = activity.cancellation_details()
-        if details is None or not participant_tasks.noted_tasks():
-            return
-        is_unwanted = details.cancel_requested
-        if details.not_found:
-            with suppress(RPCError, TimeoutError):
-                async with asyncio.timeout(_CANCEL_SECONDS):
-                    is_unwanted = await participant_tasks.has_run_ended()
-        if is_unwanted:
-            await self._abandon(participant)
+            except asyncio.CancelledError:
+                if _is_unwanted():
+                    await asyncio.shield(self._abandon(participant))
+                raise
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := _tasks():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CANCEL_SECONDS):
                     await participant.cancel(tasks[-1])
@@ -374,16 +364,31 @@ def _run() -> str:
     return str(activity.info().workflow_run_id)
 
 
+def _tasks() -> list[str]:
+    """The participant's tasks that attempts of this step were given."""
+    return _tasks_in(heartbeats.notes())
+
+
+def _tasks_in(notes: list[str]) -> list[str]:
+    return [note for note in notes if not note.startswith(_MARKED)]
+
+
 def _note_task(answer: Answer) -> None:
     if answer.task_id:
-        participant_tasks.note_task(answer.task_id)
+        heartbeats.note(answer.task_id)
 
 
-async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None:
-    """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
+async def _stop_all(participant: ParticipantClient, noted: Iterable[str] = ()) -> None:
+    """Have the participant stop what it may still be at: the tasks that it was noted to have, and those it tells of."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*left, *await participant.unfinished()}))
+            await asyncio.gather(*map(participant.cancel, {*noted, *await participant.unfinished()}))
+
+
+def _is_unwanted() -> bool:
+    """Whether this attempt is canceled because the assessment wants no answer any more."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested
 
 
 def _lost(step: str) -> ApplicationError:

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, Ended
+from proctor.caller import AssessmentCall, Ended
 from proctor.console import make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.following import followed
 from proctor.phrases import clean
 from proctor.report import print_report
 from proctor.settings import read_settings
@@ -101,44 +101,8 @@ async def follow(
     """Show how an assessment goes, and write its result; raises as ``play`` does."""
     async with following_call as call:
         with AssessmentDisplay(console, options.quiet) as display:
-            following = asyncio.create_task(_follow(call, display))
-            stop = asyncio.create_task(interrupted.wait())
-            try:
-                await asyncio.wait({following, stop}, return_when=asyncio.FIRST_COMPLETED)
-                if not following.done():
-                    await _cancel(call, display, following)
-                workflow_url, ended = await following
-            finally:
-                for task in (following, stop):
-                    task.cancel()
-                await asyncio.gather(following, stop, return_exceptions=True)
-    return _conclude(options, console, ended, workflow_url)
-
-
-async def _follow(call: AssessmentCall, display: AssessmentDisplay) -> tuple[str | None, Ended]:
-    workflow_url = None
-    async with aclosing(call.events()) as events:
-        async for event in events:
-            if isinstance(event, Accepted):
-                workflow_url = event.workflow_url
-            display.show(event)
-            if isinstance(event, Ended):
-                return workflow_url, event
-    raise CommandError("the gateway's stream ended without an outcome")
-
-
-async def _cancel(
-    call: AssessmentCall, display: AssessmentDisplay, following: "asyncio.Task[tuple[str | None, Ended]]"
-) -> None:
-    display.say("cancelling the assessment …")
-    if not await call.cancel() and not following.done():
-        raise CommandError(
-            f"the gateway did not confirm within {CANCEL_SECONDS:.0f} s that the assessment is cancelled; "
-            "look into the Temporal UI"
-        )
-    await asyncio.wait({following}, timeout=CANCEL_SECONDS)
-    if not following.done():
-        raise CancelledError("the assessment is cancelled")
+            accepted, ended = await followed(call, display, interrupted)
+    return _conclude(options, console, ended, accepted.workflow_url if accepted else None)
 
 
 def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:

@@ -25,7 +25,8 @@ from a2a.utils.errors import (
 from google.protobuf.json_format import MessageToDict
 
 from proctor.errors import CommandError, UnreachableError, UsageError
-from proctor_protocol.updates import TaskUpdate, parse_update
+from proctor_protocol.campaigns import CampaignUpdate, parse_any_update
+from proctor_protocol.updates import TaskUpdate
 
 CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0
@@ -64,7 +65,7 @@ class Accepted:
 class Progress:
     """A task update that was not seen before."""
 
-    update: TaskUpdate
+    update: TaskUpdate | CampaignUpdate
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ class AssessmentCall:
         return list(self._read_task(task)) if task.status.state in _END_STATES else []
 
     async def _with_results(self, ended: Ended) -> Ended:
-        if self._results is None and ended.state in ("completed", "failed"):
+        if self._results is None and ended.state != "rejected":
             await self._look(with_updates=False)
         return Ended(ended.state, ended.sentence, self._results)
 
@@ -295,12 +296,12 @@ def _sequence(metadata: Any) -> int | None:
     return int(value) if isinstance(value, int | float | str) and str(value) else None
 
 
-def _updates(message: a2a.Message) -> Iterator[TaskUpdate]:
+def _updates(message: a2a.Message) -> Iterator[TaskUpdate | CampaignUpdate]:
     for part in message.parts:
         if part.HasField("data"):
             data = MessageToDict(part.data)
             try:
-                yield parse_update(data)
+                yield parse_any_update(data)
             except ValueError:  # a newer gateway may tell what this caller doesn't know
                 continue
 

@@ -12,6 +12,7 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
+from proctor_protocol.campaigns import CampaignUpdate
 from proctor_protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
@@ -106,7 +107,7 @@ class AssessmentDisplay:
         """Show a sentence about the call itself, also when quiet."""
         self._console.print(Text(sentence, style="yellow"))
 
-    def _show_update(self, update: TaskUpdate) -> None:
+    def _show_update(self, update: TaskUpdate | CampaignUpdate) -> None:
         match update:
             case AssessmentStartedUpdate():
                 self._line("agent", Text(clean(update.participant_url)))

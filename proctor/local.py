@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import LOOPBACK, is_open_to_others
 from proctor.supervisor import Service
 from proctor_processes.child import python_command
-from proctor_processes.ports import is_free, listener_on
+from proctor_processes.ports import free_ports, is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -55,6 +55,7 @@ class LocalStack:
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
+        agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
     """
 
     config: GreenAgentConfig
@@ -62,6 +63,7 @@ class LocalStack:
     state: Path
     is_durable: bool
     dev_server: Mapping[str, str] = field(default_factory=lambda: DEV_SERVER_SETTINGS)
+    agent: Sequence[str] = ("triage",)
 
     @property
     def logs(self) -> Path:
@@ -124,6 +126,8 @@ class LocalStack:
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
+            "AGENTBEATS_GREEN_DATASETS_DIR": self.config.datasets_dir,
+            "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or free_ports(1)[0]),
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
@@ -147,7 +151,7 @@ class LocalStack:
             services.append(
                 Service(
                     "agent",
-                    _proctor("agent", "triage", *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
+                    _proctor("agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
                     _answers(f"{self.agent_url}/.well-known/agent-card.json"),
                 )
             )

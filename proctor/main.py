@@ -21,10 +21,14 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 scenarios_app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", rich_markup_mode=None)
+terminal_app = typer.Typer(
+    no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None
+)
 judge_app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 app.add_typer(agent_app, name="agent")
 app.add_typer(scenarios_app, name="scenarios")
 app.add_typer(judge_app, name="judge")
+app.add_typer(terminal_app, name="terminal-bench")
 
 HostOption = Annotated[
     str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
@@ -360,7 +364,164 @@ def calibrate_judge(
     run_calibrate(CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state))
 
 
-for _each in (app, agent_app, scenarios_app, judge_app):
+@terminal_app.callback()
+def terminal_bench() -> None:
+    """Terminal-Bench: agents in a terminal, tested."""
+
+
+ConfigFileOption = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="Settings.  [default: config.toml, where there is one]")
+]
+OutputOption = Annotated[
+    str | None, typer.Option(metavar="FOLDER", help="Where results are written.  [default: ./eval_results]")
+]
+
+
+@terminal_app.command("run")
+def run_terminal_bench(
+    dataset: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder of tasks; with --gateway the name of one of its datasets.")
+    ] = None,
+    agent_url: Annotated[
+        str | None, typer.Option("--agent", metavar="URL", help="The agent's A2A address; or oracle, or null.")
+    ] = None,
+    task_ids: Annotated[
+        list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
+    ] = None,
+    exclude_task_ids: Annotated[
+        list[str] | None, typer.Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
+    ] = None,
+    n_tasks: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many tasks.")] = None,
+    n_attempts: Annotated[int | None, typer.Option(metavar="N", min=1, help="Attempts at each task.")] = None,
+    n_concurrent_trials: Annotated[
+        int | None, typer.Option("--n-concurrent", metavar="N", min=1, help="At most so many trials at once.")
+    ] = None,
+    timeout_multiplier: Annotated[
+        float | None, typer.Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
+    ] = None,
+    agent_timeout_sec: Annotated[
+        float | None, typer.Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+    ] = None,
+    test_timeout_sec: Annotated[
+        float | None, typer.Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+    ] = None,
+    cleanup: Annotated[
+        bool | None, typer.Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
+    ] = None,
+    access: Annotated[
+        str | None, typer.Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
+    ] = None,
+    output_path: OutputOption = None,
+    gateway_url: Annotated[
+        str | None,
+        typer.Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
+    ] = None,
+    config_file: ConfigFileOption = None,
+    state: StateOption = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+) -> None:
+    """Have an agent work on tasks, and test what it did. Ctrl-C cancels the run; what was done is kept."""
+    from proctor.errors import UsageError
+    from proctor.terminal_run import TerminalRunOptions
+    from proctor.terminal_run import run_terminal_bench as run
+    from proctor.terminal_settings import read_terminal_settings
+
+    flags = {
+        ("evaluation", "task_ids"): task_ids or None,
+        ("evaluation", "exclude_task_ids"): exclude_task_ids or None,
+        ("evaluation", "n_tasks"): n_tasks,
+        ("evaluation", "n_attempts"): n_attempts,
+        ("evaluation", "n_concurrent_trials"): n_concurrent_trials,
+        ("evaluation", "timeout_multiplier"): timeout_multiplier,
+        ("evaluation", "agent_timeout_sec"): agent_timeout_sec,
+        ("evaluation", "test_timeout_sec"): test_timeout_sec,
+        ("evaluation", "cleanup"): cleanup,
+        ("evaluation", "access"): access,
+        ("evaluation", "output_path"): output_path,
+        ("dataset", "path"): dataset,
+    }
+    settings = read_terminal_settings(flags, config_file)
+    folder = settings.dataset.path or (settings.dataset.name if gateway_url else None)
+    if not folder:
+        raise UsageError("which tasks? name their folder with --dataset, or as dataset.path in config.toml")
+    kind, url = ("a2a", agent_url or settings.white_agent.url)
+    if url in ("oracle", "null"):
+        kind, url = str(url), None
+    elif not url:
+        raise UsageError("which agent? give its address with --agent, or say --agent oracle or --agent null")
+    options = TerminalRunOptions(
+        settings=settings,
+        dataset=folder,
+        agent=kind,  # type: ignore[arg-type]
+        agent_url=url,
+        gateway_url=gateway_url,
+        state=state,
+        quiet=quiet,
+        json_file=json_file,
+    )
+    raise typer.Exit(run(options))
+
+
+@terminal_app.command("follow")
+def follow_terminal_bench(
+    task_id: Annotated[str, typer.Argument(metavar="RUN", help="The run's task id.")],
+    gateway_url: Annotated[
+        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
+    ] = None,
+    output_path: OutputOption = None,
+    config_file: ConfigFileOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+) -> None:
+    """Follow a run that is there already, and write its results."""
+    from proctor.assess import default_gateway
+    from proctor.terminal_run import follow_terminal_bench as follow
+    from proctor.terminal_settings import read_terminal_settings
+
+    settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)
+    raise typer.Exit(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
+
+
+@terminal_app.command("validate")
+def validate_dataset(
+    dataset: Annotated[str, typer.Argument(metavar="DIR", help="Folder of tasks.")],
+    task_ids: Annotated[
+        list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
+    ] = None,
+) -> None:
+    """Say of each task what keeps it from being played. Exit code 1 where something does."""
+    from proctor.terminal_commands import validate_dataset
+
+    raise typer.Exit(validate_dataset(dataset, task_ids))
+
+
+@terminal_app.command("up")
+def terminal_up(
+    config_file: ConfigFileOption = None,
+    datasets_dir: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
+    ] = None,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Address to listen on.  [default: 0.0.0.0]")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
+    ] = None,
+    agent_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
+    ] = None,
+    state: StateOption = None,
+) -> None:
+    """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
+    from proctor.terminal_commands import run_terminal_up
+    from proctor.terminal_settings import read_terminal_settings
+
+    flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
+    run_terminal_up(read_terminal_settings(flags, config_file), datasets_dir, state)
+
+
+for _each in (app, agent_app, scenarios_app, judge_app, terminal_app):
     for _command in _each.registered_commands:
         _command.cls = OnceCommand
 

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -43,7 +44,8 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
-    """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``).
+    """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``), and the
+    datasets of terminal tasks there too, unless they are said to be elsewhere.
 
     Raises:
         UsageError: there is no such folder.
@@ -55,7 +57,9 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
         manager.list_ids()
     except ScenarioError as problem:
         raise UsageError(str(problem)) from None
-    return config.model_copy(update={"scenarios_dir": str(manager.directory)})
+    is_chosen = "datasets_dir" in config.model_fields_set
+    datasets = str(Path(config.datasets_dir).absolute()) if is_chosen else str(manager.directory)
+    return config.model_copy(update={"scenarios_dir": str(manager.directory), "datasets_dir": datasets})
 
 
 def is_open_to_others(host: str) -> bool:

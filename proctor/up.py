@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +43,13 @@ def run_up(
     with_agent: bool,
     scenarios_dir: str | None,
     state: str | None,
+    datasets_dir: str | None = None,
+    log_level: str | None = None,
+    agent: Sequence[str] = ("triage",),
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
+
+    ``agent`` is which one runs beside it: what follows ``proctor agent``.
 
     Raises:
         UsageError: two ports are the same, or a setting doesn't fit.
@@ -60,6 +65,8 @@ def run_up(
             ues_public_url=ues_public_url,
             scenarios_dir=scenarios_dir,
             state=state,
+            datasets_dir=datasets_dir,
+            log_level=log_level,
         )
     )
     ports = Ports(
@@ -70,7 +77,7 @@ def run_up(
         agent=(agent_port or _port_for_agent()) if with_agent else None,
     )
     with state_folder(Path(config.state)) as folder:
-        stack = LocalStack(config, ports, folder, is_durable=True)
+        stack = LocalStack(config, ports, folder, is_durable=True, agent=agent)
         wanted = {
             "--port": (config.host, ports.gateway),
             "--ues-port": (stack.ues_host, ports.ues),
@@ -180,9 +187,11 @@ def addresses(stack: LocalStack) -> RenderableType:
         "simulator", stack.ues_url, *([f"participants: {stack.ues_public_url}"] if stack.ues_public_url else [])
     )
     if stack.agent_url:
-        table.add_row("agent", stack.agent_url, "the baseline")
+        table.add_row("agent", stack.agent_url, "the baseline" if stack.agent[0] == "triage" else stack.agent[0])
     table.add_row("state", str(stack.state), "logs, database, checkpoints")
     command = f"proctor assess email_triage_basic --offline --agent {stack.agent_url or 'URL'}"
+    if stack.agent[0] == "terminal":
+        command = f"proctor terminal-bench run --dataset terminal_bench --agent {stack.agent_url or 'URL'}"
     if stack.gateway_url != default_gateway():
         command += f" --gateway {stack.gateway_url}"
     return Group(

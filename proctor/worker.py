@@ -36,6 +36,7 @@ from activities.terminal_trials import TrialKeeping
 from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
+from proctor.containers import play_trials
 from proctor.simulator_watch import SimulatorWatch
 from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
@@ -108,6 +109,9 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         watch = SimulatorWatch(config, deployment.simulations.host)
         tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
         stack.callback(tidying.cancel)
+        trials = asyncio.create_task(play_trials(client, config, deployment))
+        trials.add_done_callback(_say_if_failed)
+        stack.push_async_callback(_end, trials)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
             ready.set()
@@ -203,6 +207,16 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
         use_worker_versioning=True,
         default_versioning_behavior=VersioningBehavior.PINNED,
     )
+
+
+async def _end(work: asyncio.Task[None]) -> None:
+    work.cancel()
+    await asyncio.wait({work})
+
+
+def _say_if_failed(work: asyncio.Task[None]) -> None:
+    if not work.cancelled() and (problem := work.exception()) is not None:
+        logging.getLogger(__name__).error("terminal trials are not played here any more", exc_info=problem)
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from proctor_protocol._wire import ByMessageType, Instant, WireModel
-from proctor_protocol.updates import ErrorOccurredUpdate
+from proctor_protocol.updates import ErrorOccurredUpdate, TaskUpdate, parse_update
 
 
 class CampaignUpdateType(StrEnum):
@@ -115,14 +115,15 @@ CampaignUpdate = (
 _UPDATES = ByMessageType[CampaignUpdate](CampaignUpdate)
 
 
-def parse_campaign_update(data: dict[str, Any]) -> CampaignUpdate:
-    """Read a campaign's update from its data part.
+def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
+    """Read an update of an assessment or of a campaign from its data part.
 
     Raises:
-        UnknownMessageTypeError: ``message_type`` is missing or none of a campaign's.
+        UnknownMessageTypeError: ``message_type`` is missing or none of theirs.
         pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
-    return _UPDATES.read(data)
+    is_campaigns = data.get("message_type") in set(CampaignUpdateType)
+    return _UPDATES.read(data) if is_campaigns else parse_update(data)
 
 
 CAMPAIGN_MILESTONES = frozenset(set(CampaignUpdateType) - {CampaignUpdateType.CELL_ENDED})

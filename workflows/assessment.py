@@ -246,8 +246,7 @@ class Assessment:
         def part() -> Iterable[Awaitable[Any]]:
             if self._plan is None or not self._place.is_taken:
                 return []
-            left = self._progress.tasks_left if self._progress else []
-            return [tell_participant(self._plan, reason, left), take_down(self._plan.simulation_id)]
+            return [tell_participant(self._plan, reason), take_down(self._plan.simulation_id)]
 
         await end(self._place, self._telling, status, part, so_far)
 

@@ -1,0 +1,65 @@
+"""Files of a run's trials (logs, recordings, transcripts), for whoever may read the run's result."""
+
+from collections.abc import Awaitable, Callable
+
+from a2a.utils.errors import A2AError
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from a2a_gateway.tasks import find_assessment, is_closed, read_outcome
+from a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.terminal import TerminalResults
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+
+RUN_FILES_PATH = "/runs/{task_id}/files/{sha256}"
+_RUNS_REMEMBERED = 8
+
+
+def run_files_route(config: GreenAgentConfig, connection: TemporalConnection) -> Route:
+    """``GET``: a file that the result of a run names, by its hash; nothing else of the store is to be had here."""
+    known: dict[str, dict[str, int]] = {}
+    store = BlobStore(config.storage_url)
+
+    async def files_of(task_id: str) -> dict[str, int]:
+        if task_id not in known:
+            with temporal_errors(task_id):
+                client = await connection.client()
+                execution = await find_assessment(client, task_id)
+                is_over = is_closed(execution)
+                results = (await read_outcome(client, execution, config)).results if is_over else None
+            trials = results.results if isinstance(results, TerminalResults) else []
+            files = {file.sha256: file.size for trial in trials for file in trial.files}
+            if not is_over:
+                return files
+            while len(known) >= _RUNS_REMEMBERED:
+                known.pop(next(iter(known)))
+            known[task_id] = files
+        return known[task_id]
+
+    return Route(RUN_FILES_PATH, _answering(files_of, store))
+
+
+def _answering(
+    files_of: Callable[[str], Awaitable[dict[str, int]]], store: BlobStore
+) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        task_id, sha256 = request.path_params["task_id"], request.path_params["sha256"]
+        try:
+            files = await files_of(task_id)
+        except A2AError as problem:
+            return PlainTextResponse(str(problem), 404)
+        if sha256 not in files:
+            return PlainTextResponse(f"The result of {task_id} names no such file.", 404)
+        try:
+            content = await store.get(BlobRef(sha256=sha256, size=files[sha256]))
+        except (BlobNotFoundError, BlobDamagedError) as problem:
+            return PlainTextResponse(str(problem), 410)
+        except StoreUnavailableError as problem:
+            return PlainTextResponse(str(problem), 503)
+        # Participants wrote it: no browser is to take it for a page of ours.
+        headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
+    return answer

@@ -1,0 +1,65 @@
+"""A call is followed to its end, whatever it is that was asked for, and cancelled by Ctrl-C."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Protocol
+
+from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
+from proctor.errors import CancelledError, CommandError
+
+
+class Display(Protocol):
+    """What shows the events of a call."""
+
+    def show(self, event: CallEvent) -> None:
+        """Show one event."""
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence about the call itself."""
+
+
+async def followed(
+    call: AssessmentCall, display: Display, interrupted: asyncio.Event, what: str = "assessment"
+) -> tuple[Accepted | None, Ended]:
+    """Show how a call goes, to its end; when ``interrupted`` is set, it is cancelled.
+
+    Raises:
+        CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
+    """
+    following = asyncio.create_task(_follow(call, display))
+    stop = asyncio.create_task(interrupted.wait())
+    try:
+        await asyncio.wait({following, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not following.done():
+            await _cancel(call, display, following, what)
+        return await following
+    finally:
+        for task in (following, stop):
+            task.cancel()
+        await asyncio.gather(following, stop, return_exceptions=True)
+
+
+async def _follow(call: AssessmentCall, display: Display) -> tuple[Accepted | None, Ended]:
+    accepted = None
+    async with aclosing(call.events()) as events:
+        async for event in events:
+            if isinstance(event, Accepted):
+                accepted = event
+            display.show(event)
+            if isinstance(event, Ended):
+                return accepted, event
+    raise CommandError("the gateway's stream ended without an outcome")
+
+
+async def _cancel(
+    call: AssessmentCall, display: Display, following: "asyncio.Task[tuple[Accepted | None, Ended]]", what: str
+) -> None:
+    display.say(f"cancelling the {what} …")
+    if not await call.cancel() and not following.done():
+        raise CommandError(
+            f"the gateway did not confirm within {CANCEL_SECONDS:.0f} s that the {what} is cancelled; "
+            "look into the Temporal UI"
+        )
+    await asyncio.wait({following}, timeout=CANCEL_SECONDS)
+    if not following.done():
+        raise CancelledError(f"the {what} is cancelled")

@@ -1,0 +1,110 @@
+"""A run's results as a folder, laid out as the seed's evaluator does it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from proctor.errors import CommandError, UsageError
+from proctor_protocol.terminal import Blob, TerminalResults, TrialResult
+
+Fetch = Callable[[Blob], Awaitable[bytes | None]]
+"""Gets a file of a trial; None where it is lost."""
+
+
+def new_folder(output: Path, started_at: datetime) -> Path:
+    """Make ``green_agent_eval_TIMESTAMP`` below a folder, another one for each run.
+
+    Raises:
+        UsageError: it can't be made.
+    """
+    name = f"green_agent_eval_{started_at:%Y%m%d_%H%M%S}"
+    number = 1
+    while True:
+        folder = output / (name if number == 1 else f"{name}_{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+            if not output.is_dir():
+                raise UsageError(f"{output} is no folder: name another one with --output-path") from None
+        except OSError as problem:
+            raise UsageError(
+                f"{output} can't be written ({problem.strerror}): name another one with --output-path"
+            ) from None
+
+
+async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) -> list[str]:
+    """Write everything of a run.
+
+    Returns:
+        Sentences on what could not be written.
+
+    Raises:
+        CommandError: the folder can't be written.
+    """
+    problems = []
+    try:
+        _write_json(folder / "results.json", results.model_dump(mode="json"))
+        _write_json(folder / "run_metadata.json", _metadata(folder, results))
+        for trial in results.results:
+            problems += await _write_trial(folder / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
+    except OSError as problem:
+        raise CommandError(f"the results can't be written to {folder}: {problem.strerror or problem}") from None
+    return problems
+
+
+async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[str]:
+    problems = []
+    for name in ("sessions", "agent-logs", "panes"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    _write_json(folder / "results.json", trial.model_dump(mode="json"))
+    for file in trial.files:
+        place = folder.joinpath(*(_safe(part) for part in PurePosixPath(file.name).parts))
+        content = await fetch(file)
+        if content is None:
+            problems.append(f"{trial.trial_name}: {file.name} is not in the evaluator's store any more")
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    return problems
+
+
+def _safe(name: str) -> str:
+    """A name as one step of a path: participants choose names of files, and mean no folder of ours."""
+    kept = "".join(character if character.isprintable() and character not in "/\\:" else "_" for character in name)
+    return "_" if kept in ("", ".", "..") else kept[:200]
+
+
+def _metadata(folder: Path, results: TerminalResults) -> dict[str, Any]:
+    """What ``terminal-bench`` calls a run's metadata."""
+    config = results.config
+    return {
+        "run_id": folder.name,
+        "uuid": results.run_id,
+        "dataset_path": results.dataset,
+        "dataset_hash": results.dataset_hash,
+        "output_path": str(folder.parent),
+        "agent_name": results.participant,
+        "agent_kwargs": {"agent_url": results.participant_url} if results.participant_url else {},
+        "task_ids": config.get("task_ids"),
+        "exclude_task_ids": config.get("exclude_task_ids"),
+        "n_tasks": config.get("n_tasks"),
+        "n_concurrent_trials": config.get("n_concurrent_trials"),
+        "n_attempts": results.n_attempts,
+        "dataset_size": results.n_tasks,
+        "accuracy": results.accuracy,
+        "pass_at_k": {str(k): share.value for k, share in results.pass_at_k.items()},
+        "start_time": results.started_at.isoformat() if results.started_at else None,
+        "end_time": results.ended_at.isoformat() if results.ended_at else None,
+        "status": results.status,
+        "failure": results.failure,
+        "proctor_version": results.proctor_version,
+        "config": dict(config),
+    }
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,201 @@
+"""``proctor terminal-bench run`` and ``follow``: a run of trials from the shell, and its results as a folder."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from proctor.caller import AssessmentCall, Ended, is_loopback
+from proctor.campaign_display import CampaignDisplay, print_table
+from proctor.console import make_console
+from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.following import followed
+from proctor.local import LocalStack, Ports
+from proctor.phrases import clean
+from proctor.settings import LOOPBACK, read_settings, with_scenarios
+from proctor.state import state_folder, with_secret
+from proctor.supervisor import Supervisor
+from proctor.terminal_results import new_folder, write_results
+from proctor.terminal_settings import TerminalSettings
+from proctor.up import on_signals, start_unless
+from proctor_processes.ports import free_ports
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import describe
+from proctor_protocol.terminal import BENCHMARK, AgentKind, Blob, TerminalResults
+
+
+@dataclass(frozen=True)
+class TerminalRunOptions:
+    """What the person asked for.
+
+    Attributes:
+        settings: of the run, from everywhere.
+        dataset: a folder of tasks; with ``gateway_url`` the name of one of its datasets will do.
+        agent: who works on the tasks. agent_url: where the participant is.
+        gateway_url: an evaluator that runs; None has the command run one of its own.
+        state: the folder of its own evaluator; None is the one of ``proctor up``.
+    """
+
+    settings: TerminalSettings
+    dataset: str
+    agent: AgentKind
+    agent_url: str | None
+    gateway_url: str | None = None
+    state: str | None = None
+    quiet: bool = False
+    json_file: str | None = None
+
+    def request(self) -> str:
+        """The request as JSON."""
+        chosen = self.settings.evaluation
+        config: dict[str, Any] = {
+            "benchmark": BENCHMARK,
+            "dataset": Path(self.dataset).name or self.dataset,
+            "agent": self.agent,
+            "exclude_task_ids": chosen.exclude_task_ids,
+            "n_attempts": chosen.n_attempts,
+            "n_concurrent_trials": chosen.n_concurrent_trials,
+            "global_timeout_multiplier": chosen.timeout_multiplier,
+            "keep_images": not chosen.cleanup,
+            "tries": chosen.tries,
+            "record": chosen.record,
+            "access": chosen.access,
+        }
+        optional = {
+            "task_ids": chosen.task_ids,
+            "n_tasks": chosen.n_tasks,
+            "global_agent_timeout_sec": chosen.agent_timeout_sec,
+            "global_test_timeout_sec": chosen.test_timeout_sec,
+        }
+        config |= {name: value for name, value in optional.items() if value is not None}
+        participants = {"terminal_agent": self.agent_url} if self.agent_url else {}
+        return json.dumps({"participants": participants, "config": config})
+
+
+def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:
+    """Run the trials, show how they go, and write their results; Ctrl-C cancels the run.
+
+    Raises:
+        CommandError: of the kind that says why it came to no good end.
+    """
+    return asyncio.run(_run(options))
+
+
+def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
+    """Follow a run that is there already, and write its results; Ctrl-C leaves it alone."""
+    return asyncio.run(_follow(task_id, gateway_url, output, quiet))
+
+
+async def _follow(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
+    call = AssessmentCall.of_task(gateway_url, task_id)
+    return await _play(call, gateway_url, make_console(), asyncio.Event(), Path(output), quiet, None)
+
+
+async def _run(options: TerminalRunOptions) -> ExitCode:
+    interrupted = asyncio.Event()
+    hurry = on_signals(interrupted)
+    console = make_console()
+    output = Path(options.settings.evaluation.output_path)
+    if options.gateway_url:
+        call = AssessmentCall(options.gateway_url, options.request())
+        return await _play(call, options.gateway_url, console, interrupted, output, options.quiet, options.json_file)
+    config = _own_settings(options)
+    with state_folder(Path(config.state)) as folder:
+        gateway, ues, temporal, temporal_ui = free_ports(4)
+        stack = LocalStack(
+            config=with_secret(config.model_copy(update={"card_url": None, "containers": "on"})),
+            ports=Ports(gateway, ues, temporal, temporal_ui),
+            state=folder,
+            is_durable=True,
+        )
+        supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(Text(line)))
+        hurry.append(supervisor.kill)
+        async with supervisor:
+            await start_unless(interrupted, supervisor, console)
+            if interrupted.is_set():
+                raise CancelledError("ended before the run began")
+            call = AssessmentCall(stack.gateway_url, options.request())
+            return await _play(call, stack.gateway_url, console, interrupted, output, options.quiet, options.json_file)
+
+
+async def _play(
+    call: AssessmentCall,
+    gateway_url: str,
+    console: Console,
+    interrupted: asyncio.Event,
+    output: Path,
+    quiet: bool,
+    json_file: str | None,
+) -> ExitCode:
+    began_at = datetime.now()
+    async with call:
+        with CampaignDisplay(console, quiet) as display:
+            accepted, ended = await followed(call, display, interrupted, "run")
+        task_id = accepted.task_id if accepted else ""
+    if ended.state == "rejected":
+        raise UsageError(clean(ended.sentence) or "the request was rejected")
+    if ended.results is not None:
+        results = _read(ended)
+        if json_file:
+            _keep_exact(json_file, ended.results)
+        folder = new_folder(output, began_at)
+        for problem in await _write(folder, results, gateway_url, task_id):
+            console.print(Text(problem, style="yellow"))
+        if not quiet:
+            print_table(console, results)
+            console.print(Text(f"results   {folder}"), soft_wrap=True)
+    elif ended.state == "completed":
+        raise CommandError("the run is completed, but the gateway gave no result")
+    if ended.state == "canceled":
+        raise CancelledError("the run is cancelled")
+    if ended.state == "failed":
+        raise CommandError(f"the run failed: {clean(ended.sentence) or 'no reason given'}")
+    return ExitCode.DONE
+
+
+def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
+    """Settings of an evaluator of the command's own, which has the dataset's folder among its datasets."""
+    dataset = Path(options.dataset).absolute()
+    if not dataset.is_dir():
+        raise UsageError(f"--dataset {options.dataset}: there is no such folder; name one that holds tasks")
+    level = options.settings.logging.level
+    return with_scenarios(
+        read_settings(
+            GreenAgentConfig, host=LOOPBACK, state=options.state, datasets_dir=str(dataset.parent), log_level=level
+        )
+    )
+
+
+def _keep_exact(path: str, results: bytes) -> None:
+    Path(path).write_bytes(results)
+
+
+def _read(ended: Ended) -> TerminalResults:
+    try:
+        return TerminalResults.model_validate_json(ended.results or b"")
+    except ValidationError as problem:
+        raise CommandError(f"the gateway's result is not one of Terminal-Bench: {describe(problem)}") from None
+
+
+async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_id: str) -> Iterable[str]:
+    """Write the results; the trials' files come from the gateway."""
+    async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url)) as http:
+
+        async def fetch(file: Blob) -> bytes | None:
+            try:
+                answer = await http.get(f"{gateway_url.rstrip('/')}/runs/{task_id}/files/{file.sha256}")
+            except httpx.HTTPError:
+                return None
+            is_it = answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == file.sha256
+            return answer.content if is_it else None
+
+        return await write_results(folder, results, fetch)

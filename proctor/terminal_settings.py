@@ -1,0 +1,213 @@
+"""Settings of Terminal-Bench runs: ``config.toml`` in the seed's sections, under ``.env`` (secrets only), under the
+environment, under the command line.
+
+Every setting is a section and a key; its environment variable is both in capitals (``EVALUATION_N_ATTEMPTS``).
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from proctor.errors import UsageError
+from proctor_protocol.problems import show_value
+from proctor_protocol.terminal import AgentAccess
+
+CONFIG_FILE, SECRETS_FILE = "config.toml", ".env"
+
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$", re.IGNORECASE)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProjectSection(_Section):
+    """Names the project; for people."""
+
+    name: str = "terminal-bench-green-agent"
+    version: str = "1.0.0"
+
+
+class GreenAgentSection(_Section):
+    """Where the evaluator listens; ``card_path`` is known and not needed, since the gateway makes its own card."""
+
+    host: str = "0.0.0.0"
+    port: int = Field(default=9999, ge=1, le=65535)
+    card_path: str | None = None
+
+
+class WhiteAgentSection(_Section):
+    """The agent: where the one that ``up`` starts listens and which model it uses, or the address of another one."""
+
+    host: str = "0.0.0.0"
+    port: int = Field(default=8001, ge=1, le=65535)
+    card_path: str | None = None
+    model: str = "gpt-4o-mini"
+    base_url: str | None = None
+    url: str | None = None
+
+
+class EvaluationSection(_Section):
+    """What is run: see ``proctor_protocol.terminal.TerminalConfig``."""
+
+    output_path: str = "./eval_results"
+    n_attempts: int = Field(default=1, ge=1)
+    n_concurrent_trials: int = Field(default=4, ge=1)
+    timeout_multiplier: float = Field(default=1.0, gt=0)
+    agent_timeout_sec: float | None = Field(default=None, gt=0)
+    test_timeout_sec: float | None = Field(default=None, gt=0)
+    cleanup: bool = True
+    task_ids: list[str] | None = None
+    exclude_task_ids: list[str] = Field(default_factory=list)
+    n_tasks: int | None = Field(default=None, ge=1)
+    tries: int = Field(default=3, ge=1, le=10)
+    record: bool = True
+    access: AgentAccess = "both"
+
+
+class DatasetSection(_Section):
+    """Which tasks; nothing is downloaded, so a dataset is a folder. ``name`` and ``version`` are for people."""
+
+    path: str | None = None
+    name: str | None = None
+    version: str | None = None
+
+
+class LoggingSection(_Section):
+    """How much the services say; ``format`` is known and not needed."""
+
+    level: str = "INFO"
+    format: str | None = None
+
+
+class A2ASection(_Section):
+    """Known for the seed's sake: the gateway's card says what it takes and gives."""
+
+    default_input_modes: list[str] = Field(default_factory=lambda: ["text"])
+    default_output_modes: list[str] = Field(default_factory=lambda: ["text"])
+    streaming: bool = True
+    message_timeout: float | None = None
+    health_check_timeout: float | None = None
+
+
+class SafetySection(_Section):
+    """What the agent that ``up`` starts refuses to run."""
+
+    blocked_commands: list[str] = Field(default_factory=lambda: ["sudo", "shutdown", "reboot", "halt", "poweroff"])
+
+
+class AgentSection(_Section):
+    """How long the agent that ``up`` starts goes on."""
+
+    max_iterations: int = Field(default=30, ge=1)
+
+
+class TerminalSettings(_Section):
+    """All of it, as it stands in ``config.toml``."""
+
+    project: ProjectSection = ProjectSection()
+    green_agent: GreenAgentSection = GreenAgentSection()
+    white_agent: WhiteAgentSection = WhiteAgentSection()
+    evaluation: EvaluationSection = EvaluationSection()
+    dataset: DatasetSection = DatasetSection()
+    logging: LoggingSection = LoggingSection()
+    a2a: A2ASection = A2ASection()
+    safety: SafetySection = SafetySection()
+    agent: AgentSection = AgentSection()
+
+
+def read_terminal_settings(
+    flags: Mapping[tuple[str, str], Any], config_file: str | None = None, environment: Mapping[str, str] | None = None
+) -> TerminalSettings:
+    """Settings from everywhere, the strongest first: flags, environment, ``.env``, ``config.toml``, defaults.
+
+    Secrets of ``.env`` go into this process's environment, where agents and models look for them.
+
+    Args:
+        flags: by section and key; None stands for a flag that wasn't given.
+        config_file: the file; ``config.toml`` here, where there is one, if None.
+        environment: the process's own if None.
+
+    Raises:
+        UsageError: a file can't be read, or a value doesn't fit; names file (or variable, or flag), key and remedy.
+    """
+    environment = os.environ if environment is None else environment
+    path = Path(config_file or CONFIG_FILE)
+    found: dict[str, dict[str, Any]] = {}
+    told_by: dict[tuple[str, str], str] = {}
+    if config_file is not None or path.is_file():
+        for section, content in _read_toml(path).items():
+            if not isinstance(content, dict):
+                raise UsageError(
+                    f"{path}: {section} stands outside of all sections: put it into one, such as [evaluation]"
+                )
+            found[section] = dict(content)
+            told_by |= {(section, key): f"{path}: {section}.{key}" for key in content}
+    _read_secrets(path.with_name(SECRETS_FILE), environment)
+    for section, kind in TerminalSettings.model_fields.items():
+        for key in getattr(kind.annotation, "model_fields", {}):
+            variable = f"{section}_{key}".upper()
+            if variable in environment:
+                found.setdefault(section, {})[key] = _read_variable(environment[variable])
+                told_by[section, key] = f"the environment's {variable}"
+            if (flag := flags.get((section, key))) is not None:
+                found.setdefault(section, {})[key] = flag
+                told_by[section, key] = f"--{key.replace('_', '-')}"
+    try:
+        return TerminalSettings.model_validate(found)
+    except ValidationError as problem:
+        raise UsageError("; ".join(_sentence(each, told_by, path) for each in problem.errors())) from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"{path} isn't there: name the file of the settings with --config, or leave it out") from None
+    except (OSError, UnicodeError) as problem:
+        raise UsageError(f"{path} can't be read: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise UsageError(f"{path} is not TOML: {problem}") from None
+
+
+def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
+    if not path.is_file():
+        return
+    try:
+        secrets = dotenv_values(path)
+    except (OSError, UnicodeError) as problem:
+        raise UsageError(f"{path} can't be read: {problem}") from None
+    for name, value in secrets.items():
+        if not _SECRET.search(name):
+            raise UsageError(
+                f"{path}: {name} is no secret (whose names end with KEY, TOKEN, SECRET or PASSWORD): settings belong "
+                f"into {path.with_name(CONFIG_FILE)}"
+            )
+        if value and name not in environment:
+            os.environ[name] = value
+
+
+def _read_variable(text: str) -> Any:
+    """A list, number or truth value as JSON has it; names by commas for whoever writes a list without brackets."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _sentence(error: ErrorDetails, told_by: Mapping[tuple[str, str], str], path: Path) -> str:
+    section, key = (*map(str, error["loc"]), "", "")[:2]
+    where = told_by.get((section, key), f"{path}: {section}{f'.{key}' if key else ''}")
+    if error["type"] == "extra_forbidden":
+        kind = TerminalSettings.model_fields.get(section)
+        known = ", ".join(getattr(kind.annotation, "model_fields", {}) if kind else TerminalSettings.model_fields)
+        return f"{where} is no setting: there are {known}"
+    return f"{where} is {show_value(error['input'])}: {error['msg'][:1].lower()}{error['msg'][1:]}"
