@@ -304,6 +304,14 @@ def assistant(host: HostOption = None, port: PortOption = None, card_url: CardUr
     run_agent("assistant", host, port, card_url)
 
 
+@agent_app.command()
+def reschedule(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the rule-based agent for reschedule_day."""
+    from proctor.services import run_agent
+
+    run_agent("reschedule", host, port, card_url)
+
+
 @scenarios_app.command("list")
 def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
     """List the scenarios that there are."""

@@ -11,6 +11,7 @@ from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
 AGENTS = {
     "assistant": ("purple_sdk.examples.assistant_agent", "AssistantAgent"),
+    "reschedule": ("purple_sdk.examples.reschedule_agent", "RescheduleAgent"),
     "triage": ("purple_sdk.examples.triage_agent", "TriageAgent"),
 }
 """The agents that come with proctor: where each lives, and its class."""

@@ -39,6 +39,7 @@ class Attendee(UESAnswer):
     display_name: str | None = None
     optional: bool = False
     response: str = "needs-action"
+    comment: str | None = None
 
 
 class CalendarEvent(UESAnswer):
