@@ -31,7 +31,8 @@ from temporalio.service import RPCError
 
 from a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from workflows.names import RECORDED_AT, UPDATES_TOPIC
+from proctor_protocol.updates import RECORDED_AT
+from workflows.names import UPDATES_TOPIC
 
 POLL = "__temporal_workflow_stream_poll"
 """The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, Dimension
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Dimension
 from proctor_storage.blobs import BlobRef
 
 
@@ -267,6 +267,48 @@ class PausesInput(Model):
     """Measure for how long an assessment was not played, since an instant."""
 
     since: datetime
+
+
+class NotedReply(Model):
+    """A character's answer, as the transcript has it: when it arrives, and to what it is one."""
+
+    character_id: str
+    modality: str
+    at: datetime
+    text: str
+    subject: str | None = None
+    response: str | None = None
+    to: str = ""
+
+
+class TurnNote(Model):
+    """What the archive has to know of a turn that was played; ``turn`` 0 stands for the beginning.
+
+    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``.
+    """
+
+    turn: int
+    began_at: datetime
+    reached: datetime
+    checkpoint: BlobRef
+    replies: list[NotedReply] = Field(default_factory=list)
+
+
+class ArchiveInput(Model):
+    """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
+
+    ``message`` is the A2A message that asked for it.
+    """
+
+    context_id: str
+    message: dict[str, Any]
+    plan: Plan
+    results: AssessmentResults
+    updates: list[str]
+    turns: list[TurnNote]
+    turn_notes: dict[int, str]
+    card: ParticipantCard | None = None
+    campaign: str | None = None
 
 
 class QueueInput(Model):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import (
@@ -68,10 +68,23 @@ class Scrubber:
     def result(self, result: Any) -> Any:
         """What an activity returns, without secrets."""
         written = to_json(result)
-        if not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written):
+        if self._is_clean(written):
             return result
         clean = self.data(to_jsonable_python(result))
         return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
+
+    def written(self, content: bytes) -> bytes:
+        """JSON, or JSON Lines, without secrets; what has none stays byte for byte."""
+        if self._is_clean(content):
+            return content
+        try:
+            return to_json(self.data(from_json(content)))
+        except ValueError:
+            lines = [line for line in content.split(b"\n") if line]
+            return b"".join(to_json(self.data(from_json(line))) + b"\n" for line in lines)
+
+    def _is_clean(self, written: bytes) -> bool:
+        return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
         """An exception without secrets, nor any in what caused it. An unclean one is made anew, of the type by which

@@ -18,7 +18,11 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
+<<<<<<< HEAD
 from activities.campaigns import CampaignActivities
+=======
+from activities.archiving.assessments import ArchiveActivities
+>>>>>>> 50783a4 (The archive: what stays of an assessment, as plain files)
 from activities.deployment import Deployment
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
@@ -128,6 +132,7 @@ def _workers(
     )
     campaigns = CampaignActivities(deployment, [TerminalRuns(deployment)])
     beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
+    scrubbing = Scrubbing(deployment)
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
     main = Worker(
         client,
@@ -152,10 +157,11 @@ def _workers(
             lifecycle.conclude,
             lifecycle.keep_results,
             lifecycle.take_down,
+            ArchiveActivities(deployment, scrubbing.scrubber).archive,
             turns.apply,
             turns.advance,
         ],
-        interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
+        interceptors=[beats, Troubles(), Keeping(), scrubbing, Fencing()],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_concurrent_activity_task_polls=_POLLS,
@@ -170,7 +176,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[models_beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
+        interceptors=[models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
         max_concurrent_activities=100,
         max_concurrent_activity_task_polls=_POLLS,
         max_task_queue_activities_per_second=config.models_per_second,

@@ -118,6 +118,12 @@ def _absolute(folder: str) -> str:
     return str(path.absolute())
 
 
+def _archive_of(others: dict[str, Any]) -> str:
+    """Where the archive is unless somebody says so: beside the store in the state folder, or in the store."""
+    state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
+    return str(Path(state) / "archive") if store == str(Path(state) / "storage") else f"{store.rstrip('/')}/archive"
+
+
 class GreenAgentConfig(AgentBeatsConfig):
     """The evaluator's settings: gateway and worker read the same ones.
 
@@ -127,7 +133,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
     derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of the
     user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by default;
-    workers and gateways must share it. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at
+    workers and gateways must share it. ``archive_url`` is where what was assessed stays, another such place that they
+    share: ``archive`` beside a store in ``state``, within any other store. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at
     another endpoint of the same kind of API.
 
     ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
@@ -187,6 +194,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     state: str = Field(default_factory=_default_state, validate_default=True)
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
     storage_url: str = Field(default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"))
+    archive_url: str = Field(default_factory=lambda others: _archive_of(others), validate_default=True)
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_ui_url: str | None = "http://127.0.0.1:8233"
@@ -232,7 +240,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     def _state_is_the_same_from_everywhere(cls, folder: str) -> str:
         return _absolute(folder)
 
-    @field_validator("storage_url")
+    @field_validator("storage_url", "archive_url")
     @classmethod
     def _a_local_store_is_the_same_from_everywhere(cls, place: str) -> str:
         return place if "://" in place or "::" in place else _absolute(place)

@@ -14,6 +14,10 @@ from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import Dimension, score_range
 
 
+RECORDED_AT = "proctor-recorded-at"
+"""The metadata of an update's Temporal payload that says when it was published, in ISO 8601."""
+
+
 class TaskUpdateType(StrEnum):
     """The ``message_type`` of each update."""
 

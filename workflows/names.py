@@ -26,9 +26,6 @@ NOTIFICATIONS_QUEUE = "-notifications"
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
 
-RECORDED_AT = "proctor-recorded-at"
-"""The metadata of a stream's item that says when it was published, in ISO 8601."""
-
 MEMO_RESULTS = "results"
 """Where the memo of a canceled assessment names the blob with the JSON of its results so far."""
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.plan import ParticipantKey, Plan, Prepared
+from activities.plan import ParticipantKey, Plan, Prepared, TurnNote
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef
@@ -30,6 +30,18 @@ class Progress(Timed):
     turn_tries: dict[str, int] = Field(default_factory=dict)
     card: ParticipantCard | None = None
     characters_usage: list[ModelUse] = Field(default_factory=list)
+    turns: list[TurnNote] = Field(default_factory=list)
+
+    def notes(self) -> list[TurnNote]:
+        """What the archive has to know of the turns so far, the beginning first."""
+        prepared = self.prepared
+        beginning = TurnNote(
+            turn=0,
+            began_at=prepared.current_time,
+            reached=prepared.current_time,
+            checkpoint=prepared.checkpoint,
+        )
+        return [beginning, *self.turns]
 
 
 class Carried(BaseModel):

@@ -4,8 +4,7 @@ from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 
 from proctor_protocol.campaigns import CampaignUpdate
-from proctor_protocol.updates import TaskUpdate
-from workflows.names import RECORDED_AT
+from proctor_protocol.updates import RECORDED_AT, TaskUpdate
 
 
 def record(update: TaskUpdate | CampaignUpdate) -> Payload:

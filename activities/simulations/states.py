@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic_core import from_json
+
 from proctor_protocol.modalities import SHOWN
 from purple_sdk.ues import AsyncUESClient
 
@@ -10,3 +12,22 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
     """Every modality's state by name, as its own endpoint shows it; some servers have fewer modalities than others."""
     there = (await client.environment.list_modalities()).modalities
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
+
+
+def states_in(checkpoint: bytes) -> dict[str, Any]:
+    """The states that a checkpoint holds: one of the embedded simulator, or of another server with our label before it.
+
+    Raises:
+        ValueError: it is of no form that is known here.
+    """
+    label, _, labelled = checkpoint.partition(b"\n")
+    found = from_json(labelled or label)
+    scenario = found.get("scenario") if isinstance(found, dict) else None
+    inner = scenario if isinstance(scenario, dict) else found
+    environment = inner.get("environment") if isinstance(inner, dict) else None
+    states = environment.get("modality_states") if isinstance(environment, dict) else None
+    if not isinstance(states, dict):
+        states = inner.get("states") if isinstance(inner, dict) else None
+    if not isinstance(states, dict):
+        raise ValueError("the checkpoint holds no states that can be read")
+    return {name: state for name, state in states.items() if name in SHOWN}

@@ -12,7 +12,7 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverStoreContext
 
-from proctor_storage import blobs
+from proctor_storage import blobs, folder
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.temporal import BlobPayloads
 
@@ -93,8 +93,8 @@ async def test_a_store_that_is_no_folder_any_more(tmp_path: Path) -> None:
 
 async def test_a_store_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
-    monkeypatch.setattr(blobs, "ANSWERS_WITHIN", 0.05)
-    monkeypatch.setattr(blobs, "_write_durably", lambda *_: answers.wait())
+    monkeypatch.setattr(folder, "ANSWERS_WITHIN", 0.05)
+    monkeypatch.setattr(folder, "_write_durably", lambda *_: answers.wait())
     try:
         with pytest.raises(StoreUnavailableError, match=r"can't be written \(no answer within 0.05 s\)"):
             await BlobStore(str(tmp_path)).put(CONTENT)

@@ -1,0 +1,131 @@
+"""The activity that archives an assessment at its end, whichever way it ended."""
+
+import asyncio
+import base64
+from collections.abc import Callable, Iterable
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+from temporalio import activity
+from temporalio.api.common.v1 import Payload
+
+from activities.archiving.states import read_states
+from activities.archiving.transcript import turn_records
+from activities.deployment import Deployment
+from activities.fencing import own_fence
+from activities.patience import patiently
+from activities.plan import ArchiveInput
+from activities.scrubbing import Scrubber
+from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry
+from proctor_protocol.provenance import ModelUse, Provenance
+from proctor_protocol.results import ResultStatus
+from proctor_protocol.updates import RECORDED_AT
+from proctor_storage.archive import Archive
+
+_SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
+
+
+class ArchiveActivities:
+    """Writes what stays; ``scrubber`` takes secrets out of what a simulation of this id has seen."""
+
+    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
+        self._deployment = deployment
+        self._scrubber = scrubber
+        self._archive = Archive(deployment.config.archive_url)
+
+    @activity.defn
+    async def archive(self, given: ArchiveInput) -> None:
+        """Archive an assessment that has ended; once more writes the same entry anew."""
+        entry = self._entry(given)
+        await patiently(lambda: asyncio.to_thread(self._write, entry, given))
+
+    def _entry(self, given: ArchiveInput) -> ArchiveEntry:
+        plan, results, info = given.plan, given.results, activity.info()
+        provenance = results.provenance or Provenance()
+        cost, currency = _cost([*provenance.judges, *provenance.characters])
+        began_at = provenance.started_at or info.started_time
+        return ArchiveEntry(
+            id=plan.assessment_id,
+            fence=own_fence(),
+            run_id=info.workflow_run_id,
+            campaign=given.campaign,
+            context_id=given.context_id,
+            status=results.status,
+            sentence=_SENTENCES.get(results.status, results.failure or ""),
+            scenario_id=plan.scenario_id,
+            scenario_name=plan.scenario_name,
+            scenario_version=plan.scenario_version,
+            participant=given.card.name if given.card else plan.participant,
+            participant_url=plan.participant_url,
+            participant_version=given.card.version if given.card else None,
+            seed=plan.seed,
+            offline=plan.offline,
+            score=results.scores.overall.score,
+            max_score=results.scores.overall.max_score,
+            total_points=results.total_points,
+            turns_taken=results.turns_taken,
+            expected_turns=plan.expected_turns,
+            max_turns=plan.max_turns,
+            is_partial=plan.max_turns < plan.expected_turns,
+            actions_taken=results.actions_taken,
+            seconds=results.duration_seconds,
+            cost=cost,
+            currency=currency,
+            started_at=began_at,
+            ended_at=provenance.ended_at or info.started_time,
+            temporal_namespace=info.workflow_namespace,
+            message=given.message,
+        )
+
+    def _write(self, entry: ArchiveEntry, given: ArchiveInput) -> None:
+        store = self._deployment.store
+        told = read_states(given.turns, store)
+        updates = updates_in(given.updates)
+        turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
+        files = {
+            RESULT: given.results.model_dump_json(indent=1).encode(),
+            UPDATES: _lines(updates),
+            TURNS: _lines(turns),
+            STATES: _lines(told.records),
+        }
+        contents = {"scenario": store.get_blocking(given.plan.scenario)}
+        if told.initial:
+            contents["initial_state"] = to_json(told.initial)
+        clean = self._scrubber(entry.id).written
+        self._archive.write(
+            entry,
+            {name: clean(content) for name, content in files.items()},
+            {name: clean(content) for name, content in contents.items()},
+        )
+
+
+def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
+    """The items of an update stream, from their payloads."""
+    converter = activity.payload_converter()
+    found = []
+    for sequence, item in enumerate(items):
+        payload = Payload.FromString(base64.b64decode(item))
+        at = payload.metadata.get(RECORDED_AT)
+        found.append(
+            ArchivedUpdate(
+                sequence=sequence,
+                recorded_at=at.decode() if at else None,  # type: ignore[arg-type]
+                data=converter.from_payload(payload, dict),
+            )
+        )
+    return found
+
+
+def _lines(records: Iterable[BaseModel]) -> bytes:
+    return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
+
+
+def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:
+    """What all models took; unknown where it is of one of them, or where they are told in several currencies."""
+    currencies = {use.currency for use in uses}
+    costs = [use.cost for use in uses]
+    if not uses:
+        return 0.0, None
+    if len(currencies) != 1 or any(cost is None for cost in costs):
+        return None, None
+    return round(sum(cost for cost in costs if cost is not None), 8), currencies.pop()

@@ -1,0 +1,166 @@
+"""The turns of an assessment as a person would tell them: what came in, what was done and written, who answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from activities.plan import TurnNote
+from proctor_protocol.archive import AnswerRecord, ArchivedUpdate, Arrival, Items, TurnRecord
+from proctor_protocol.readings import chat_text, instant
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import TaskUpdateType
+
+_WORDS = 160
+"""Characters of a message that stand for it."""
+
+
+def turn_records(
+    results: AssessmentResults,
+    updates: Sequence[ArchivedUpdate],
+    notes: Sequence[TurnNote],
+    turn_notes: Mapping[int, str],
+    states: Mapping[int, Items],
+) -> list[TurnRecord]:
+    """Every turn that was begun.
+
+    Args:
+        results: the assessment's results.
+        updates: all of its updates.
+        notes: of turns that were played to their end, and of the beginning (0).
+        turn_notes: turn to what the participant left with it.
+        states: turn to the state after it, where it is known; 0 is the beginning.
+    """
+    told = _told_by(updates)
+    noted = {note.turn: note for note in notes}
+    last = max([*told, *noted, *(entry.turn for entry in results.action_log), 0])
+    return [
+        _record(turn, results, told.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)
+    ]
+
+
+def _record(
+    turn: int,
+    results: AssessmentResults,
+    told: Sequence[ArchivedUpdate],
+    noted: Mapping[int, TurnNote],
+    turn_notes: Mapping[int, str],
+    states: Mapping[int, Items],
+) -> TurnRecord:
+    begun = next((update for update in told if update.data["message_type"] == TaskUpdateType.TURN_STARTED), None)
+    done = next((update for update in told if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
+    note = noted.get(turn)
+    before, now = states.get(turn - 2), states.get(turn - 1)
+    return TurnRecord(
+        turn=turn,
+        began_at=note.began_at if note else _time(begun.data.get("current_time")) if begun else None,
+        reached=note.reached if note else None,
+        started_at=begun.recorded_at if begun else None,
+        ended_at=done.recorded_at if done else None,
+        tries=results.turn_tries.get(str(turn), 1),
+        is_finished=turn <= results.turns_taken,
+        ends_early=bool(done and done.data.get("early_completion_requested")),
+        arrived=_arrivals(before if turn > 1 else {}, now) if now is not None and (turn == 1 or before) else [],
+        deeds=[entry for entry in results.action_log if entry.turn == turn],
+        reported=[entry for entry in results.action_report.reported if entry.turn == turn],
+        notes=turn_notes.get(turn),
+        answers=[AnswerRecord(**reply.model_dump()) for reply in note.replies] if note else [],
+        troubles=[
+            str(update.data.get("error_message", ""))
+            for update in told
+            if update.data["message_type"] == TaskUpdateType.ERROR_OCCURRED
+        ],
+    )
+
+
+def _told_by(updates: Sequence[ArchivedUpdate]) -> dict[int, list[ArchivedUpdate]]:
+    found: dict[int, list[ArchivedUpdate]] = {}
+    for update in updates:
+        turn = update.data.get("turn_number")
+        if isinstance(turn, int) and turn > 0:
+            found.setdefault(turn, []).append(update)
+    return found
+
+
+def _arrivals(before: Items | None, now: Items) -> list[Arrival]:
+    """What others have sent since a state; at the beginning (an empty state), what nobody has read yet."""
+    found = [*_mails(before or {}, now), *_texts(before or {}, now), *_chats(before or {}, now)]
+    if before:
+        found += _replies_to_invitations(before, now)
+    return sorted(found, key=lambda arrival: (arrival.at is None, arrival.at and arrival.at.timestamp(), arrival.path))
+
+
+def _new(section: str, before: Items, now: Items) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in now.items():
+        if path.startswith(section) and path not in before and isinstance(item, dict):
+            yield path, item
+
+
+def _mails(before: Items, now: Items) -> Iterator[Arrival]:
+    own = now.get("email/user_email_address")
+    for path, mail in _new("email/emails/", before, now):
+        is_new = bool(before) or not mail.get("is_read")
+        if is_new and mail.get("from_address") != own and mail.get("folder") not in ("sent", "drafts"):
+            yield Arrival(
+                path=path,
+                at=_time(mail.get("received_at") or mail.get("sent_at")),
+                who=str(mail.get("from_address") or ""),
+                what=_short(mail.get("subject")),
+            )
+
+
+def _texts(before: Items, now: Items) -> Iterator[Arrival]:
+    for path, text in _new("sms/messages/", before, now):
+        if (before or not text.get("is_read")) and text.get("direction") == "incoming":
+            yield Arrival(
+                path=path,
+                at=_time(text.get("sent_at")),
+                who=str(text.get("from_number") or ""),
+                what=_short(text.get("body")),
+            )
+
+
+def _chats(before: Items, now: Items) -> Iterator[Arrival]:
+    for path, message in _new("chat/messages/", before, now):
+        if message.get("role") != "assistant":
+            yield Arrival(
+                path=path,
+                at=_time(message.get("timestamp")),
+                who=str(message.get("role") or ""),
+                what=_short(chat_text(message.get("content"))),
+            )
+
+
+def _replies_to_invitations(before: Items, now: Items) -> Iterator[Arrival]:
+    for path, event in now.items():
+        was = before.get(path)
+        if path.startswith("calendar/events/") and isinstance(event, dict) and isinstance(was, dict):
+            known = _responses(was)
+            for who, response in _responses(event).items():
+                if response in ("accepted", "declined", "tentative") and known.get(who, response) != response:
+                    yield Arrival(
+                        path=path,
+                        at=_time(event.get("updated_at")),
+                        who=who,
+                        what=f"{response}: {_short(event.get('title'))}",
+                    )
+
+
+def _responses(event: Mapping[str, Any]) -> dict[str, str]:
+    attendees = event.get("attendees")
+    return {
+        str(each.get("email")): str(each.get("response"))
+        for each in (attendees if isinstance(attendees, list) else [])
+        if isinstance(each, dict)
+    }
+
+
+def _short(text: Any) -> str:
+    words = " ".join(str(text or "").split())
+    return words if len(words) <= _WORDS else words[: _WORDS - 1] + "…"
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return instant(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

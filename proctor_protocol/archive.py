@@ -1,0 +1,249 @@
+"""What stays of an assessment when it has ended: the files of its archive entry, readable for years without us.
+
+An entry is a folder ``DATE/ID.FENCE`` of an archive, with
+
+* ``entry.json``: an ``ArchiveEntry``; written last, so that a folder without one is no entry
+* ``result.json``: the ``AssessmentResults``
+* ``updates.jsonl``: an ``ArchivedUpdate`` a line, all task updates in order
+* ``turns.jsonl``: a ``TurnRecord`` a line: what came in, what the participant did and wrote, who answers
+* ``states.jsonl``: a ``StateRecord`` a line: mailbox, messages, calendar and chat before the first turn and after each
+
+What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
+each file named by the SHA-256 of its content.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, ResultStatus
+
+FORMAT = 1
+"""The version of an entry's form; it rises when a reader of the version before would misread it."""
+
+ENTRY, RESULT, UPDATES, TURNS, STATES = (
+    "entry.json",
+    "result.json",
+    "updates.jsonl",
+    "turns.jsonl",
+    "states.jsonl",
+)
+"""The files of an assessment's entry."""
+
+Items = dict[str, JsonValue]
+"""A state as a flat map: ``email/emails/ID`` to a mail, ``calendar/events/ID`` to an event, and so on."""
+
+_DERIVED = frozenset({"modality_type", "last_updated", "update_count", "threads", "folders"})
+"""What of a modality's state follows from the rest of it."""
+
+
+class Content(WireModel):
+    """What names a content: the SHA-256 (hex) and the size in bytes."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    size: int = Field(ge=0)
+
+
+class ArchiveEntry(WireModel):
+    """One line of a list of what was assessed, with what names all the rest.
+
+    ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either. ``fence``
+    rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
+    ``campaign`` is the id of the campaign that it is of, ``forked_from`` the id of the assessment and the turn that it
+    began with. ``sentence`` says how it ended. ``score``, ``max_score`` and ``total_points`` are points earned, judged
+    and in all. ``is_partial``: fewer turns were asked for than the scenario has. ``message`` is the A2A message that
+    asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what it needs of the archive's:
+    ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the first turn).
+    """
+
+    message_type: Literal["archive_entry"] = "archive_entry"
+    format: int = FORMAT
+    kind: str = "assessment"
+    id: str
+    fence: int = Field(default=0, ge=0)
+    run_id: str | None = None
+    campaign: str | None = None
+    forked_from: str | None = None
+    context_id: str = ""
+    status: ResultStatus
+    sentence: str = ""
+    scenario_id: str
+    scenario_name: str = ""
+    scenario_version: str | None = None
+    participant: str = ""
+    participant_url: str = ""
+    participant_version: str | None = None
+    seed: int | None = None
+    offline: bool = False
+    score: int = 0
+    max_score: int = 0
+    total_points: int = 0
+    turns_taken: int = 0
+    expected_turns: int | None = None
+    max_turns: int | None = None
+    is_partial: bool = False
+    actions_taken: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+    currency: str | None = None
+    started_at: Instant
+    ended_at: Instant
+    temporal_namespace: str | None = None
+    message: dict[str, Any] = Field(default_factory=dict)
+    files: dict[str, Content] = Field(default_factory=dict)
+    contents: dict[str, Content] = Field(default_factory=dict)
+
+    @property
+    def share(self) -> float | None:
+        """The score as a share of what was judged; None where nothing was."""
+        return self.score / self.max_score if self.max_score else None
+
+
+class ArchivedUpdate(WireModel):
+    """A task update (``proctor_protocol.updates``) with its place in its task, from 0, and when it was published."""
+
+    message_type: Literal["archived_update"] = "archived_update"
+    sequence: int = Field(ge=0)
+    recorded_at: Instant | None = None
+    data: dict[str, Any]
+
+
+class Arrival(WireModel):
+    """Something that was there for the participant to see at the beginning of a turn, and not before.
+
+    ``path`` names it in the state (``email/emails/ID``). ``what`` is a subject, a title or the first words.
+    """
+
+    path: str
+    at: Instant | None = None
+    who: str = ""
+    what: str = ""
+
+
+class AnswerRecord(WireModel):
+    """A character's answer to what the participant wrote, which arrives at ``at``."""
+
+    character_id: str
+    modality: str
+    at: Instant
+    text: str
+    subject: str | None = None
+    response: str | None = None
+    to: str = ""
+
+
+class TurnRecord(WireModel):
+    """One turn. Times are simulated but for ``started_at`` and ``ended_at``.
+
+    ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``deeds`` are of the simulation's own
+    event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
+    ``troubles`` are sentences on what went wrong meanwhile.
+    """
+
+    message_type: Literal["turn_record"] = "turn_record"
+    turn: int = Field(ge=1)
+    began_at: Instant | None = None
+    reached: Instant | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    tries: int = 1
+    is_finished: bool = True
+    ends_early: bool = False
+    arrived: list[Arrival] = Field(default_factory=list)
+    deeds: list[ActionLogEntryWithTurn] = Field(default_factory=list)
+    reported: list[ReportedAction] = Field(default_factory=list)
+    notes: str | None = None
+    answers: list[AnswerRecord] = Field(default_factory=list)
+    troubles: list[str] = Field(default_factory=list)
+
+
+class StateRecord(WireModel):
+    """The state after a turn; ``turn`` 0 is the one before the first.
+
+    ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the record before it, those of the first record for the
+    entry's content ``initial_state``. ``checkpoint`` names the simulator's checkpoint in the evaluator's store, from
+    which an assessment can go on there; it may be pruned. ``lacking`` says why a state is not there: it is then shown
+    as that of the turn before.
+    """
+
+    message_type: Literal["state_record"] = "state_record"
+    turn: int = Field(ge=0)
+    time: Instant | None = None
+    checkpoint: Content | None = None
+    patch: dict[str, JsonValue] = Field(default_factory=dict)
+    lacking: str | None = None
+
+
+def items_of(states: dict[str, Any]) -> Items:
+    """The states of all modalities, as a simulator has them, as a flat map without what follows from the rest."""
+    found: Items = {}
+    for modality, state in states.items():
+        if not isinstance(state, dict):
+            continue
+        for section, content in state.items():
+            if section in _DERIVED or content is None:
+                continue
+            if isinstance(content, list) and all(isinstance(each, dict) and "message_id" in each for each in content):
+                content = {str(each["message_id"]): each for each in content}
+            if isinstance(content, dict):
+                found.update({f"{modality}/{section}/{key}": _bare(each) for key, each in content.items()})
+            else:
+                found[f"{modality}/{section}"] = content
+    return {path: item for path, item in found.items() if item is not None}
+
+
+def _bare(item: Any) -> Any:
+    """An item without nulls, which a merge patch can't say."""
+    if isinstance(item, dict):
+        return {name: _bare(value) for name, value in item.items() if value is not None}
+    return item
+
+
+def merge_patch(before: Items, after: Items) -> dict[str, Any]:
+    """The merge patch that makes ``after`` of ``before``."""
+    patch: dict[str, Any] = {name: None for name in before.keys() - after.keys()}
+    for name, value in after.items():
+        was = before.get(name)
+        if was == value and (was is not None or name in before):
+            continue
+        is_nested = isinstance(was, dict) and isinstance(value, dict)
+        patch[name] = merge_patch(was, value) if is_nested else value  # type: ignore[arg-type]
+    return patch
+
+
+def merged(before: Items, patch: dict[str, Any]) -> Items:
+    """What a merge patch makes of a state; ``before`` stays as it is."""
+    after = dict(before)
+    for name, value in patch.items():
+        was = after.get(name)
+        if value is None:
+            after.pop(name, None)
+        elif isinstance(value, dict):
+            after[name] = merged(was if isinstance(was, dict) else {}, value)
+        else:
+            after[name] = value
+    return after
+
+
+def states_of(initial: Items, records: Iterable[StateRecord]) -> Iterator[tuple[StateRecord, Items]]:
+    """Every state of an entry, in order."""
+    items = initial
+    for record in records:
+        items = merged(items, record.patch)
+        yield record, items
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON schema of each kind of file of an entry, by the file's name; of JSON Lines, of one line."""
+    from proctor_protocol.results import AssessmentResults
+
+    kinds: dict[str, type[WireModel]] = {
+        ENTRY: ArchiveEntry,
+        RESULT: AssessmentResults,
+        UPDATES: ArchivedUpdate,
+        TURNS: TurnRecord,
+        STATES: StateRecord,
+    }
+    return {name: kind.model_json_schema(mode="serialization") for name, kind in kinds.items()}

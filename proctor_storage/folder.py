@@ -1,0 +1,231 @@
+"""A folder on any file system that fsspec knows: whole files, durable where it is local, problems told in sentences."""
+
+import asyncio
+import errno
+import os
+import posixpath
+import shutil
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import fsspec
+
+T = TypeVar("T")
+
+ANSWERS_WITHIN = 30.0
+"""Seconds after which a folder that does not answer counts as unavailable."""
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota or free some space there",
+    errno.EFBIG: "raise the limit on the size of files",
+    errno.EROFS: "mount it writable",
+    errno.EACCES: "let the evaluator's user write and read there",
+    errno.EPERM: "let the evaluator's user write and read there",
+}
+
+_threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="store")
+"""A store that hangs holds up its own callers, and nobody else who needs a thread."""
+
+
+class StoreUnavailableError(Exception):
+    """The store can't be written or read just now; the message is a sentence with its place, the reason and a remedy.
+
+    Nothing was lost: the same call may be repeated.
+    """
+
+
+class Folder:
+    """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
+
+    A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever meets
+    half a file. All methods wait for as long as it takes; ``within_time`` is for callers with an event loop.
+
+    Args:
+        url: where it is; it is made when something is written.
+        name: what sentences call it.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
+        self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
+        self._name = name
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file, or write it anew.
+
+        Raises:
+            StoreUnavailableError: the folder is full, read-only or away.
+        """
+        try:
+            if self._is_local:
+                _write_durably(self._at(path), content)
+            else:
+                self._fs.makedirs(posixpath.dirname(self._at(path)), exist_ok=True)
+                self._fs.pipe_file(self._at(path), content)
+        except Exception as problem:  # every kind of file system has its own
+            raise self.unavailable(problem, "written") from problem
+
+    def read(self, path: str) -> bytes:
+        """A file's content.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            StoreUnavailableError: it can't be read.
+        """
+        try:
+            content: bytes = self._fs.cat_file(self._at(path))
+        except FileNotFoundError:
+            raise
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        return content
+
+    def read_all(self, paths: list[str]) -> dict[str, bytes]:
+        """Many files' contents, at the same time where the file system can; those that aren't there are left out."""
+        if self._is_local:
+            return {path: content for path in paths if (content := self._read_if_there(path)) is not None}
+        try:
+            found = self._fs.cat([self._at(path) for path in paths], on_error="omit") if paths else {}
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        if isinstance(found, bytes):
+            return {paths[0]: found}
+        at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
+        return {at[self._fs._strip_protocol(name)]: content for name, content in found.items()}
+
+    def names(self, path: str = "") -> list[str]:
+        """The names of what is in a folder below; none where there is no such folder."""
+        try:
+            found = self._fs.ls(self._at(path) if path else self.root, detail=False, refresh=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except TypeError:  # a file system without a cache of its own
+            found = self._fs.ls(self._at(path) if path else self.root, detail=False)
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        return sorted(posixpath.basename(str(each).rstrip("/")) for each in found)
+
+    def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
+        """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
+        try:
+            found = self._fs.find(self._at(path) if path else self.root, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        return {
+            name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
+            for name, about in found.items()
+        }
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        try:
+            return bool(self._fs.exists(self._at(path)))
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a folder with all that is in it; what isn't there is fine."""
+        try:
+            with suppress(FileNotFoundError):
+                if not self._is_local:
+                    self._fs.rm(self._at(path), recursive=True)
+                elif os.path.isdir(self._at(path)):
+                    shutil.rmtree(self._at(path))
+                else:
+                    os.unlink(self._at(path))
+        except Exception as problem:
+            raise self.unavailable(problem, "written") from problem
+
+    def written_at(self, path: str) -> datetime | None:
+        """When a file was written; None where the file system doesn't say.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+        try:
+            written: datetime = self._fs.modified(self._at(path))
+        except NotImplementedError:
+            if not self._fs.exists(self._at(path)):
+                raise FileNotFoundError(path) from None
+            return None
+        return written.astimezone(UTC)
+
+    async def within_time(self, work: Callable[[], T], done: str) -> T:
+        """Do something with the folder in a thread.
+
+        Raises:
+            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN``.
+        """
+        running = asyncio.get_running_loop().run_in_executor(_threads, work)
+        try:
+            return await asyncio.wait_for(running, ANSWERS_WITHIN)
+        except TimeoutError:
+            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {ANSWERS_WITHIN:g} s")
+            raise self.unavailable(slow, done) from None
+
+    def unavailable(self, problem: Exception, done: str) -> StoreUnavailableError:
+        """The error for a problem of the file system; ``done`` is what couldn't be: written, read."""
+        code = problem.errno if isinstance(problem, OSError) else None
+        reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
+        remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
+        return StoreUnavailableError(
+            f"The evaluator's {self._name} at {self.root} can't be {done} ({' '.join(reason.split())[:300]}): {remedy}."
+        )
+
+    def _read_if_there(self, path: str) -> bytes | None:
+        try:
+            return self.read(path)
+        except FileNotFoundError:
+            return None
+
+    def _at(self, path: str) -> str:
+        return posixpath.join(self.root, path)
+
+
+def _written_at(about: dict[str, object]) -> datetime | None:
+    """When a file was written, in the words of its file system."""
+    for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
+        said = about.get(name)
+        if isinstance(said, int | float):
+            return datetime.fromtimestamp(said, UTC)
+        if isinstance(said, datetime):
+            return said.astimezone(UTC)
+        if isinstance(said, str):
+            with suppress(ValueError):
+                return datetime.fromisoformat(said).astimezone(UTC)
+    return None
+
+
+def _write_durably(path: str, content: bytes) -> None:
+    """Write a local file so that it is there as a whole or not at all, even if the machine loses its power."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        os.makedirs(folder, exist_ok=True)
+        _flush_folder(os.path.dirname(folder))
+    part = f"{path}.{uuid.uuid4().hex}.part"
+    try:
+        with open(part, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
