@@ -125,6 +125,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_STATE": str(self.state),
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
+            "AGENTBEATS_GREEN_ARCHIVE_URL": self.archive_url,
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
             "AGENTBEATS_GREEN_DATASETS_DIR": self.config.datasets_dir,
             "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or free_ports(1)[0]),
@@ -174,6 +175,12 @@ class LocalStack:
                 stop_seconds=8,
             ),
         ]
+
+    @property
+    def archive_url(self) -> str:
+        """Where what was assessed stays."""
+        is_chosen = {"archive_url", "storage_url"} & self.config.model_fields_set
+        return self.config.archive_url if is_chosen else str(self.state / "archive")
 
     def _storage_url(self) -> str:
         is_chosen = "storage_url" in self.config.model_fields_set

@@ -183,15 +183,21 @@ def items_of(states: dict[str, Any]) -> Items:
         if not isinstance(state, dict):
             continue
         for section, content in state.items():
-            if section in _DERIVED or content is None:
+            keyed = _keyed(content)
+            if section in _DERIVED:
                 continue
-            if isinstance(content, list) and all(isinstance(each, dict) and "message_id" in each for each in content):
-                content = {str(each["message_id"]): each for each in content}
-            if isinstance(content, dict):
-                found.update({f"{modality}/{section}/{key}": _bare(each) for key, each in content.items()})
+            if isinstance(keyed, dict):
+                found.update({f"{modality}/{section}/{key}": _bare(each) for key, each in keyed.items()})
             else:
-                found[f"{modality}/{section}"] = content
+                found[f"{modality}/{section}"] = keyed
     return {path: item for path, item in found.items() if item is not None}
+
+
+def _keyed(content: Any) -> Any:
+    """Messages in a list by their ids, like other things; all else as it is."""
+    if isinstance(content, list) and all(isinstance(each, dict) and "message_id" in each for each in content):
+        return {str(each["message_id"]): each for each in content}
+    return content
 
 
 def _bare(item: Any) -> Any:
@@ -203,7 +209,7 @@ def _bare(item: Any) -> Any:
 
 def merge_patch(before: Items, after: Items) -> dict[str, Any]:
     """The merge patch that makes ``after`` of ``before``."""
-    patch: dict[str, Any] = {name: None for name in before.keys() - after.keys()}
+    patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
     for name, value in after.items():
         was = before.get(name)
         if was == value and (was is not None or name in before):

@@ -134,8 +134,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of the
     user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by default;
     workers and gateways must share it. ``archive_url`` is where what was assessed stays, another such place that they
-    share: ``archive`` beside a store in ``state``, within any other store. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at
-    another endpoint of the same kind of API.
+    share: ``archive`` beside a store in ``state``, within any other store. ``response_generator_base_url`` and
+    ``evaluation_base_url`` point a model at another endpoint of the same kind of API.
 
     ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
     windows), ``judge_max_tokens`` the longest answer that it may give.
@@ -194,7 +194,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     state: str = Field(default_factory=_default_state, validate_default=True)
     secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
     storage_url: str = Field(default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"))
-    archive_url: str = Field(default_factory=lambda others: _archive_of(others), validate_default=True)
+    archive_url: str = Field(default_factory=_archive_of, validate_default=True)
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_ui_url: str | None = "http://127.0.0.1:8233"

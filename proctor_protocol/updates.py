@@ -13,7 +13,6 @@ from proctor_protocol.durations import Duration
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import Dimension, score_range
 
-
 RECORDED_AT = "proctor-recorded-at"
 """The metadata of an update's Temporal payload that says when it was published, in ISO 8601."""
 

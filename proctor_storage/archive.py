@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from proctor_protocol.archive import (
     ENTRY,
@@ -39,6 +39,7 @@ from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.folder import Folder
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 CONTENTS = "contents"
 _SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
@@ -172,23 +173,21 @@ class Archive:
 
     def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
         """All task updates; raises as ``read``."""
-        return _model(entry, UPDATES, lambda: list(_lines(ArchivedUpdate.model_validate_json, self.read(entry, UPDATES))))
+        return self._lines_of(entry, UPDATES, ArchivedUpdate)
 
     def turns(self, entry: ArchiveEntry) -> list[TurnRecord]:
         """All turns; raises as ``read``."""
-        return _model(entry, TURNS, lambda: list(_lines(TurnRecord.model_validate_json, self.read(entry, TURNS))))
+        return self._lines_of(entry, TURNS, TurnRecord)
 
     def state_records(self, entry: ArchiveEntry) -> list[StateRecord]:
         """What is known of the states; raises as ``read``."""
-        return _model(entry, STATES, lambda: list(_lines(StateRecord.model_validate_json, self.read(entry, STATES))))
+        return self._lines_of(entry, STATES, StateRecord)
 
     def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
         """Every state in order, from the one before the first turn; raises as ``read``."""
         if _INITIAL_STATE not in entry.contents:
             return iter(())
-        initial = _model(
-            entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE))
-        )
+        initial = _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
         return states_of(initial, self.state_records(entry))
 
     def scenario(self, entry: ArchiveEntry) -> ScenarioConfig | None:
@@ -225,6 +224,12 @@ class Archive:
     def size(self, entry: ArchiveEntry) -> int:
         """Bytes of an entry's own files."""
         return sum(content.size for content in entry.files.values())
+
+    def _lines_of(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
+        content = self.read(entry, name)
+        return _model(
+            entry, name, lambda: [kind.model_validate_json(line) for line in content.splitlines() if line.strip()]
+        )
 
     def _checked(self, path: str, expected: Content) -> bytes:
         try:
@@ -300,10 +305,6 @@ def _id(folder: str) -> str:
 def _fence(folder: str) -> int:
     number = folder.rpartition(".")[2]
     return int(number) if number.isdecimal() else -1
-
-
-def _lines(read: Callable[[bytes], T], content: bytes) -> Iterator[T]:
-    return (read(line) for line in content.splitlines() if line.strip())
 
 
 def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:

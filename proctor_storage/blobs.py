@@ -92,12 +92,13 @@ class BlobStore:
         try:
             content = zlib.decompress(packed)
         except zlib.error as problem:
-            raise BlobDamagedError(f"blob {ref.sha256} below {self._folder.root} is damaged ({problem}): {_RESTORE}") from None
+            raise self._damaged(ref, str(problem)) from None
         if blob_ref(content) != ref:
-            raise BlobDamagedError(
-                f"blob {ref.sha256} below {self._folder.root} is damaged (it is other content than its name says): {_RESTORE}"
-            )
+            raise self._damaged(ref, "it is other content than its name says")
         return content
+
+    def _damaged(self, ref: BlobRef, how: str) -> BlobDamagedError:
+        return BlobDamagedError(f"blob {ref.sha256} below {self._folder.root} is damaged ({how}): {_RESTORE}")
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:

@@ -42,8 +42,8 @@ class StoreUnavailableError(Exception):
 class Folder:
     """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
-    A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever meets
-    half a file. All methods wait for as long as it takes; ``within_time`` is for callers with an event loop.
+    A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
+    meets half a file. All methods wait for as long as it takes; ``within_time`` is for callers with an event loop.
 
     Args:
         url: where it is; it is made when something is written.

@@ -66,6 +66,7 @@ class Stack:
             temporal_address=self.local.temporal_address,
             ues_url=self.local.ues_url,
             storage_url=str(self.local.state / "storage"),
+            archive_url=self.local.archive_url,
             scenarios_dir=self.local.config.scenarios_dir,
         )
 

@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from proctor_protocol.messages import CompletionReason
     from proctor_protocol.results import AssessmentResults
     from workflows import limits, names
+    from workflows.archiving import archive
     from workflows.context_queue import GRANT_SIGNAL
     from workflows.ending import end, run_undisturbed, take_down, tell_participant
     from workflows.inputs import AssessmentInput
@@ -81,7 +82,7 @@ class Assessment:
                 await self._call_off()
                 raise
             raise await self._fail(problem) from None
-        await self._end(_reason(progress), names.Status.COMPLETED)
+        await self._end(_reason(progress), names.Status.COMPLETED, results)
         return results
 
     @workflow.signal(name=GRANT_SIGNAL)
@@ -203,12 +204,13 @@ class Assessment:
         is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         reason: CompletionReason = "timeout" if is_timeout else "error"
         await run_undisturbed(self._time.measure_pauses(self._progress))
-        details = [self._tell_of(failure, reason, self._plan)] if self._plan is not None else []
-        await self._end(reason, names.Status.FAILED)
+        results = self._tell_of(failure, reason, self._plan) if self._plan is not None else None
+        await self._end(reason, names.Status.FAILED, results)
+        details = [] if self._plan is None else [results and results.model_dump(mode="json")]
         return ApplicationError(failure.sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
-    def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> dict[str, Any] | None:
-        """Publish a failure; returns the results so far as JSON data, None where they can't be made."""
+    def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
+        """Publish a failure; returns the results so far, None where they can't be made."""
         self._telling.publish_failure(failure.kind, failure.sentence, is_final=True)
         try:
             results = sum_up(
@@ -224,7 +226,7 @@ class Assessment:
             workflow.logger.exception("the results of an assessment that has failed can't be made")
             return None
         self._telling.publish(last_update(results, reason))
-        return results.model_dump(mode="json")
+        return results
 
     async def _call_off(self) -> None:
         """End a cancelled assessment. A canceled workflow has no result: the memo names what was done so far."""
@@ -239,15 +241,23 @@ class Assessment:
         await self._end("error", names.Status.CANCELED, so_far)
 
     async def _end(
-        self, reason: CompletionReason, status: names.Status, so_far: AssessmentResults | None = None
+        self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
     ) -> None:
-        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin."""
+        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin; and
+        what has results is archived.
+        """
 
         def part() -> Iterable[Awaitable[Any]]:
-            if self._plan is None or not self._place.is_taken:
+            if self._plan is None:
                 return []
-            return [tell_participant(self._plan, reason), take_down(self._plan.simulation_id)]
+            partings: list[Awaitable[Any]] = []
+            if results is not None:
+                partings.append(archive(self._steps, self._telling, self._given, self._plan, self._progress, results))
+            if self._place.is_taken:
+                partings += [tell_participant(self._plan, reason), take_down(self._plan.simulation_id)]
+            return partings
 
+        so_far = results if status == names.Status.CANCELED else None
         await end(self._place, self._telling, status, part, so_far)
 
 

@@ -38,7 +38,8 @@ async def end(
     A cancellation that comes only now comes too late: what is being ended ends as it would have.
 
     Args:
-        part: gives what has to be told and taken down, all at the same time; its failures keep nothing from ending.
+        part: gives what has to be told, taken down and archived, all at the same time; its failures keep nothing from
+            ending.
         so_far: results that are kept as a blob which the memo names, since a canceled workflow has no result.
     """
     await run_undisturbed(_end(place, telling, status, part, so_far))
@@ -51,7 +52,10 @@ async def _end(
     part: Callable[[], Iterable[Awaitable[Any]]],
     so_far: AssessmentResults | None,
 ) -> None:
-    kept, *_ = await asyncio.gather(_keep(so_far), *part(), return_exceptions=True)
+    kept, *parted = await asyncio.gather(_keep(so_far), *part(), return_exceptions=True)
+    for problem in parted:
+        if isinstance(problem, Exception):
+            workflow.logger.warning("on the way out: %s", problem)
     await place.leave()
     workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
     workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})

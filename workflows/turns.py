@@ -6,6 +6,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 from activities.plan import (
+    TURN_SETTLES,
     Addressed,
     AdvanceInput,
     ApplyInput,
@@ -15,6 +16,7 @@ from activities.plan import (
     RespondInput,
     TurnAnswer,
     TurnApplied,
+    TurnNote,
 )
 from activities.turns import TurnActivities
 from proctor_protocol import updates
@@ -22,6 +24,7 @@ from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_du
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
+from workflows.archiving import noted
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.steps import Steps
@@ -69,6 +72,9 @@ class Turns:
         self._note(turn, answer, applied, step)
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
+            progress.turns.append(
+                TurnNote(turn=turn, began_at=began_at, reached=began_at + TURN_SETTLES, checkpoint=applied.checkpoint)
+            )
             return
         replies = await self._let_characters_reply(turn, applied)
         target = min(began_at + step, plan.end_time)
@@ -80,6 +86,15 @@ class Turns:
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
         progress.events_processed = advanced.events_processed
+        progress.turns.append(
+            TurnNote(
+                turn=turn,
+                began_at=began_at,
+                reached=advanced.current_time,
+                checkpoint=advanced.checkpoint,
+                replies=noted(replies),
+            )
+        )
         self._telling.publish(
             updates.SimulationAdvancedUpdate(
                 turn_number=turn,

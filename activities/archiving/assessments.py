@@ -109,7 +109,7 @@ def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
         found.append(
             ArchivedUpdate(
                 sequence=sequence,
-                recorded_at=at.decode() if at else None,  # type: ignore[arg-type]
+                recorded_at=at.decode() if at else None,
                 data=converter.from_payload(payload, dict),
             )
         )

@@ -33,9 +33,7 @@ def turn_records(
     told = _told_by(updates)
     noted = {note.turn: note for note in notes}
     last = max([*told, *noted, *(entry.turn for entry in results.action_log), 0])
-    return [
-        _record(turn, results, told.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)
-    ]
+    return [_record(turn, results, told.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)]
 
 
 def _record(
