@@ -76,6 +76,7 @@ class AdmissionActivities:
             end_time=scenario.end_time,
             default_time_step=scenario.default_time_step,
             expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
+            scenario_turns=scenario.expected_turns,
             character_count=len(scenario.characters),
             criteria=[
                 CriterionBrief(

@@ -66,6 +66,7 @@ class Plan(Model):
     end_time: datetime
     default_time_step: str
     expected_turns: int
+    scenario_turns: int | None = None
     character_count: int
     criteria: list[CriterionBrief]
     warnings: list[str] = Field(default_factory=list)

@@ -53,7 +53,7 @@ class ArchiveEntry(WireModel):
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the id of the assessment and the turn that it
     began with. ``sentence`` says how it ended. ``score``, ``max_score`` and ``total_points`` are points earned, judged
-    and in all. ``is_partial``: fewer turns were asked for than the scenario has. ``message`` is the A2A message that
+    and in all. ``is_partial``: it was stopped by ``max_turns`` with time left. ``message`` is the A2A message that
     asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what it needs of the archive's:
     ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the first turn).
     """

@@ -207,8 +207,10 @@ class AssessmentResults(WireModel):
 
     ``total_points`` are all points of the scenario, those that nobody judged included: a score is told as points
     earned, of the points judged (``scores.overall``), of all points. ``duration_seconds`` is wall time. ``turn_tries``
-    maps a turn's number to how often it was played, for turns that needed more than one try. ``provenance`` is None in
-    results of proctor 0.1. ``participant_usage`` is what the participant says of the models that it asked.
+    maps a turn's number to how often it was played, for turns that needed more than one try. ``is_partial``: it was
+    stopped by ``max_turns`` with the scenario's time not over; ``scenario_turns`` are those of its default time step.
+    ``provenance`` is None in results of proctor 0.1. ``participant_usage`` is what the participant says of the models
+    that it asked.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -230,6 +232,8 @@ class AssessmentResults(WireModel):
     completion_reason: str | None = None
     failure: str | None = None
     turn_tries: dict[str, int] = Field(default_factory=dict)
+    is_partial: bool = False
+    scenario_turns: int | None = None
     provenance: Provenance | None = None
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
 

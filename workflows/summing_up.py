@@ -59,6 +59,8 @@ def sum_up(
         completion_reason=reason,
         failure=failure,
         turn_tries=progress.turn_tries if progress else {},
+        is_partial=status == "completed" and progress is not None and _was_stopped(plan, progress),
+        scenario_turns=plan.scenario_turns,
         provenance=_provenance(plan, progress, verdicts),
         participant_usage=progress.participant_usage if progress else [],
     )
@@ -84,6 +86,11 @@ def _provenance(plan: Plan, progress: Progress | None, verdicts: Mapping[str, Cr
         ended_at=workflow.now(),
         seconds_played=seconds_played(progress) if progress else None,
     )
+
+
+def _was_stopped(plan: Plan, progress: Progress) -> bool:
+    """Whether there was time for more turns, had the request allowed them."""
+    return not progress.early_completion and progress.current_time < plan.end_time
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:

@@ -6,6 +6,7 @@ from proctor.caller import AssessmentCall, Ended
 from proctor.errors import CommandError, UsageError
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
+from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from tests.stack import assess, serving
 
@@ -49,6 +50,9 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         assert failed.state == "failed"
         assert failed.results.turns_taken == 4
         task_id = failed.results.assessment_id
+        archive = Archive(stack.config.archive_url)
+        before = archive.get(task_id)
+        assert (before.status, before.sentence, archive.results(before)) == ("failed", failed.sentence, failed.results)
         client = await connect(stack.config)
         participant.is_ill = False
         participant.played.clear()
@@ -60,6 +64,10 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
     assert participant.played == [5, 6, 7, 8, 9, 10, 11, 12]
     results = AssessmentResults.model_validate_json(ended.results)
     assert comparable(results) == comparable(undisturbed.results)
+    after = archive.get(task_id)
+    assert (after.status, archive.results(after)) == ("completed", results)
+    assert after.run_id != before.run_id
+    assert [turn.turn for turn in archive.turns(after)] == [*range(1, 13)]
 
 
 async def test_judging_again_plays_no_turn_again(stack):

@@ -17,6 +17,7 @@ from activities.plan import (
     Advanced,
     AdvanceInput,
     ApplyInput,
+    ArchiveInput,
     ConcludeInput,
     CriterionBrief,
     Evidence,
@@ -114,6 +115,7 @@ class ScriptedActivities:
             self.farewell,
             self.keep_results,
             self.take_down,
+            self.archive,
         ]
 
     def worker(self, client: Client, task_queue: str, *interceptors: Interceptor) -> Worker:
@@ -214,6 +216,10 @@ class ScriptedActivities:
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
         await self._does(simulation_id)
+
+    @activity.defn
+    async def archive(self, given: ArchiveInput) -> None:
+        await self._does(given)
 
 
 def fails(kind: str, sentence: str, *, times: int | None = None) -> Deed:

@@ -39,7 +39,7 @@ async def scripted(client: Client, config: GreenAgentConfig, **changes: Any) -> 
 
 def story(activities: ScriptedActivities) -> list[str]:
     """The steps from the set-up to the last verdict; what comes before, and after, has no order of its own."""
-    around = {"admit", "join_queue", "is_running", "farewell", "take_down", "keep_results"}
+    around = {"admit", "join_queue", "is_running", "farewell", "take_down", "keep_results", "archive"}
     return [step for step in activities.calls if step not in around]
 
 
@@ -52,7 +52,10 @@ async def test_the_steps_of_an_assessment(caller: Caller, client: Client, activi
     assert over.state == "completed"
     assert sorted(activities.calls[:2]) == ["admit", "join_queue"]
     assert story(activities) == ["set_up", "greet", *TURN, *TURN, *END]
-    assert sorted(activities.calls[-2:]) == ["farewell", "take_down"]
+    assert sorted(activities.calls[-3:]) == ["archive", "farewell", "take_down"]
+    (archived,) = activities.inputs["archive"]
+    assert [note.turn for note in archived.turns] == [0, 1, 2]
+    assert len(archived.updates) == len(over.updates)
     assert [given.reason for given in activities.inputs["farewell"]] == ["scenario_complete"]
     assert over.results is not None
     assert (over.results.scores.overall.score, over.results.turns_taken) == (4, 2)
@@ -305,3 +308,13 @@ async def test_a_long_story_goes_on_in_another_run_and_is_one_story(
     assert over.results is not None
     assert (over.state, over.results.turns_taken) == ("completed", 16)
     assert turns_told(over) == list(range(1, 17))
+
+
+async def test_an_archive_that_can_not_be_written_keeps_no_assessment_from_ending(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    activities.deeds["archive"] = fails("Full", "There is no room.")
+    over = await played(caller)
+    assert over.state == "completed"
+    assert over.results is not None
+    assert await replayed(client, over.task.id) == 1

@@ -1,0 +1,93 @@
+"""What is in the archive when an assessment has ended, whichever way."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+from a2a.types import CancelTaskRequest
+
+from proctor_protocol.archive import schemas
+from proctor_storage.archive import Archive
+from tests.a2a_gateway.callers import sdk_client
+from tests.assessments.observers import running
+from tests.assessments.scripts import BEN, ask_ben, diligent
+from tests.assessments.test_cancel import dawdling
+from tests.stack import Stack, assess, serving
+
+
+def entry_of(archive: Archive, task_id: str):
+    entry = archive.get(task_id)
+    assert entry is not None
+    return entry
+
+
+async def test_a_completed_assessment(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        assessed = await assess(stack, url, "tiny")
+    archive = Archive(stack.config.archive_url)
+    assert assessed.results is not None
+    entry = entry_of(archive, assessed.results.assessment_id)
+
+    overall = assessed.results.scores.overall
+    assert (entry.kind, entry.status, entry.scenario_id, entry.seed) == ("assessment", "completed", "tiny", 7)
+    assert (entry.score, entry.max_score, entry.participant) == (overall.score, overall.max_score, "scripted")
+    assert archive.results(entry) == assessed.results
+    updates = archive.updates(entry)
+    assert [update.data for update in updates] == [update.model_dump(mode="json") for update in assessed.updates]
+    assert [update.sequence for update in updates] == list(range(len(updates)))
+
+    first, second = archive.turns(entry)
+    (asked,) = first.deeds
+    assert (asked.action, asked.parameters["to_addresses"]) == ("email.send", [BEN])
+    assert first.reported[0].action == "email.send"
+    (answer,) = first.answers
+    assert answer.to == "Lunch?"
+    (arrived,) = second.arrived
+    assert arrived.who == BEN
+    assert second.ends_early
+    states = [(record.turn, items) for record, items in archive.states(entry)]
+    assert [turn for turn, _ in states] == [0, 1, 2]
+    (mail,) = [item for item in states[1][1].values() if isinstance(item, dict) and item.get("from_address") == BEN]
+    assert mail["body_text"] == answer.text
+    assert arrived.path in states[1][1]
+    assert arrived.path not in states[0][1]
+
+    scenario = archive.scenario(entry)
+    assert scenario is not None
+    assert scenario.scenario_id == "tiny"
+    folder = next(Path(stack.config.archive_url).glob(f"*/{entry.id}.*"))
+    for name, schema in schemas().items():
+        content = (folder / name).read_text()
+        for document in content.splitlines() if name.endswith("l") else [content]:
+            jsonschema.validate(json.loads(document), schema)
+
+
+async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack) -> None:
+    async with (
+        dawdling("turn") as (url, _),
+        running(stack, url, "tiny") as assessment,
+        sdk_client(stack.gateway_url) as caller,
+    ):
+        await assessment.until("turn_started")
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        ended = await assessment.end()
+    archive = Archive(stack.config.archive_url)
+    entry = entry_of(archive, assessment.task_id)
+    assert (entry.status, entry.sentence, entry.turns_taken) == ("canceled", ended.sentence, 0)
+    (turn,) = archive.turns(entry)
+    assert (turn.turn, turn.is_finished, turn.deeds) == (1, False, [])
+    assert archive.results(entry) == ended.results
+
+
+async def test_an_assessment_that_failed_in_judging_keeps_its_turns(stack: Stack) -> None:
+    async def once(turn, ues, now):
+        if turn == 1:
+            await ask_ben(ues)
+
+    async with serving(once) as url:
+        failed = await assess(stack, url, "evaluator_raises", max_turns=2)
+    assert failed.results is not None
+    archive = Archive(stack.config.archive_url)
+    entry = entry_of(archive, failed.results.assessment_id)
+    assert (entry.status, entry.sentence, entry.expected_turns) == ("failed", failed.sentence, 12)
+    assert [len(turn.deeds) for turn in archive.turns(entry)] == [1, 0]
