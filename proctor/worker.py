@@ -18,11 +18,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
-<<<<<<< HEAD
-from activities.campaigns import CampaignActivities
-=======
 from activities.archiving.assessments import ArchiveActivities
->>>>>>> 50783a4 (The archive: what stays of an assessment, as plain files)
+from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
