@@ -14,7 +14,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # Each of the two begins with one half of the tests, so that few servers are started twice.
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: help install demo test browser check lint types imports nightly chaos sizes calibrate record-histories lock wheels clean
+.PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) browser engine ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now
@@ -46,6 +46,12 @@ browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the s
 			echo "installing chromium for the tests of the Temporal UI ..."; \
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 		else $(BIN)/playwright install chromium; fi; } || $(BIN)/python -m tests.ui.browser || true
+
+engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests of terminal tasks: installed now where root may
+	@for program in dockerd docker docker-compose debootstrap; do command -v $$program >/dev/null || missing=1; done; \
+	if [ -n "$$missing" ] && [ -z "$$PROCTOR_TEST_ENGINE" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing docker.io, docker-compose and debootstrap for the tests of terminal tasks ..."; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap tini >/dev/null || true; fi
 
 check: lint types imports ## lint, types, import rules
 
@@ -62,7 +68,7 @@ types: $(INSTALLED) ## mypy --strict
 imports: $(INSTALLED) ## import-linter: which room may import which
 	$(BIN)/lint-imports
 
-nightly: $(INSTALLED) ## the long profiles: property tests and API fuzzing with many more examples
+nightly: $(INSTALLED) engine ## the long profiles: property tests and API fuzzing with many more examples
 	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600
 
 sizes: $(INSTALLED) ## long assessments: 300 and 1,000 turns, a mailbox of 50 MB; prints histories, payloads, memory

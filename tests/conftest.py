@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.chaos.table import recorded, table
+from tests.docker_engine import shared_engine
 from tests.stack import Stack, running_stack
 
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
@@ -32,6 +33,14 @@ def stack() -> Iterator[Stack]:
     """One evaluator for all tests of a session that need one."""
     with running_stack() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one Docker engine for all tests of a run that need one, in whichever process they are."""
+    folder = tmp_path_factory.getbasetemp()
+    with shared_engine(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as url:
+        yield url
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,0 +1,87 @@
+"""Trials on the engine that all tests of a run share; each test has a run of its own, of which nothing may stay."""
+
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from activities.terminal import environments, images, sweeping
+from activities.terminal.commands import Executed, execute
+from activities.terminal.engine import DefaultLimits, Engine, labelled
+from activities.terminal.references import EnvironmentRef, ImageRef
+from activities.terminal.solutions import play_solution
+from activities.terminal.task_model import TerminalTask
+from activities.terminal.tasks import load_task
+from activities.terminal.testing import TestsOutcome, run_tests
+
+LIMITS = DefaultLimits(memory_mb=256, storage_mb=1000, processes=200)
+
+
+class Trial:
+    """A trial of a task, step by step."""
+
+    def __init__(self, engine: Engine, run: str, folder: Path, name: str = "trial-1") -> None:
+        self.engine = engine
+        self.run = run
+        self.name = name
+        self.task: TerminalTask = load_task(folder)
+        self.image: ImageRef | None = None
+        self.environment: EnvironmentRef | None = None
+
+    @property
+    def ref(self) -> EnvironmentRef:
+        assert self.environment is not None
+        return self.environment
+
+    async def start(self) -> EnvironmentRef:
+        self.image = await images.prepare_image(self.engine, self.task, self.run)
+        self.environment = await environments.start(self.engine, self.task, self.image, self.run, self.name)
+        return self.environment
+
+    async def act(self, command: str, timeout: float = 60.0) -> Executed:
+        """What an agent does."""
+        return await execute(self.engine, self.ref, command, timeout=timeout, user=self.task.agent_user)
+
+    async def solve(self) -> Executed:
+        return await play_solution(self.engine, self.task, self.ref)
+
+    async def test(self, timeout: float | None = None) -> TestsOutcome:
+        return await run_tests(self.engine, self.task, self.ref, timeout)
+
+
+class Trials:
+    """Makes trials of a test's own run."""
+
+    def __init__(self, engine: Engine, run: str) -> None:
+        self.engine = engine
+        self.run = run
+
+    async def of(self, folder: Path, name: str = "trial-1") -> Trial:
+        """A trial whose environment stands."""
+        trial = Trial(self.engine, self.run, folder, name)
+        await trial.start()
+        return trial
+
+
+@pytest.fixture
+async def engine(docker_engine: str) -> AsyncIterator[Engine]:
+    engine = Engine(docker_engine, LIMITS)
+    try:
+        yield engine
+    finally:
+        await engine.aclose()
+
+
+@pytest.fixture
+async def trials(engine: Engine) -> AsyncIterator[Trials]:
+    """A run of the test's own; what its steps leave is removed by the same means by which the evaluator does."""
+    run = f"run-{secrets.token_hex(4)}"
+
+    async def is_this(named: str, trial: str | None) -> bool:
+        return named == run
+
+    yield Trials(engine, run)
+    await sweeping.sweep(engine, is_this)
+    assert run not in {named for named, _ in await sweeping.runs_on(engine)}
+    assert await engine.ask("GET", "images/json", {"all": True, "filters": labelled(run)}) == []
