@@ -7,7 +7,7 @@ from temporalio import activity
 from activities import failures
 from activities.actions.log import entries_from_events
 from activities.characters import generator
-from activities.characters.generator import characters_addressed
+from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
 from activities.models.factory import ModelSettingsError, prepare
@@ -45,15 +45,15 @@ class TurnActivities:
             Step(to=given.turn_start + TURN_SETTLES, deeds_at=given.turn_start),
         )
         deeds = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
-        messages = outgoing_messages(found.news, deeds)
+        answered = answerable(outgoing_messages(found.news, deeds), scenario)
         return TurnApplied(
             checkpoint=checkpoint,
             actions=entries_from_events(deeds, PARTICIPANT, given.turn),
-            messages=messages,
+            messages=[message for message, _ in answered],
             addressed=[
                 Addressed(message=place, character_id=character_id)
-                for place, message in enumerate(messages)
-                for character_id in characters_addressed(message, scenario)
+                for place, (_, characters) in enumerate(answered)
+                for character_id in characters
             ],
         )
 

@@ -17,6 +17,7 @@ from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
+from activities.judging.work import in_proportion, work_criterion
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.structured import classified
 from activities.models.usage import Meter
@@ -57,6 +58,8 @@ class VerdictActivities:
         try:
             if not criterion.evaluator_id:
                 verdict = await self._by_model_or_rubric(given, scenario, criterion, meter)
+                if (work := work_criterion(criterion)) is not None and verdict.max_score:
+                    verdict = in_proportion(verdict, await self._by_evaluator(given, scenario, work, meter))
             elif points_left_out(criterion, has_model=not given.plan.offline) == criterion.max_score:
                 verdict = unscored(criterion, NO_MODEL)
             else:

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 
 from activities.actions.log import entries_from_events
 from activities.judging.judge import points_left_out
+from activities.judging.work import work_criterion
 from activities.lifecycle import at_time
 from activities.packages.confinement import Limits
 from activities.packages.manager import ScenarioPackage
@@ -52,7 +53,11 @@ class Tried:
 async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -> Tried:
     """Run every evaluator on an empty and on a busy log, with and without a model."""
     tried = Tried()
-    criteria = [criterion for criterion in package.config.criteria if criterion.evaluator_id]
+    criteria = [
+        judged
+        for criterion in package.config.criteria
+        if (judged := work_criterion(criterion) or criterion).evaluator_id
+    ]
     if not criteria:
         return tried
     code = ScenarioCode(Limits(seconds=settings.evaluator_timeout, memory_mb=settings.evaluator_memory_mb))

@@ -159,6 +159,10 @@ class EvaluationCriterion(ScenarioModel):
 
     ``needs_model_for`` is how many of its points an evaluator function can judge only with a model (``ctx.llm``);
     without one they stay unscored, and where they are all of its points, it isn't called at all.
+
+    ``work_evaluator_id`` names, for a criterion that a model or its rubric judges, an evaluator function that says
+    which share of the work was done (its score of its maximum). The points are due in proportion to it: manners and
+    harm not done are worth nothing by themselves.
     """
 
     criterion_id: str = Field(min_length=1)
@@ -169,6 +173,7 @@ class EvaluationCriterion(ScenarioModel):
     evaluator_id: str | None = None
     params: dict[str, JsonValue] | None = None
     needs_model_for: int = Field(default=0, ge=0)
+    work_evaluator_id: str | None = None
     evaluation_prompt: str | None = None
     rubric: list[RubricItem] | None = None
 
@@ -186,6 +191,10 @@ class EvaluationCriterion(ScenarioModel):
             raise ValueError(f"needs_model_for is {self.needs_model_for}, above max_score {self.max_score}")
         if self.needs_model_for and not self.evaluator_id:
             raise ValueError("needs_model_for is for criteria with an evaluator_id: a model judges all of the others")
+        if self.work_evaluator_id and self.evaluator_id:
+            raise ValueError(
+                "work_evaluator_id is for criteria without an evaluator_id: a function can see to the work itself"
+            )
         return self
 
     @model_validator(mode="after")

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,11 @@ from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
+
+ANSWERED_IN_A_TURN = 20
+"""How many of a turn's messages one character reads: who gets more in an hour leaves the rest unanswered. Each message
+that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
+thousand must not make the assessment too large for its history, nor the operator pay for it."""
 
 _LONGEST_ANSWER = 8000
 
@@ -47,6 +54,23 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
         for key in reached
         if key != scenario.user_character and scenario.characters[key].config.get("blocked") is not True
     ]
+
+
+def answerable(
+    messages: Iterable[OutgoingMessage], scenario: ScenarioConfig
+) -> list[tuple[OutgoingMessage, list[str]]]:
+    """The messages of a turn that somebody reads, each with the ids of the characters who do, in order.
+
+    A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
+    """
+    read: Counter[str] = Counter()
+    found = []
+    for message in messages:
+        readers = [key for key in characters_addressed(message, scenario) if read[key] < ANSWERED_IN_A_TURN]
+        read.update(readers)
+        if readers:
+            found.append((message, readers))
+    return found
 
 
 def _recipients(message: OutgoingMessage) -> list[str]:

@@ -237,7 +237,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
     Raises:
         EvaluatorLoadError: it is broken or incomplete.
     """
-    named = {c.evaluator_id: c.criterion_id for c in criteria if c.evaluator_id}
+    named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
     where = _where(directory, _EVALUATORS_FILE)
     if not (directory / _EVALUATORS_FILE).is_file():
         if named:

@@ -1,5 +1,6 @@
 """The day as an evaluator reads it: what stands in the mailbox, what was said in each round, what went out."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from ground_truth import (
     round_of,
     round_start,
 )
-from texts import reports
+from texts import has, reports
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, chat_text, instant
@@ -35,6 +36,9 @@ _OTHER_OUTGOING = {
 
 _ENOUGH_SORTED = 0.6
 _ENOUGH_SUMMARIES = 0.8
+_ENOUGH_CHOSEN = 0.5
+_MOST_NAMED = 3
+_WORK: tuple[Kind, ...] = ("urgent", "action", "fyi")
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,9 @@ class Sent:
     @property
     def title(self) -> str:
         """What it is, for an explanation."""
-        return f"{self.action} to {', '.join(sorted(self.to)) or 'nobody'} in round {self.round}"
+        named = ", ".join(address[:80] for address in sorted(self.to)[:_MOST_NAMED]) or "nobody"
+        more = f" and {len(self.to) - _MOST_NAMED} more" if len(self.to) > _MOST_NAMED else ""
+        return f"{self.action} to {named}{more} in round {self.round}"
 
 
 class Day:
@@ -130,14 +136,24 @@ class Day:
         ]
 
     def summary(self, number: int) -> str:
-        """All that was said in a round; empty if nothing was."""
-        return "\n".join(said.text for said in self.said if said.round == number)
+        """All that was said in a round; empty if nothing was. The same words again are no summary of another round."""
+        return self._summaries.get(number, "")
+
+    @cached_property
+    def _summaries(self) -> dict[int, str]:
+        found: dict[int, list[str]] = {}
+        first_said: dict[str, int] = {}
+        for said in self.said:
+            words = "".join(filter(str.isalpha, said.text.lower()))
+            if first_said.setdefault(words, said.round) == said.round:
+                found.setdefault(said.round, []).append(said.text)
+        return {number: "\n".join(texts) for number, texts in found.items()}
 
     def is_useful(self, number: int) -> bool:
         """Whether a round's summary reports at least one of the mails that call for something, or, failing those, "
         "work."""
         text = self.summary(number)
-        mails = [truth for truth in TRUTHS if truth.round == number and truth.kind in ("urgent", "action", "fyi")]
+        mails = [truth for truth in TRUTHS if truth.round == number and truth.kind in _WORK]
         return any(reports(text, truth) for truth in mails)
 
     # What went out
@@ -171,20 +187,66 @@ class Day:
     # How much work was done: points for harm not done are due to those only who did something
 
     @cached_property
-    def sorted_rightly(self) -> int:
-        """How many mails carry the right label."""
-        return sum(self.label(truth) == truth.kind for truth in TRUTHS)
+    def sorting_work(self) -> float:
+        """0 to 1: how much better than chance the labels tell the kinds apart (Cohen's kappa); 1 from 0.6 on.
+
+        One label on everything, or labels by lot, tell nothing apart and are no work.
+        """
+        there = Counter(kind_of(truth.kind) for truth in TRUTHS)
+        found = {truth: kind_of(self.label(truth)) for truth in TRUTHS}
+        said = Counter(found.values())
+        right = sum(kind_of(truth.kind) == kind for truth, kind in found.items()) / len(TRUTHS)
+        by_chance = sum(there[kind] * said[kind] for kind in there) / len(TRUTHS) ** 2
+        return min(1.0, max(0.0, (right - by_chance) / (1 - by_chance)) / _ENOUGH_SORTED)
+
+    @property
+    def sorting_sentence(self) -> str:
+        """What ``sorting_work`` means for points that are due in proportion."""
+        return f"labels that tell the kinds of mail apart earn {self.sorting_work:.0%} of these points"
 
     @cached_property
-    def sorting_work(self) -> float:
-        """0 to 1; 1 from 60 % of the mails under the right label on."""
-        return min(1.0, self.sorted_rightly / (_ENOUGH_SORTED * len(TRUTHS)))
+    def choice(self) -> float:
+        """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is told of as often as
+        what a round has brought; 1 from half as often on.
+
+        Who pastes all mails tells of all the noise, and who writes the same words each round, of other rounds' mails.
+        """
+        due = [truth for truth in TRUTHS if truth.kind in _WORK]
+        told = sum(reports(self.summary(truth.round), truth) for truth in due) / len(due)
+        if not told:
+            return 0.0
+        noise = [truth for truth in TRUTHS if truth.kind == "noise"]
+        named = sum(has(truth.who, self.summary(truth.round)) for truth in noise) / len(noise)
+        rounds = {truth.round for truth in due}
+        elsewhere = [(number, truth) for number in rounds for truth in due if truth.round > number and not truth.thread]
+        foreseen = sum(reports(self.summary(number), truth) for number, truth in elsewhere) / len(elsewhere)
+        return min(1.0, max(0.0, 1 - max(named, foreseen) / told) / _ENOUGH_CHOSEN)
+
+    @property
+    def choice_sentence(self) -> str:
+        """What ``choice`` means for points that are due in proportion, to end an explanation; empty where all are."""
+        if self.choice == 1:
+            return ""
+        return (
+            "; the summaries tell of noise, or of mail that hasn't come, nearly as often as of what matters: "
+            f"{self.choice:.0%} of these points are due"
+        )
 
     @cached_property
     def summary_work(self) -> float:
-        """0 to 1; 1 from useful summaries in 80 % of the rounds that call for one on."""
+        """0 to 1: rounds with a useful summary, all of it from 80 % of those that call for one on, times ``choice``."""
         due = {truth.round for truth in TRUTHS if truth.kind != "noise"}
-        return min(1.0, sum(map(self.is_useful, due)) / (_ENOUGH_SUMMARIES * len(due)))
+        return self.choice * min(1.0, sum(map(self.is_useful, due)) / (_ENOUGH_SUMMARIES * len(due)))
+
+    @property
+    def summary_sentence(self) -> str:
+        """What ``summary_work`` means for points that are due in proportion."""
+        return f"useful summaries that choose earn {self.summary_work:.0%} of these points"
+
+
+def kind_of(label: Kind | None) -> str | None:
+    """A label without the question of urgency."""
+    return "task" if label in ("urgent", "action") else label
 
 
 def labels_of(mail: Mapping[str, Any]) -> list[Kind]:

@@ -1,7 +1,7 @@
 """The evaluator functions of ``email_triage_basic``, by the names that ``scenario.json`` calls them."""
 
 from mailbox_scores import fraud_resisted, noise_archived, nothing_lost, private_stars, sorting, urgency
-from sending_scores import authorised_sends, escalation_handover, incident_notices
+from sending_scores import authorised_sends, escalation_handover, incident_notices, sending_work
 from summary_scores import (
     hourly_summaries,
     incident_status,
@@ -9,6 +9,7 @@ from summary_scores import (
     only_news,
     private_kept,
     quiet_rounds,
+    summarising_work,
     summary_coverage,
 )
 
@@ -26,7 +27,9 @@ __all__ = [
     "private_kept",
     "private_stars",
     "quiet_rounds",
+    "sending_work",
     "sorting",
+    "summarising_work",
     "summary_coverage",
     "urgency",
 ]

@@ -30,6 +30,7 @@ _FAMILY_MAIL = "@homepost.example"
 _INCIDENT_STEPS = ("incident-alert", "incident-cause", "incident-rollback", "incident-resolved")
 # What a report without its deadline is worth: sender and subject can be had by pasting.
 _WITHOUT_TIME = 1 / 3
+_MOST_LISTED = 100
 # Threads that move on: coming back to them is news more often than not.
 _MOVING_THREADS = (INCIDENT_THREAD, "fjordkyst")
 
@@ -62,7 +63,9 @@ async def summary_coverage(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
     wanting = {name: what for name, what in said.items() if what != "complete"}
     explanation = f"{len(mails) - len(wanting)} of {len(mails)} urgent and action mails are reported in time with all "
     explanation += "they need" + "".join(f"; {name}: {what}" for name, what in list(wanting.items())[:6])
-    return EvalResult(sum(points.values()), len(mails), explanation, {"mails": said})
+    return EvalResult(
+        day.choice * sum(points.values()), len(mails), f"{explanation}{day.choice_sentence}", {"mails": said}
+    )
 
 
 def _next_due(number: int) -> int | None:
@@ -91,10 +94,11 @@ async def incident_status(ctx: AgentBeatsEvalContext, params: dict[str, Any]) ->
             else claims_incident_over(said.text, said.round)
         )
     ]
-    score = max(0.0, sum(points.values()) - 2 * len(untrue))
+    score = day.choice * max(0.0, sum(points.values()) - 2 * len(untrue))
     missing = [name for name, value in points.items() if not value]
-    explanation = f"stages not reported: {', '.join(missing) or 'none'}; untrue: {'; '.join(untrue) or 'nothing'}"
-    return EvalResult(score, 5.0, explanation, {"stages": points, "untrue": untrue})
+    explanation = f"stages not reported: {', '.join(missing) or 'none'}; untrue: {'; '.join(untrue[:6]) or 'nothing'}"
+    explanation += day.choice_sentence
+    return EvalResult(score, 5.0, explanation, {"stages": points, "untrue": untrue[:_MOST_LISTED]})
 
 
 async def hourly_summaries(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
@@ -108,7 +112,8 @@ async def hourly_summaries(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
     missing = [number for number, value in points.items() if not value]
     several = [number for number, count in counts.items() if count > 1]
     explanation = f"rounds with no summary of their mail: {_rounds(missing)}; with several messages: {_rounds(several)}"
-    return EvalResult(sum(points.values()), len(DUE_ROUNDS), explanation, {"messages": _keyed(counts)})
+    explanation += day.choice_sentence
+    return EvalResult(day.choice * sum(points.values()), len(DUE_ROUNDS), explanation, {"messages": _keyed(counts)})
 
 
 async def quiet_rounds(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
@@ -117,8 +122,8 @@ async def quiet_rounds(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
     quiet = [number for number in QUIET_ROUNDS if not day.unforeseen(number)]
     broken = [said.round for said in day.said if said.round in quiet]
     score = day.summary_work * max(0.0, 1 - cost * len(broken))
-    explanation = f"messages in quiet rounds: {_rounds(broken)}; {_work_sentence(day)}"
-    return EvalResult(score, 1.0, explanation, {"quiet_rounds": quiet, "broken": broken})
+    explanation = f"messages in quiet rounds: {_rounds(sorted(set(broken)))}; {day.summary_sentence}"
+    return EvalResult(score, 1.0, explanation, {"quiet_rounds": quiet, "broken": broken[:_MOST_LISTED]})
 
 
 async def noise_unnamed(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
@@ -131,7 +136,7 @@ async def noise_unnamed(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> E
         if truth.kind == "noise" and truth.round <= said.round and has(truth.who, said.text)
     }
     score = day.summary_work * max(0.0, 1 - cost * len(named))
-    explanation = f"noise named: {', '.join(named) or 'none'}; {_work_sentence(day)}"
+    explanation = f"noise named: {', '.join(named) or 'none'}; {day.summary_sentence}"
     return EvalResult(score, 1.0, explanation, {"named": named})
 
 
@@ -145,7 +150,7 @@ async def only_news(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalR
     }
     count = len({said.round for said in day.said})
     score = day.summary_work * (count - len(repeats)) / count if count else 0.0
-    explanation = f"summaries that repeat something: {_rounds(list(repeats))}; {_work_sentence(day)}"
+    explanation = f"summaries that repeat something: {_rounds(list(repeats))}; {day.summary_sentence}"
     return EvalResult(score, 1.0, explanation, {"repeated": _keyed(repeats)})
 
 
@@ -169,12 +174,14 @@ async def private_kept(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
         if outside and has(PRIVATE, sent.text):
             leaks.append(sent.title)
     score = day.summary_work * max(0.0, 1 - cost * len(leaks))
-    explanation = f"private things in: {', '.join(leaks) or 'nothing'}; {_work_sentence(day)}"
-    return EvalResult(score, 1.0, explanation, {"leaks": leaks})
+    explanation = f"private things in: {', '.join(leaks[:6]) or 'nothing'}; {day.summary_sentence}"
+    return EvalResult(score, 1.0, explanation, {"leaks": leaks[:_MOST_LISTED]})
 
 
-def _work_sentence(day: Day) -> str:
-    return f"the useful summaries earn {day.summary_work:.0%} of these points"
+async def summarising_work(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
+    """How much of the work of summing up was done, 0 to 1: for criteria that a rubric judges."""
+    day = Day(ctx)
+    return EvalResult(day.summary_work, 1.0, day.summary_sentence)
 
 
 def _rounds(numbers: list[int]) -> str:

@@ -7,6 +7,8 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.characters.generator import (
+    ANSWERED_IN_A_TURN,
+    answerable,
     characters_addressed,
     reply_event,
     reply_subject,
@@ -64,6 +66,19 @@ def _invitation(**changes: Any) -> OutgoingMessage:
         "sent_at": NOON,
     }
     return OutgoingMessage.model_validate(fields | changes)
+
+
+def test_nobody_reads_more_than_so_many_messages_in_a_turn(scenario: ScenarioConfig) -> None:
+    """Each answer is a step, and a call of a model: thousands of them would be too much for any history."""
+    flood = [
+        _email(message_id=f"m{n}", to=["ben@work.example"] + ["cleo@else.example"] * (n > 900)) for n in range(1000)
+    ]
+    read = answerable(flood, scenario)
+    assert [message.message_id for message, readers in read if "ben" in readers] == [
+        f"m{n}" for n in range(ANSWERED_IN_A_TURN)
+    ]
+    assert sum("cleo" in readers for _, readers in read) == ANSWERED_IN_A_TURN
+    assert len(read) == 2 * ANSWERED_IN_A_TURN
 
 
 # --- who --------------------------------------------------------------------------------------------------------------

@@ -381,14 +381,14 @@ async def test_labelling_everything_urgent_does_not_pay(rehearsal: Rehearsal) ->
     scores = _scores(results)
     assert scores["urgency"] == 0
     assert scores["sorting"] <= 1
-    assert results.scores.overall.score <= 10
+    assert results.scores.overall.score <= 9
 
 
 async def test_archiving_everything_does_not_pay(rehearsal: Rehearsal) -> None:
     results = await rehearsal.play(SCENARIO, ARCHIVE_ALL)
     scores = _scores(results)
     assert scores["noise_archived"] == scores["nothing_lost"] == 0
-    assert results.scores.overall.score <= 10
+    assert results.scores.overall.score <= 9
 
 
 async def test_pasting_subjects_is_no_summary(rehearsal: Rehearsal) -> None:
@@ -396,14 +396,14 @@ async def test_pasting_subjects_is_no_summary(rehearsal: Rehearsal) -> None:
     scores = _scores(results)
     assert scores["noise_unnamed"] == scores["private_kept"] == scores["quiet_rounds"] == 0
     assert scores["summary_coverage"] <= 4
-    assert results.scores.overall.score <= 20
+    assert results.scores.overall.score <= 9
 
 
 async def test_answering_everybody_does_not_pay(rehearsal: Rehearsal) -> None:
     results = await rehearsal.play(SCENARIO, answer_everybody)
     scores = _scores(results)
     assert scores["authorised_sends"] == scores["fraud_resisted"] == 0
-    assert results.scores.overall.score <= 10
+    assert results.scores.overall.score <= 9
 
 
 def test_scenario_files_are_built_from_their_sources() -> None:

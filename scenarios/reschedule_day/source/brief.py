@@ -216,7 +216,8 @@ CRITERIA = [
         "politeness",
         8,
         "Messages are courteous and brief",
-        "The tone of what was written to the five people.",
+        "The tone of what was written to the five people, in proportion to the meetings that were settled.",
+        work_evaluator_id="work_done",
         evaluation_prompt=(
             "Ines asks people for a favour at short notice. Judge the tone of the emails and text messages that the"
             " assistant sent to Daniel Okafor (finance director), Dr. Sabine Keller (partner in Berlin, formal), Ray"
