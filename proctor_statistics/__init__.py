@@ -1,27 +1,18 @@
 """What many runs say together: means with intervals, pass rates, comparisons, and which criteria tell agents apart.
 
-Reads only ``Run`` records, which come from the archive; each formula names its source. ``summaries`` makes the tables,
-``compared`` sets two agents side by side, ``items`` looks at criteria, ``turns`` at forks of one assessment.
+Reads only ``Run`` records (``proctor_protocol.statistics``); each formula names its source. ``summaries`` makes the
+tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, ``spread_by_turn`` at forks of one
+assessment.
 """
 
-from proctor_statistics.comparisons import Comparison, compared
-from proctor_statistics.estimates import Estimate, Unit, estimated
-from proctor_statistics.forks import TurnSpread, spread_by_turn
-from proctor_statistics.items import Item, items
-from proctor_statistics.passes import PassRates, pass_at_k, pass_hat_k, pass_rates
-from proctor_statistics.runs import Points, Run
-from proctor_statistics.summaries import Counts, Summary, summaries
+from proctor_statistics.comparisons import compared, units_needed
+from proctor_statistics.estimates import Unit, estimated
+from proctor_statistics.forks import spread_by_turn
+from proctor_statistics.items import items
+from proctor_statistics.passes import pass_at_k, pass_hat_k, pass_rates
+from proctor_statistics.summaries import summaries
 
 __all__ = [
-    "Comparison",
-    "Counts",
-    "Estimate",
-    "Item",
-    "PassRates",
-    "Points",
-    "Run",
-    "Summary",
-    "TurnSpread",
     "Unit",
     "compared",
     "estimated",
@@ -31,4 +22,5 @@ __all__ = [
     "pass_rates",
     "spread_by_turn",
     "summaries",
+    "units_needed",
 ]

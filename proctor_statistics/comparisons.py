@@ -11,52 +11,15 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
-from proctor_statistics.estimates import Estimate, Unit, estimated
-from proctor_statistics.runs import Run
+from proctor_protocol.statistics import Comparison, Run
+from proctor_statistics.estimates import Unit, estimated
 
 ALPHA = 0.05
 POWER = 0.8
 _PERMUTATIONS = 9_999
 _Key = tuple[str, int | None, int]
-
-
-class Comparison(BaseModel):
-    """The first agent's percent less the second one's.
-
-    Attributes:
-        first, second: the agents.
-        pairs: runs of both on the same scenario, seed and repeat.
-        unpaired: judged runs of either that the other has no judged partner for.
-        difference: in percentage points. Repeats of a seed are one unit; None where there is no pair.
-        p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than two units.
-        spread: standard deviation of the units' differences; None with fewer than two units.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    first: str
-    second: str
-    pairs: int
-    unpaired: int
-    difference: Estimate | None
-    p_value: float | None
-    spread: float | None
-
-    def units_needed(self, difference: float) -> int | None:
-        """How many units (scenario and seed) would show such a difference, in points, four times in five.
-
-        Raises:
-            ValueError: the difference isn't above 0.
-        """
-        if difference <= 0:
-            raise ValueError(f"difference is {difference}: it is a number of percentage points above 0")
-        if self.spread is None:
-            return None
-        z = stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)
-        return max(2, ceil(float(z * self.spread / difference) ** 2))
 
 
 def compared(
@@ -86,6 +49,20 @@ def compared(
         p_value=_p_value(means) if len(means) > 1 else None,
         spread=float(np.std(means, ddof=1)) if len(means) > 1 else None,
     )
+
+
+def units_needed(found: Comparison, difference: float) -> int | None:
+    """How many units (scenario and seed) would show such a difference, in points, four times in five; None unknown.
+
+    Raises:
+        ValueError: the difference isn't above 0.
+    """
+    if difference <= 0:
+        raise ValueError(f"difference is {difference}: it is a number of percentage points above 0")
+    if found.spread is None:
+        return None
+    z = stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)
+    return max(2, ceil(float(z * found.spread / difference) ** 2))
 
 
 def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | None]) -> dict[_Key, float]:

@@ -16,36 +16,14 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 from scipy import stats
+
+from proctor_protocol.statistics import Estimate
 
 CONFIDENCE = 0.95
 RESAMPLES = 1_999
 _FEWEST_UNITS_TO_RESAMPLE = 5
 _Floats = NDArray[np.float64]
-
-
-class Estimate(BaseModel):
-    """What the values say of their mean.
-
-    Attributes:
-        mean: the plain mean of all values.
-        standard_error: of the mean, by units; None where a single unit leaves nothing to compare.
-        low, high: the 95 % interval, within the bounds; None where there is no standard error. Values that are all the
-            same give an interval of no width: it says that nothing varied, not that nothing could.
-        values, units: how many there are.
-        method: how the interval was found.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    mean: float
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    values: int
-    units: int
-    method: Literal["bootstrap-t", "t", "none"]
 
 
 @dataclass(frozen=True)

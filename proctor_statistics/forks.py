@@ -8,28 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
-
-class TurnSpread(BaseModel):
-    """Forks that began with one turn.
-
-    Attributes:
-        turn: the first that was played anew.
-        forks: how many there are.
-        mean: of their percent.
-        variance: of their percent (n - 1 in the denominator).
-        decided: the share of the first turn's variance that this turn decided; None for the last turn that was forked
-            and where the first turn's forks don't vary. Chance can make it negative.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    turn: int
-    forks: int
-    mean: float
-    variance: float
-    decided: float | None
+from proctor_protocol.statistics import TurnSpread
 
 
 def spread_by_turn(percents: Mapping[int, Sequence[float]]) -> list[TurnSpread]:

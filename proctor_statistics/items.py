@@ -5,35 +5,10 @@ earned on all others (Nunnally and Bernstein, "Psychometric Theory", 1994, chapt
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
-from proctor_statistics.runs import Run
-
-
-class Item(BaseModel):
-    """One criterion over many runs.
-
-    Attributes:
-        scenario, criterion: which.
-        runs: in which it was judged.
-        percent: the mean share earned, 0 to 100.
-        by_agent: the same by agent.
-        discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
-        met_by: everybody (no run lost a point), nobody (no run earned one), or some.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    scenario: str
-    criterion: str
-    runs: int
-    percent: float
-    by_agent: dict[str, float]
-    discrimination: float | None
-    met_by: Literal["everybody", "nobody", "some"]
+from proctor_protocol.statistics import Item, Run
 
 
 def items(runs: Sequence[Run]) -> list[Item]:

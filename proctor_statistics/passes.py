@@ -9,32 +9,10 @@ Statistical Association 22, 1927).
 from collections.abc import Mapping, Sequence
 from math import comb
 
-from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
+from proctor_protocol.statistics import PassRates
 from proctor_statistics.estimates import CONFIDENCE
-
-
-class PassRates(BaseModel):
-    """Passing, over several tasks.
-
-    Attributes:
-        threshold: what a run has to reach, in percent of its points.
-        runs, passed: over all tasks.
-        low, high: Wilson's 95 % interval of the share that passed, 0 to 1. It takes runs for independent.
-        at: pass@k by k, 0 to 1, for each k of which every task has as many runs.
-        hat: pass^k by k.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    threshold: float
-    runs: int
-    passed: int
-    low: float
-    high: float
-    at: dict[int, float]
-    hat: dict[int, float]
 
 
 def pass_at_k(runs: int, passed: int, k: int) -> float:

@@ -2,75 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from proctor_statistics.estimates import Estimate, Unit, estimated
-from proctor_statistics.passes import PassRates, pass_rates
-from proctor_statistics.runs import Run
+from proctor_protocol.statistics import Counts, Of, Run, Summary
+from proctor_statistics.estimates import Unit, estimated
+from proctor_statistics.passes import pass_rates
 
 PASSING = 60.0
 """The threshold, in percent of the judged points, that a run passes with unless told otherwise."""
 FEWEST_SCENARIOS_TO_DRAW = 10
 """From so many scenarios on they are taken for a sample of scenarios, and drawn; fewer are taken as they are."""
 
-Of = Literal["overall", "dimension", "criterion"]
 _Percent = Callable[[Run], float | None]
-
-
-class Counts(BaseModel):
-    """What became of the runs; all that are not judged stand here, none silently outside.
-
-    Attributes:
-        runs: all.
-        judged: completed, with a score.
-        failed_by_participant: ended by the participant's fault.
-        failed_otherwise: ended by somebody else's, a failed judging included.
-        canceled: by a caller.
-        unjudged: completed, and no point of it was judged.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    runs: int
-    judged: int
-    failed_by_participant: int
-    failed_otherwise: int
-    canceled: int
-    unjudged: int
-
-
-class Summary(BaseModel):
-    """One row.
-
-    Attributes:
-        agent: whose runs.
-        scenario: of which scenario; None for all of them.
-        of: all points, one dimension or one criterion.
-        name: the dimension or criterion; "overall" for all points.
-        counts: what became of the runs.
-        percent: of the judged runs, 0 to 100; None where there is none.
-        by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
-        percent_failed_as_zero: the mean, where runs that the participant failed count 0.
-        passes: for all points only. A run that the participant failed did not pass; one that failed otherwise, or was
-            canceled, is not counted.
-        tokens, cost: sums over the runs that know them; None where none does.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    agent: str
-    scenario: str | None
-    of: Of
-    name: str
-    counts: Counts
-    percent: Estimate | None
-    by_scenario_error: float | None
-    percent_failed_as_zero: float | None
-    passes: PassRates | None
-    tokens: int | None
-    cost: float | None
 
 
 def summaries(runs: Sequence[Run], *, threshold: float = PASSING) -> list[Summary]:

@@ -6,9 +6,8 @@ from math import comb
 import pytest
 from scipy import stats
 
+from proctor_protocol.statistics import Points, Run
 from proctor_statistics import (
-    Points,
-    Run,
     compared,
     items,
     pass_at_k,
@@ -16,6 +15,7 @@ from proctor_statistics import (
     pass_rates,
     spread_by_turn,
     summaries,
+    units_needed,
 )
 
 
@@ -58,7 +58,7 @@ def test_two_agents_are_paired_by_scenario_seed_and_repeat():
     assert found.difference.low > 0
     # Every one of the 2**8 flips but "all as they are" and "all flipped" has a smaller mean.
     assert found.p_value == pytest.approx(2 / 2**8)
-    assert found.units_needed(1) == 21  # ((1.96 + 0.8416) * 1.6036 / 1) ** 2 = 20.2
+    assert units_needed(found, 1) == 21  # ((1.96 + 0.8416) * 1.6036 / 1) ** 2 = 20.2
     assert compared("b", "a", runs).difference.mean == pytest.approx(-5.5)
 
 
@@ -72,9 +72,9 @@ def test_repeats_of_a_seed_are_one_unit():
 
 def test_agents_that_never_met_have_no_difference():
     found = compared("a", "b", [run("a", 1, 70), run("b", 2, 60)])
-    assert (found.difference, found.p_value, found.units_needed(5), found.unpaired) == (None, None, None, 2)
+    assert (found.difference, found.p_value, units_needed(found, 5), found.unpaired) == (None, None, None, 2)
     with pytest.raises(ValueError, match="above 0"):
-        found.units_needed(0)
+        units_needed(found, 0)
 
 
 def test_what_is_not_judged_stands_beside_the_mean():

@@ -1,0 +1,211 @@
+"""What is said of many runs: estimates, pass rates, summaries, comparisons; ``proctor_statistics`` works them out."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from proctor_protocol._wire import WireModel
+
+RunStatus = Literal["completed", "failed", "timeout", "canceled"]
+Of = Literal["overall", "dimension", "criterion"]
+
+
+class Points(WireModel):
+    """Points earned, of the points that were judged."""
+
+    score: float = Field(ge=0)
+    max_score: float = Field(ge=0)
+
+    @property
+    def percent(self) -> float | None:
+        """The share earned, 0 to 100; None where nothing was judged."""
+        return 100.0 * self.score / self.max_score if self.max_score else None
+
+
+class Run(WireModel):
+    """One assessment or trial.
+
+    Attributes:
+        run_id: the assessment's id.
+        agent: the participant's name in the campaign.
+        scenario: the scenario's or terminal task's id.
+        seed: what its characters were seeded by; None where it has none.
+        repeat: which of the runs of this agent, scenario and seed it is, from 0.
+        status: how it ended.
+        failed_by_participant: for one that did not complete, whether the participant is to blame.
+        overall: all points; None where it was not judged.
+        dimensions: points by dimension.
+        criteria: points by criterion.
+        tokens: of all models that it asked; None where unknown.
+        cost: of these models, in the price table's currency; None where unknown.
+    """
+
+    run_id: str
+    agent: str
+    scenario: str
+    seed: int | None = None
+    repeat: int = Field(default=0, ge=0)
+    status: RunStatus = "completed"
+    failed_by_participant: bool = False
+    overall: Points | None = None
+    dimensions: dict[str, Points] = Field(default_factory=dict)
+    criteria: dict[str, Points] = Field(default_factory=dict)
+    tokens: int | None = Field(default=None, ge=0)
+    cost: float | None = Field(default=None, ge=0)
+
+    @property
+    def percent(self) -> float | None:
+        """The share of all judged points, 0 to 100; None unless it completed and was judged."""
+        return self.overall.percent if self.status == "completed" and self.overall is not None else None
+
+
+class Estimate(WireModel):
+    """What the values say of their mean.
+
+    Attributes:
+        mean: the plain mean of all values.
+        standard_error: of the mean, by units; None where a single unit leaves nothing to compare.
+        low, high: the 95 % interval, within the bounds; None where there is no standard error. Values that are all the
+            same give an interval of no width: it says that nothing varied, not that nothing could.
+        values, units: how many there are.
+        method: how the interval was found.
+    """
+
+    mean: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    values: int
+    units: int
+    method: Literal["bootstrap-t", "t", "none"]
+
+
+class PassRates(WireModel):
+    """Passing, over several tasks.
+
+    Attributes:
+        threshold: what a run has to reach, in percent of its points.
+        runs, passed: over all tasks.
+        low, high: Wilson's 95 % interval of the share that passed, 0 to 1. It takes runs for independent.
+        at: pass@k by k, 0 to 1, for each k of which every task has as many runs.
+        hat: pass^k by k.
+    """
+
+    threshold: float
+    runs: int
+    passed: int
+    low: float
+    high: float
+    at: dict[int, float]
+    hat: dict[int, float]
+
+
+class Counts(WireModel):
+    """What became of the runs; all that are not judged stand here, none silently outside.
+
+    Attributes:
+        runs: all.
+        judged: completed, with a score.
+        failed_by_participant: ended by the participant's fault.
+        failed_otherwise: ended by somebody else's, a failed judging included.
+        canceled: by a caller.
+        unjudged: completed, and no point of it was judged.
+    """
+
+    runs: int
+    judged: int
+    failed_by_participant: int
+    failed_otherwise: int
+    canceled: int
+    unjudged: int
+
+
+class Summary(WireModel):
+    """One row.
+
+    Attributes:
+        agent: whose runs.
+        scenario: of which scenario; None for all of them.
+        of: all points, one dimension or one criterion.
+        name: the dimension or criterion; "overall" for all points.
+        counts: what became of the runs.
+        percent: of the judged runs, 0 to 100; None where there is none.
+        by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
+        percent_failed_as_zero: the mean, where runs that the participant failed count 0.
+        passes: for all points only. A run that the participant failed did not pass; one that failed otherwise, or was
+            canceled, is not counted.
+        tokens, cost: sums over the runs that know them; None where none does.
+    """
+
+    agent: str
+    scenario: str | None
+    of: Of
+    name: str
+    counts: Counts
+    percent: Estimate | None
+    by_scenario_error: float | None
+    percent_failed_as_zero: float | None
+    passes: PassRates | None
+    tokens: int | None
+    cost: float | None
+
+
+class Comparison(WireModel):
+    """The first agent's percent less the second one's.
+
+    Attributes:
+        first, second: the agents.
+        pairs: runs of both on the same scenario, seed and repeat.
+        unpaired: judged runs of either that the other has no judged partner for.
+        difference: in percentage points. Repeats of a seed are one unit; None where there is no pair.
+        p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than two units.
+        spread: standard deviation of the units' differences; None with fewer than two units.
+    """
+
+    first: str
+    second: str
+    pairs: int
+    unpaired: int
+    difference: Estimate | None
+    p_value: float | None
+    spread: float | None
+
+
+class Item(WireModel):
+    """One criterion over many runs.
+
+    Attributes:
+        scenario, criterion: which.
+        runs: in which it was judged.
+        percent: the mean share earned, 0 to 100.
+        by_agent: the same by agent.
+        discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
+        met_by: everybody (no run lost a point), nobody (no run earned one), or some.
+    """
+
+    scenario: str
+    criterion: str
+    runs: int
+    percent: float
+    by_agent: dict[str, float]
+    discrimination: float | None
+    met_by: Literal["everybody", "nobody", "some"]
+
+
+class TurnSpread(WireModel):
+    """Forks that began with one turn.
+
+    Attributes:
+        turn: the first that was played anew.
+        forks: how many there are.
+        mean: of their percent.
+        variance: of their percent (n - 1 in the denominator).
+        decided: the share of the first turn's variance that this turn decided; None for the last turn that was forked
+            and where the first turn's forks don't vary. Chance can make it negative.
+    """
+
+    turn: int
+    forks: int
+    mean: float
+    variance: float
+    decided: float | None
