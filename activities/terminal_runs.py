@@ -184,16 +184,21 @@ class TerminalRuns:
 def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
     """The result of a run, whose sums follow from its trials.
 
-    The interval of the accuracy takes the attempts at one task for no more than one observation, as those of pass@k do.
+    The interval of the accuracy takes the attempts at one task for no more than one observation, as those of pass@k do;
+    where all tasks came out the same, it is Wilson's.
     """
-    from proctor_statistics import Unit, estimated, pass_at_k
+    from proctor_statistics import Unit, estimated, pass_at_k, pass_rates
 
     def share_of(values: Sequence[Sequence[float]]) -> Share:
         found = estimated([Unit(values=tuple(each)) for each in values], bounds=(0.0, 1.0))
+        low, high = found.low, found.high
+        if found.mean in (0.0, 1.0):  # that nothing varied doesn't mean that nothing could
+            wilson = pass_rates({str(n): [bool(each[0])] for n, each in enumerate(values)}, 100)
+            low, high = (wilson.low, wilson.high) if wilson else (None, None)
         return Share(
             value=round(found.mean, 6),
-            low=None if found.low is None else round(found.low, 6),
-            high=None if found.high is None else round(found.high, 6),
+            low=None if low is None else round(low, 6),
+            high=None if high is None else round(high, 6),
             tasks=len(values),
         )
 

@@ -184,6 +184,7 @@ class TrialActivities:
         async with _failing():
             await self._endpoint.close(plan.trial_id)
             await environments.remove(self._engine, plan.run_id, plan.trial_id)
+        self._endpoint.forget(plan.trial_id)
 
     @activity.defn
     async def remove_run(self, run_id: str) -> None:

@@ -120,6 +120,8 @@ class LocalStack:
     def environment(self) -> dict[str, str]:
         """What every service has to know of the others; the rest of its settings it reads for itself."""
         example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
+        if "datasets_dir" in self.config.model_fields_set:
+            example["AGENTBEATS_GREEN_DATASETS_DIR"] = self.config.datasets_dir
         return {
             **example,
             "AGENTBEATS_GREEN_STATE": str(self.state),
@@ -127,7 +129,6 @@ class LocalStack:
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
             "AGENTBEATS_GREEN_ARCHIVE_URL": self.archive_url,
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
-            "AGENTBEATS_GREEN_DATASETS_DIR": self.config.datasets_dir,
             "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or free_ports(1)[0]),
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),

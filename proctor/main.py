@@ -312,6 +312,36 @@ def reschedule(host: HostOption = None, port: PortOption = None, card_url: CardU
     run_agent("reschedule", host, port, card_url)
 
 
+@agent_app.command()
+def terminal(
+    host: HostOption = None,
+    port: PortOption = None,
+    card_url: CardUrlOption = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
+    ] = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How often the model is asked for one task.")
+    ] = None,
+    blocked: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")
+    ] = None,
+) -> None:
+    """Run the agent that works in a terminal: a language model that runs commands."""
+    from proctor.services import run_terminal_agent
+
+    run_terminal_agent(
+        host=host,
+        port=port,
+        card_url=card_url,
+        model=model,
+        model_base_url=base_url,
+        max_iterations=max_iterations,
+        blocked_commands=blocked,
+    )
+
+
 @scenarios_app.command("list")
 def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
     """List the scenarios that there are."""

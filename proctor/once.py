@@ -13,6 +13,7 @@ class OnceCommand(TyperCommand):
         """Look at the command line before it is read as usual."""
         _, _, in_order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter, times in Counter(in_order).items():
-            if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False):
+            may_repeat = getattr(parameter, "is_flag", False) or getattr(parameter, "multiple", False)
+            if times > 1 and parameter.param_type_name == "option" and not may_repeat:
                 ctx.fail(f"{parameter.opts[0]} is given {times} times: give it once.")
         return super().parse_args(ctx, args)

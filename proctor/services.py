@@ -127,3 +127,18 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
         serve(agent, config)
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
+
+
+def run_terminal_agent(**flags: str | int | None) -> None:
+    """Run the agent of ``purple_sdk.examples.terminal_agent`` until SIGTERM or Ctrl-C."""
+    from purple_sdk.examples.assistant_agent.models import ModelNotUsableError
+    from purple_sdk.examples.terminal_agent import TerminalAgentConfig, serve_terminal_agent
+
+    config = read_settings(TerminalAgentConfig, **flags)
+    warn_of_settings(config)
+    try:
+        serve_terminal_agent(config)
+    except ModelNotUsableError as problem:
+        raise UsageError(str(problem)) from None
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None

@@ -58,8 +58,7 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
 
 async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[str]:
     problems = []
-    for name in ("sessions", "agent-logs", "panes"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "sessions").mkdir(parents=True, exist_ok=True)
     _write_json(folder / "results.json", trial.model_dump(mode="json"))
     for file in trial.files:
         place = folder.joinpath(*(_safe(part) for part in PurePosixPath(file.name).parts))

@@ -1,11 +1,12 @@
 """An agent as an HTTP server: A2A 1.0 and 0.3, JSON-RPC and HTTP+JSON, at one address."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
 import uvicorn
+from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
@@ -75,16 +76,18 @@ def create_app(
         description or _class_says(agent_factory, "description"),
         config.effective_card_url,
     )
-    handler = DefaultRequestHandler(
-        agent_executor=PurpleAgentExecutor(conversations, keep_alive), task_store=BoundedTaskStore(), agent_card=card
-    )
+    return _app(PurpleAgentExecutor(conversations, keep_alive), card, conversations.aclose)
+
+
+def _app(executor: AgentExecutor, card: AgentCard, close: Callable[[], Awaitable[None]]) -> Starlette:
+    handler = DefaultRequestHandler(agent_executor=executor, task_store=BoundedTaskStore(), agent_card=card)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await conversations.aclose()
+            await close()
             await handler.aclose()
 
     routes = [
@@ -110,17 +113,44 @@ def serve(
     Raises:
         OSError: the address can't be listened on.
     """
+
+    def make_app(config: PurpleAgentConfig) -> Starlette:
+        return create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)
+
+    _serve(make_app, config, name or _class_says(agent_factory, "name"))
+
+
+class ClosingExecutor(AgentExecutor):
+    """An executor that has something to let go of at the end."""
+
+    async def aclose(self) -> None:
+        """Let go of it."""
+
+
+def serve_executor(
+    make: Callable[[PurpleAgentConfig], ClosingExecutor], config: PurpleAgentConfig, *, name: str, description: str
+) -> None:
+    """Serve an agent that reads the evaluator's messages itself; otherwise as ``serve``."""
+
+    def make_app(config: PurpleAgentConfig) -> Starlette:
+        executor = make(config)
+        return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
+
+    _serve(make_app, config, name)
+
+
+def _serve(make_app: Callable[[PurpleAgentConfig], Starlette], config: PurpleAgentConfig, name: str) -> None:
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # one line for every call is too much
+    for chatty in ("httpx", "httpx2"):  # one line for every call is too much
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
     listener = listen(config.host, config.port, "the agent")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
-    app = create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)
+    app = make_app(config)
     settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
     # Not the card's address, which may be a proxy's: the one that this process listens on.
     address = merge_configs(config, {"card_url": None}).effective_card_url
-    ready = f"{name or _class_says(agent_factory, 'name')} listening on {address}"
-    Server(settings, ready).run(sockets=[listener])
+    Server(settings, f"{name} listening on {address}").run(sockets=[listener])
 
 
 def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "description"]) -> str:
