@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 from temporalio import activity
@@ -26,6 +26,7 @@ from temporalio.service import RPCError
 
 from activities import called_off, failures, heartbeats
 from activities.deployment import Deployment
+from activities.elapsed import since_scheduled
 from activities.fencing import own_fence
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
@@ -412,5 +413,4 @@ async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least
 
 
 def _seconds_left(plan: Plan) -> float:
-    over = activity.info().scheduled_time + timedelta(seconds=plan.turn_timeout)
-    return (over - datetime.now(UTC)).total_seconds()
+    return plan.turn_timeout - since_scheduled().total_seconds()

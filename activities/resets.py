@@ -37,7 +37,7 @@ async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timed
         if event.event_type == _STEP_BEGUN:
             begun = at
         elif event.event_type == _STEP_FAILED and begun >= since and _is_by_reset(event):
-            paused += at - begun
+            paused += max(at - begun, timedelta(0))  # Temporal's clock may have gone back
     return paused
 
 

@@ -15,7 +15,7 @@ A workflow hears only of steps that are under way: a reset repeats the signals t
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -25,6 +25,7 @@ from temporalio.service import RPCError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities import failures
+from activities.elapsed import since_scheduled
 
 TROUBLE_SIGNAL = "trouble"
 
@@ -96,7 +97,7 @@ class _Telling(ActivityInboundInterceptor):
         except Exception as problem:
             info = activity.info()
             pause = next_try_in(info, problem)
-            if pause is not None and _tried_for(info) + pause > TELL_AFTER:
+            if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
                 await _tell(problem, about=_about(input.args))
             raise
 
@@ -131,13 +132,9 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
     if isinstance(problem, ApplicationError) and problem.next_retry_delay is not None:
         pause = problem.next_retry_delay
     whole = info.schedule_to_close_timeout
-    if whole is not None and datetime.now(UTC) + pause > info.scheduled_time + whole:
+    if whole is not None and since_scheduled() + pause > whole:
         return None
     return pause.total_seconds()
-
-
-def _tried_for(info: activity.Info) -> float:
-    return (datetime.now(UTC) - info.scheduled_time).total_seconds()
 
 
 async def _tell(problem: BaseException, *, about: str | None = None, is_waiting: bool = False) -> None:

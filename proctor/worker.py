@@ -21,6 +21,7 @@ from activities.admission import AdmissionActivities
 from activities.archiving.assessments import ArchiveActivities
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
+from activities.elapsed import Elapsed
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
@@ -158,7 +159,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[beats, Troubles(), Keeping(), scrubbing, Fencing()],
+        interceptors=[Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_concurrent_activity_task_polls=_POLLS,
@@ -173,7 +174,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
+        interceptors=[Elapsed(), models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
         max_concurrent_activities=100,
         max_concurrent_activity_task_polls=_POLLS,
         max_task_queue_activities_per_second=config.models_per_second,

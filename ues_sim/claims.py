@@ -63,7 +63,7 @@ def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simul
     if not (claim.looks and stands_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
-        simulation.fence = claim.fence
+        simulation.fence = max(claim.fence, simulation.fence)
         return simulation
     if claim.anew:
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)

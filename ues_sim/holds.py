@@ -13,7 +13,7 @@ class Holds:
     def __init__(self, holds: list[JsonObject] | None = None) -> None:
         self.by_id: dict[str, JsonObject] = {hold["hold_id"]: hold for hold in holds or ()}
         self.still_until: datetime | None = None
-        """The wall time at which the last expired hold ended; auto-advance doesn't count what lay before."""
+        """The wall time at which a hold has ended since the last look; auto-advance doesn't count what lay before."""
 
     def active(self) -> list[JsonObject]:
         """The holds that haven't expired, oldest first."""
@@ -21,7 +21,9 @@ class Holds:
             return []
         now = wall_now()
         for hold in list(self.by_id.values()):
-            expires = from_text(hold["expires_at"])
+            latest = now + timedelta(seconds=hold["timeout_seconds"])
+            expires = min(from_text(hold["expires_at"]), latest)
+            hold["expires_at"] = to_text(expires)  # the wall clock may have gone back
             if expires <= now:
                 del self.by_id[hold["hold_id"]]
                 self.still_until = max(expires, self.still_until or expires)

@@ -395,7 +395,7 @@ class Simulation:
         wall = wall_now()
         still = clock.is_paused or bool(self.holds.active())
         target = clock.moment if still else clock.target(wall, self.holds.still_until)
-        clock.last_wall = wall
+        clock.last_wall, self.holds.still_until = wall, None
         if target > clock.moment:
             self._run_until(target)
 

@@ -28,8 +28,10 @@ class Timed(BaseModel):
 
 
 def seconds_played(timed: Timed | None) -> float:
-    """For how long it was played until now; no time where it has not begun."""
-    return 0.0 if timed is None else (workflow.now() - timed.started_at).total_seconds() - timed.paused
+    """For how long it was played until now; no time where it has not begun, or where Temporal's clock went back."""
+    if timed is None:
+        return 0.0
+    return max((workflow.now() - timed.started_at).total_seconds() - timed.paused, 0.0)
 
 
 class TimePlayed:

@@ -17,12 +17,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from proctor.caller import AssessmentCall, Ended, Progress
+from proctor.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import ErrorOccurredUpdate
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent
+from tests.assessments.test_replay import follow
 from tests.stack import Stack, request_json, running_stack, serving
 
 _SIZE_MB = 8
@@ -107,6 +110,7 @@ class Run:
 
     def __init__(self, stack: Stack, fail: Callable[[], Any] | None, mend: Callable[[], Any] | None) -> None:
         self._stack, self._fail, self._mend = stack, fail, mend
+        self.task_id = ""
         self.told: list[str] = []
         self.failed_at = self.mended_at = self.ended_at = 0.0
         self.results: AssessmentResults | None = None
@@ -129,6 +133,8 @@ class Run:
             async for event in call.events():
                 if isinstance(event, Progress) and isinstance(event.update, ErrorOccurredUpdate):
                     self.told.append(event.update.error_message)
+                if isinstance(event, Accepted):
+                    self.task_id = event.task_id
                 if isinstance(event, Ended):
                     self.ended = event
         self.ended_at = time.monotonic()
@@ -158,6 +164,18 @@ def same(one: AssessmentResults | None, other: AssessmentResults | None) -> str:
         if seen[0] == seen[1]
         else f"different: {seen[0][0].overall} {seen[1][0].overall} {one.turn_tries}"
     )
+
+
+async def replayed(stack: Stack, run: Run, undisturbed: AssessmentResults | None) -> str:
+    """Go on with an assessment that has failed from the step that it failed at, as ``proctor replay TASK`` does."""
+    client, task_id = await connect(stack.config), run.task_id
+    point = choose(await reset_points(client, task_id), None, from_judging=False)
+    began = time.monotonic()
+    await reset(client, task_id, point)
+    ended = await follow(stack, task_id)
+    results = AssessmentResults.model_validate_json(ended.results) if ended.results else None
+    seconds = time.monotonic() - began
+    return f"from {point.name}, {ended.state} after {seconds:.1f} s, {same(results, undisturbed)}; {ended.sentence}"
 
 
 async def table(stack: Stack, disk: Disk) -> None:
@@ -197,6 +215,8 @@ async def table(stack: Stack, disk: Disk) -> None:
         if state != "completed" and run.ended:
             print("    ", run.ended.sentence, flush=True)
         again = await Run(stack, None, None).play()
+        if state != "completed":
+            print("    `proctor replay TASK` after it:", await replayed(stack, run, undisturbed), flush=True)
         print(
             f"    the next assessment: {same(again.results, undisturbed)}; {again.ended and again.ended.sentence}",
             flush=True,

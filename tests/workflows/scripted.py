@@ -11,6 +11,7 @@ from temporalio.worker import Interceptor, Worker
 
 from activities import failures
 from activities.characters.messages import CharacterReply
+from activities.elapsed import Elapsed
 from activities.heartbeats import Heartbeats
 from activities.plan import (
     AdmitInput,
@@ -126,7 +127,7 @@ class ScriptedActivities:
             task_queue=task_queue,
             workflows=WORKFLOWS,
             activities=self.all(),
-            interceptors=[beats, Troubles(), *interceptors],
+            interceptors=[Elapsed(), beats, Troubles(), *interceptors],
             workflow_runner=workflow_runner(),
         )
         beats.beat_through(worker)

@@ -13,6 +13,7 @@ from activities import trial_plan
 from activities.campaign_plan import CampaignPlan, Cell, Raw
 from activities.campaigns import CampaignActivities, keep_cells
 from activities.deployment import Deployment
+from activities.elapsed import Elapsed
 from activities.heartbeats import Heartbeats
 from activities.queueing import QueueActivities
 from activities.terminal_runs import TerminalRuns
@@ -123,7 +124,7 @@ class ScriptedTrials:
                 self.take_down_trial,
                 self.remove_run,
             ],
-            interceptors=[beats, Troubles()],
+            interceptors=[Elapsed(), beats, Troubles()],
             workflow_runner=workflow_runner(),
         )
         beats.beat_through(worker)

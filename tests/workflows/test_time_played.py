@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from proctor_protocol.config import GreenAgentConfig
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities, fails
+from workflows import time_played
+from workflows.time_played import Timed
 
 DEADLINE = 8.0
 """Seconds; more than scripted steps take on any machine."""
@@ -80,6 +83,7 @@ EVENTS = {
         ("begun 0, done 1, begun 5, reset 65, begun 66, reset 166", 160),
         ("begun 0, done 1, begun 5, failed 65, begun 66, done 67", 0),
         ("begun -3, reset 60, begun 60, done 61", 0),  # before the assessment's start
+        ("begun 0, done 1, begun 50, reset 20, begun 21, reset 22", 1),  # Temporal's clock went back
     ],
 )
 async def test_what_a_reset_leaves_out(history: str, minutes: int) -> None:
@@ -93,3 +97,12 @@ async def test_what_a_reset_leaves_out(history: str, minutes: int) -> None:
             yield HistoryEvent(event_type=EVENTS[kind], event_time=time, workflow_task_failed_event_attributes=failed)
 
     assert await pauses(events(), FRIDAY) == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(("minutes", "paused", "played"), [(10, 60, 540), (10, 900, 0), (-60, 0, 0)])
+def test_time_played_is_never_negative(
+    minutes: int, paused: float, played: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it would be where Temporal's clock was put back, and then no results could be made."""
+    monkeypatch.setattr(time_played, "workflow", SimpleNamespace(now=lambda: FRIDAY + timedelta(minutes=minutes)))
+    assert time_played.seconds_played(Timed(started_at=FRIDAY, paused=paused)) == played

@@ -1,0 +1,37 @@
+"""For how long a step has been tried, whatever the clocks of machines do.
+
+Temporal says when a step was scheduled and when this attempt of it began, both by its own clock; since then the time is
+counted here, by a clock that is never set. So a worker whose clock goes wrong, or another way than Temporal's, gives
+nobody more time or less.
+"""
+
+import time
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any
+
+from temporalio import activity
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+_begun: ContextVar[float] = ContextVar("attempt_begun")
+
+
+def since_scheduled() -> timedelta:
+    """The time since the step was first scheduled; never negative, should Temporal's clock have gone back."""
+    info = activity.info()
+    before = max(info.started_time - info.scheduled_time, timedelta(0))
+    return before + timedelta(seconds=time.monotonic() - _begun.get())
+
+
+class Elapsed(Interceptor):
+    """The worker's interceptor that notes when attempts begin."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Counted(next)
+
+
+class _Counted(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        _begun.set(time.monotonic())
+        return await super().execute_activity(input)
