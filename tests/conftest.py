@@ -1,15 +1,19 @@
 """What tests of every room share."""
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.assessments.bad_packages import write_bad_packages
+from tests.assessments.packages import write_package
 from tests.chaos.table import recorded, table
 from tests.docker_engine import shared_engine
-from tests.stack import Stack, running_stack
+from tests.stack import SCENARIOS, Stack, running_stack
 
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
 sys.dont_write_bytecode = False
@@ -28,10 +32,31 @@ def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield
 
 
+_NOTES_ARE_READ = """
+async def asked(ctx, params):
+    return {"score": 0, "max_score": 1, "explanation": str(ctx.turn_notes)}
+
+told = asked
+"""
+
+
 @pytest.fixture(scope="session")
-def stack() -> Iterator[Stack]:
-    """One evaluator for all tests of a session that need one."""
-    with running_stack() as running:
+def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of scenarios: those that come with proctor, and the tiny one with its broken relatives."""
+    directory = tmp_path_factory.mktemp("scenarios")
+    shutil.copytree(SCENARIOS, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    write_package(directory, "tiny")
+    write_package(directory, "notes_are_read", files={"evaluators.py": _NOTES_ARE_READ})
+    write_package(directory, "half_hours", change=lambda scenario: scenario.update(default_time_step="PT30M"))
+    write_bad_packages(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def stack(scenarios_dir: Path) -> Iterator[Stack]:
+    """One evaluator for all tests of a session that need one; it has no model, whatever the user's environment says."""
+    none = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
+    with running_stack(scenarios_dir, environment=none) as running:
         yield running
 
 

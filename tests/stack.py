@@ -12,9 +12,11 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -86,25 +88,27 @@ def running_stack(
 ) -> Iterator[Stack]:
     """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards.
 
-    ``environment`` is added to its processes' own; None takes a variable away. ``dev_server`` is added to the dynamic
-    configuration of Temporal's dev server.
+    ``environment`` is added to its processes' own, and to nobody else's; None empties a variable. ``dev_server`` is
+    added to the dynamic configuration of Temporal's dev server.
     """
 
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    before = {name: os.environ.get(name) for name in environment or {}}
-    _set_environment(environment or {})
+    settings = {name: value or "" for name, value in (environment or {}).items()}
     gateway, ues, temporal, ui = free_ports(4)
     with tempfile.TemporaryDirectory(prefix="proctor-test-", ignore_cleanup_errors=True) as folder:
+        with patch.dict(os.environ, settings):
+            config = GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(scenarios_dir))
         local = LocalStack(
-            config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(scenarios_dir)),
+            config=config,
             ports=Ports(gateway, ues, temporal, ui),
             state=Path(folder),
             is_durable=is_durable,
             dev_server={**DEV_SERVER_SETTINGS, **(dev_server or {})},
         )
-        supervisor = Supervisor(local.services(), local.logs, say=print)
+        services = [replace(each, environment={**each.environment, **settings}) for each in local.services()]
+        supervisor = Supervisor(services, local.logs, say=print)
         stack = Stack(local, supervisor, loop)
         try:
             stack.run(supervisor.__aenter__())
@@ -115,14 +119,6 @@ def running_stack(
             loop.call_soon_threadsafe(loop.stop)
             thread.join(10)
             loop.close()
-            _set_environment(before)
-
-
-def _set_environment(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
 
 
 class ScriptedAgent(BasePurpleAgent):

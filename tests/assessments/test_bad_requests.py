@@ -142,12 +142,12 @@ CASES = [
     Case("no scenario_id", "Bad request: config.scenario_id is missing: add it.", request={**GOOD, "config": {}}),
     Case(
         "unknown scenario",
-        'scenario "nowhere" not found; known scenarios: evaluator_raises, evaluator_waits, KNOWN, tiny',
+        'scenario "nowhere" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, tiny',
         config={"scenario_id": "nowhere"},
     ),
     Case(
         "a path as scenario",
-        'scenario "../tiny" not found; known scenarios: evaluator_raises, evaluator_waits, KNOWN, tiny',
+        'scenario "../tiny" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, tiny',
         config={"scenario_id": "../tiny"},
     ),
     Case(

@@ -1,11 +1,11 @@
 """A part of the table: each process is killed once, each at another moment. ``make chaos`` plays all of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.chaos.rehearsals import Schedule, killed_at, undisturbed
-from tests.chaos.services import Services, running_services
+from tests.chaos.rehearsals import Outcome, Schedule, killed_at
+from tests.chaos.services import Services
 from tests.chaos.table import RECOVERY
 
 DIAGONAL = [
@@ -17,23 +17,18 @@ DIAGONAL = [
 ]
 
 
-@pytest.fixture
-def services() -> Iterator[Services]:
-    with running_services() as running:
-        yield running
-
-
-@pytest.mark.timeout(1200)  # one test, so that it starts the services once; half a minute on an idle machine
-async def test_killed_and_recovered(services: Services, record_property: Callable[[str, object], None]) -> None:
-    reference = await undisturbed(services)
-    assert reference.results["actions_taken"] == 8  # good morning, three mails, two answers read and passed on
-    problems = []
-    for phase, process in DIAGONAL:
-        recovery = await killed_at(services, phase, process, reference)
-        record_property(RECOVERY, [phase, process, recovery.seconds, recovery.turn_tries, recovery.problem])
-        if recovery.problem:
-            problems.append(f"{process} killed at {phase}: {recovery.problem}")
-    assert not problems
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("phase", "process"), DIAGONAL)
+async def test_killed_and_recovered(
+    services: Services,
+    reference: Outcome,
+    phase: str,
+    process: str,
+    record_property: Callable[[str, object], None],
+) -> None:
+    recovery = await killed_at(services, phase, process, reference)
+    record_property(RECOVERY, [phase, process, recovery.seconds, recovery.turn_tries, recovery.problem])
+    assert not recovery.problem
 
 
 def test_schedules_are_those_of_their_seeds() -> None:

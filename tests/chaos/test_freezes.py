@@ -4,16 +4,14 @@ at work.
 A part of it; ``python -m tests.chaos --past`` plays every placement, every reset, and 200 random schedules.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.chaos import replays, stops
 from tests.chaos.freezes import RESET, placements, reset_at, stopped_at
 from tests.chaos.mixtures import Event, Mixture, disturbed_by
-from tests.chaos.rehearsals import undisturbed
+from tests.chaos.rehearsals import Outcome
 from tests.chaos.services import CUTS as NETWORKS
-from tests.chaos.services import PROCESSES, Services, running_services
+from tests.chaos.services import PROCESSES, Services
 from tests.chaos.stops import stopped_for
 from tests.work import NIGHTLY
 
@@ -46,16 +44,8 @@ CUTS = Mixture(
 RESET_WHILE = ["turn, under way", *(["advance, before", "finishing, before"] if NIGHTLY else [])]
 
 
-@pytest.fixture(scope="module")
-def services() -> Iterator[Services]:
-    with running_services() as running:
-        yield running
-
-
-@pytest.mark.timeout(1200)  # one test, so that it starts the services once; a minute on an idle machine
-async def test_what_comes_from_the_past_changes_nothing(services: Services) -> None:
-    reference = await undisturbed(services)
-    assert reference.results["actions_taken"] == 8
+@pytest.mark.timeout(1200)
+async def test_what_comes_from_the_past_changes_nothing(services: Services, reference: Outcome) -> None:
     problems = []
     for at, until in STOPPED_AND_GOES_ON:
         thaw = await stopped_at(services, at, until, reference)
@@ -66,9 +56,8 @@ async def test_what_comes_from_the_past_changes_nothing(services: Services) -> N
     assert not problems
 
 
-@pytest.mark.timeout(1200)  # one test, so that it starts the services once; half a minute on an idle machine
-async def test_what_is_stopped_cut_off_or_set_back_changes_nothing(services: Services) -> None:
-    reference = await undisturbed(services)
+@pytest.mark.timeout(1200)
+async def test_what_is_stopped_cut_off_or_set_back_changes_nothing(services: Services, reference: Outcome) -> None:
     found = {f"{placement}": await stopped_for(services, *placement, reference) for placement in STOPPED_FOR}
     found |= {f"{placement}": await replays.replayed_at(services, *placement, reference) for placement in REPLAYED}
     both = await disturbed_by(services, CUTS, reference)

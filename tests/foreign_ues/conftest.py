@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from tests.assessments.normalising import normalised
-from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent
 from tests.foreign_ues.servers import Program
 from tests.stack import Stack, play, running_stack
@@ -19,19 +18,31 @@ NO_MODELS = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE":
 
 
 @pytest.fixture(scope="session")
-def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("scenarios")
-    write_package(directory, "tiny")
-    return directory
+def embedded(stack: Stack) -> AssessmentResults:
+    """How the diligent participant fares on the embedded simulator."""
+    results = asyncio.run(play(stack, "tiny", diligent))
+    assert results.scores.overall.score == 18
+    return results
 
 
 @pytest.fixture(scope="session")
-def embedded(scenarios_dir: Path) -> AssessmentResults:
-    """How the diligent participant fares on the embedded simulator; that evaluator has ended by now."""
-    with running_stack(scenarios_dir, environment={**NO_MODELS, "AGENTBEATS_GREEN_UES_COMMAND": None}) as stack:
-        results = asyncio.run(play(stack, "tiny", diligent))
-    assert results.scores.overall.score == 18
-    return results
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """The program of the evaluator that ``served`` is."""
+    return Program(tmp_path_factory.mktemp("limited"))
+
+
+@pytest.fixture(scope="session")
+def served(limited: Program, scenarios_dir: Path) -> Iterator[Stack]:
+    """An evaluator with limited servers."""
+    port = free_ports(1)[0]
+    settings: dict[str, str | None] = {
+        "AGENTBEATS_GREEN_UES_COMMAND": limited.command,
+        "AGENTBEATS_GREEN_UES_BASE_PORT": str(port),
+        "AGENTBEATS_GREEN_UES_START_TIMEOUT": "240",
+    }
+    with running_stack(scenarios_dir, environment={**NO_MODELS, **settings}) as stack:
+        yield stack
+    assert limited.are_all_gone()
 
 
 @pytest.fixture
@@ -48,9 +59,3 @@ def program(tmp_path: Path) -> Iterator[Program]:
 def judged(results: AssessmentResults) -> dict[str, Any]:
     """What must not depend on where the simulation lives."""
     return {name: value for name, value in normalised(results).items() if name != "turn_tries"}
-
-
-def served_by(command: str, scenarios_dir: Path, port: int, **environment: str) -> AbstractContextManager[Stack]:
-    """An evaluator whose assessments have servers of their own, at ports from ``port`` up."""
-    settings = {"AGENTBEATS_GREEN_UES_COMMAND": command, "AGENTBEATS_GREEN_UES_BASE_PORT": str(port)}
-    return running_stack(scenarios_dir, environment={**NO_MODELS, **settings, **environment})

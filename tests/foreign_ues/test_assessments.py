@@ -6,44 +6,29 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from a2a.types import CancelTaskRequest
 
-from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import Running, running
 from tests.assessments.scripts import diligent
-from tests.foreign_ues.conftest import judged, served_by
+from tests.foreign_ues.conftest import judged
 from tests.foreign_ues.servers import Program
 from tests.stack import Script, Stack, assess, play, serving
 from tests.waiting import wait_until
 from tests.work import NIGHTLY
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program(tmp_path_factory.mktemp("limited"))
-
-
-@pytest.fixture(scope="module")
-def stack(program: Program, scenarios_dir: Path, embedded: AssessmentResults) -> Iterator[Stack]:
-    """An evaluator with limited servers; it starts when the embedded one has ended."""
-    with served_by(program.command, scenarios_dir, free_ports(1)[0], AGENTBEATS_GREEN_UES_START_TIMEOUT="240") as stack:
-        yield stack
-    assert program.are_all_gone()
-
-
 @pytest.fixture(autouse=True)
-def _nothing_is_left(program: Program) -> Iterator[None]:
-    program.be_limited()
+def _nothing_is_left(limited: Program) -> Iterator[None]:
+    limited.be_limited()
     yield
-    assert program.are_all_gone()
+    assert limited.are_all_gone()
 
 
 Act = Callable[[], Any]
@@ -67,10 +52,10 @@ def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None
 
 
 async def test_with_a_server_like_ours_all_is_as_embedded(
-    stack: Stack, program: Program, embedded: AssessmentResults
+    served: Stack, limited: Program, embedded: AssessmentResults
 ) -> None:
-    program.be_like_ours()
-    assert judged(await play(stack, "tiny", diligent)) == judged(embedded)
+    limited.be_like_ours()
+    assert judged(await play(served, "tiny", diligent)) == judged(embedded)
 
 
 DEATHS = {
@@ -92,47 +77,47 @@ if NIGHTLY:
 
 @pytest.mark.parametrize(("turn", "when", "requests", "tries"), DEATHS.values(), ids=DEATHS)
 async def test_the_server_dies(
-    stack: Stack,
-    program: Program,
+    served: Stack,
+    limited: Program,
     embedded: AssessmentResults,
     turn: int,
     when: str,
     requests: list[str],
     tries: dict[str, int],
 ) -> None:
-    program.trap.unlink(missing_ok=True)
-    results = await play(stack, "tiny", interrupted(turn, **{when: lambda: program.die_at(*requests)}))
-    assert program.trap.read_text() == "", "it did not die"
+    limited.trap.unlink(missing_ok=True)
+    results = await play(served, "tiny", interrupted(turn, **{when: lambda: limited.die_at(*requests)}))
+    assert limited.trap.read_text() == "", "it did not die"
     assert judged(results) == judged(embedded)
     assert results.turn_tries == tries
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 async def test_the_worker_dies_in_a_turn(
-    stack: Stack, program: Program, embedded: AssessmentResults, number: signal.Signals
+    served: Stack, limited: Program, embedded: AssessmentResults, number: signal.Signals
 ) -> None:
     left: list[bool] = []
 
     def end_the_worker() -> None:
-        pid = stack.supervisor.pid("worker")
+        pid = served.supervisor.pid("worker")
         assert pid is not None
-        servers = {process.pid for process in program.processes()}
+        servers = {process.pid for process in limited.processes()}
         assert servers
         os.kill(pid, number)
-        asyncio.get_running_loop().run_in_executor(None, lambda: left.append(_are_gone(servers, program)))
+        asyncio.get_running_loop().run_in_executor(None, lambda: left.append(_are_gone(servers, limited)))
 
-    results = await play(stack, "tiny", interrupted(1, after=end_the_worker))
+    results = await play(served, "tiny", interrupted(1, after=end_the_worker))
     assert left == [True], "the worker's servers outlived it"
     assert judged(results) == judged(embedded)
 
 
-def _are_gone(pids: set[int], program: Program) -> bool:
+def _are_gone(pids: set[int], limited: Program) -> bool:
     """Whether these processes end, or will."""
-    return wait_until(lambda: not pids & {process.pid for process in program.processes()})
+    return wait_until(lambda: not pids & {process.pid for process in limited.processes()})
 
 
 @asynccontextmanager
-async def dawdling(stack: Stack) -> AsyncIterator[Running]:
+async def dawdling(served: Stack) -> AsyncIterator[Running]:
     """An assessment that is in its first turn, and stays there."""
     plays = asyncio.Event()
 
@@ -140,37 +125,37 @@ async def dawdling(stack: Stack) -> AsyncIterator[Running]:
         plays.set()
         await asyncio.Event().wait()
 
-    async with serving(script) as url, running(stack, url, "tiny", max_turns=1) as assessment:
+    async with serving(script) as url, running(served, url, "tiny", max_turns=1) as assessment:
         await assessment.until("turn_started")
         await plays.wait()
         yield assessment
 
 
-async def test_failed(stack: Stack, program: Program) -> None:
+async def test_failed(served: Stack, limited: Program) -> None:
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        assert program.processes()
+        assert limited.processes()
         raise RuntimeError("I can't.")
 
     async with serving(script) as url:
-        assessed = await assess(stack, url, "tiny", turn_tries=1)
+        assessed = await assess(served, url, "tiny", turn_tries=1)
     assert assessed.state == "failed"
-    assert await asyncio.to_thread(program.are_all_gone)
+    assert await asyncio.to_thread(limited.are_all_gone)
 
 
-async def test_canceled(stack: Stack, program: Program) -> None:
-    async with dawdling(stack) as assessment, sdk_client(stack.gateway_url) as caller:
-        assert program.processes()
+async def test_canceled(served: Stack, limited: Program) -> None:
+    async with dawdling(served) as assessment, sdk_client(served.gateway_url) as caller:
+        assert limited.processes()
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         assert (await assessment.end()).state == "canceled"
-        assert await asyncio.to_thread(program.are_all_gone)
+        assert await asyncio.to_thread(limited.are_all_gone)
 
 
-async def test_terminated(stack: Stack, program: Program) -> None:
+async def test_terminated(served: Stack, limited: Program) -> None:
     """Nobody gets to clean up after a termination; the worker finds out by itself."""
-    async with dawdling(stack) as assessment:
-        assert program.processes()
-        await (await connect(stack.config)).get_workflow_handle(assessment.task_id).terminate("enough")
-        assert await asyncio.to_thread(program.are_all_gone)
+    async with dawdling(served) as assessment:
+        assert limited.processes()
+        await (await connect(served.config)).get_workflow_handle(assessment.task_id).terminate("enough")
+        assert await asyncio.to_thread(limited.are_all_gone)
 
 
 BAD = {
@@ -180,13 +165,13 @@ BAD = {
 
 
 @pytest.mark.parametrize(("words", "script"), BAD.items())
-async def test_a_command_that_is_no_good(stack: Stack, program: Program, words: str, script: str | None) -> None:
+async def test_a_command_that_is_no_good(served: Stack, limited: Program, words: str, script: str | None) -> None:
     if script is None:
-        program.path.unlink()
+        limited.path.unlink()
     else:
-        program.be(script)
+        limited.be(script)
     async with serving(diligent) as url:
-        assessed = await assess(stack, url, "tiny")
+        assessed = await assess(served, url, "tiny")
     assert assessed.state == "failed"
     assert assessed.sentence.startswith("The UES server of AGENTBEATS_GREEN_UES_COMMAND ")
     assert words in assessed.sentence

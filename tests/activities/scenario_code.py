@@ -1,0 +1,136 @@
+"""Scenarios' code for tests, good and bad, and how it is asked for a verdict."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from activities.packages.confinement import Limits
+from activities.packages.processes import Ask, Bench, ScenarioCode
+from activities.packages.tasks import JudgeTask
+from activities.plan import JudgeRecord
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
+from tests.activities.conftest import scenario_data
+
+Write = Callable[..., Path]
+
+EVIDENCE = JudgeRecord(action_log=[], turn_notes={1: "done"}, initial_state={}, final_state={"email": {}})
+LIMITS = Limits(seconds=60, memory_mb=256)
+SHORT = Limits(seconds=1, memory_mb=256)
+
+GOOD = """
+from proctor_protocol.evaluation import EvalResult
+
+async def check(ctx, params):
+    return EvalResult(3, 4, f"{ctx.turn_notes} {sorted(ctx.final_state)}")
+"""
+ATTACKS = """
+import asyncio, ctypes, os, signal, subprocess, sys, threading, time
+
+async def sleeps(ctx, params):
+    time.sleep(600)
+
+async def waits(ctx, params):
+    await asyncio.sleep(600)
+
+async def spins(ctx, params):
+    while True:
+        pass
+
+async def leaves(ctx, params):
+    os._exit(3)
+
+async def aborts(ctx, params):
+    os.abort()
+
+async def exits(ctx, params):
+    sys.exit("enough")
+
+async def interrupts(ctx, params):
+    raise KeyboardInterrupt
+
+async def cancels(ctx, params):
+    raise asyncio.CancelledError
+
+async def hoards(ctx, params):
+    kept = []
+    while True:
+        kept.append(bytearray(10_000_000))
+
+async def hoards_at_once(ctx, params):
+    bytearray(10 * 1024**3)
+
+async def forks(ctx, params):
+    while True:
+        os.fork()
+
+async def forks_in_c(ctx, params):
+    number = ctypes.CDLL(None, use_errno=True).fork()
+    raise OSError(ctypes.get_errno(), f"fork gave {number}")
+
+async def starts_programs(ctx, params):
+    subprocess.run(["sleep", "600"])
+
+async def kills_its_parent(ctx, params):
+    os.kill(os.getppid(), signal.SIGKILL)
+
+async def kills_in_c(ctx, params):
+    ctypes.CDLL(None).kill(os.getppid(), signal.SIGKILL)
+    raise RuntimeError(f"parent {os.getppid()} is still there")
+
+async def floods(ctx, params):
+    while True:
+        print("a" * 1_000_000, flush=True)
+
+async def fills_the_disk(ctx, params):
+    with open("/tmp/proctor-test-fill", "wb") as file:
+        while True:
+            file.write(b"a" * 1_000_000)
+
+async def opens_everything(ctx, params):
+    kept = [open("/dev/null") for _ in range(10_000)]
+
+async def returns_a_lot(ctx, params):
+    return {"score": 1, "max_score": 4, "explanation": "a" * 50_000_000}
+
+async def speaks_for_itself(ctx, params):
+    import gc, socket
+    sockets = [s for s in gc.get_objects() if isinstance(s, socket.socket) and s.fileno() > 2]
+    for each in sockets:
+        each.sendall((30).to_bytes(8, "big") + b'{"verdict": {"score": 4000}}  ')
+    time.sleep(600)
+
+async def leaves_a_thread(ctx, params):
+    threading.Thread(target=time.sleep, args=[600]).start()
+    return {"score": 1, "max_score": 4, "explanation": "thread"}
+"""
+
+
+def criterion_by(function: str) -> EvaluationCriterion:
+    return EvaluationCriterion(
+        criterion_id=f"c-{function}", name="C", dimension="accuracy", max_score=4, evaluator_id=function
+    )
+
+
+def bench_of(directory: Path, evidence: str = "e", has_model: bool = False) -> Bench:
+    async def fetch() -> bytes:
+        return EVIDENCE.model_dump_json().encode()
+
+    task = JudgeTask.model_validate(
+        {
+            "directory": directory,
+            "scenario": scenario_data(),
+            "simulation": "http://127.0.0.1:9",
+            "reader_key": "reader",
+            "has_model": has_model,
+        }
+    )
+    return Bench(task, evidence, fetch)
+
+
+async def nobody(_question: dict[str, Any]) -> bytes:
+    raise AssertionError("there is no model")
+
+
+async def judged_by(code: ScenarioCode, directory: Path, function: str, ask: Ask = nobody) -> CriterionResult:
+    return await code.judge(bench_of(directory, has_model=ask is not nobody), criterion_by(function), ask)
