@@ -31,6 +31,7 @@ from activities.simulations.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+from purple_sdk.ues.tls import tls
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -56,6 +57,7 @@ class Deployment:
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
         self._http = httpx.AsyncClient(
+            verify=tls(),
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         )

@@ -20,6 +20,7 @@ from activities import failures, heartbeats
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_storage.sealing import NotOursError, unseal
+from purple_sdk.ues.tls import tls
 
 SEALED_WEBHOOK = "webhook"
 """The purpose with which a webhook is sealed."""
@@ -84,7 +85,9 @@ class NotificationActivities:
         try:
             async with (
                 _Pace() as pace,
-                httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False) as http,
+                httpx.AsyncClient(
+                    timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False, verify=tls()
+                ) as http,
                 aclosing(self._story(given.task_id, webhook.protocol)) as story,
             ):
                 is_news = False

@@ -17,6 +17,7 @@ from proctor.supervisor import Service
 from proctor_processes.child import python_command
 from proctor_processes.ports import free_ports, is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
+from purple_sdk.ues.tls import tls
 from workflows.names import SEARCH_ATTRIBUTES
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
@@ -264,7 +265,7 @@ def _answers(url: str) -> Callable[[int], Awaitable[bool]]:
 
     async def is_ready(_: int) -> bool:
         try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False) as http:
+            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
                 return (await http.get(url)).status_code == 200
         except httpx.HTTPError:
             return False
@@ -278,7 +279,7 @@ def _polls(ui_url: str, namespace: str, task_queue: str) -> Callable[[int], Awai
 
     async def is_ready(pid: int) -> bool:
         try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False) as http:
+            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
                 pollers = (await http.get(url)).json().get("pollers", [])
         except (httpx.HTTPError, ValueError):
             return False

@@ -18,6 +18,7 @@ from typing import Any
 
 from activities.packages import tasks
 from activities.packages.confinement import Limits, confine, die_with_parent
+from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
 
@@ -27,7 +28,7 @@ def main(control: socket.socket, parent: int) -> None:
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
-    tasks.tls()
+    tls()  # once before processes are forked
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)

@@ -11,12 +11,10 @@ It talks to the worker over one socket (``frames``), in JSON:
 
 import asyncio
 import socket
-import ssl
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,16 +32,11 @@ from proctor_protocol.facts import Question, Told
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues.tls import tls
 
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
 not mistaken for a slow evaluator."""
-
-
-@cache
-def tls() -> ssl.SSLContext:
-    """What connections to the simulator trust; made once before processes are forked, since it takes 20 ms."""
-    return httpx.create_ssl_context()
 
 
 class LoadTask(BaseModel):

@@ -39,6 +39,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.terminal import TerminalTaskMessage
+from purple_sdk.ues.tls import tls
 
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
@@ -194,7 +195,7 @@ class ParticipantClients:
         self._bounds = ParticipantBounds.of(config)
         self._destinations = Destinations(config.participants_allowed, own_services(config))
         self._timeout = httpx.Timeout(None, connect=config.connect_timeout)
-        self._ssl = httpx.create_ssl_context()
+        self._ssl = tls()
         self._lines: dict[str, _Line] = {}
 
     async def aclose(self) -> None:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from purple_sdk.ues._call import Call, OwnValue, Route
 from purple_sdk.ues.answers import json_object
 from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal
+from purple_sdk.ues.tls import tls
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
@@ -142,7 +143,7 @@ class AsyncRunner:
 
     def __init__(self, exchange: Exchange, http: httpx.AsyncClient | None) -> None:
         self.exchange = exchange
-        self.http = http or httpx.AsyncClient(limits=_LIMITS)
+        self.http = http or httpx.AsyncClient(limits=_LIMITS, verify=tls())
         self._owns_http = http is None
 
     async def run(self, call: Call[Answer]) -> Answer:
@@ -176,7 +177,7 @@ class SyncRunner:
 
     def __init__(self, exchange: Exchange, http: httpx.Client | None) -> None:
         self.exchange = exchange
-        self.http = http or httpx.Client(limits=_LIMITS)
+        self.http = http or httpx.Client(limits=_LIMITS, verify=tls())
         self._owns_http = http is None
 
     def run(self, call: Call[Answer]) -> Answer:

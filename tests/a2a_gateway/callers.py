@@ -22,6 +22,7 @@ from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
+from purple_sdk.ues.tls import tls
 from tests.waiting import PATIENCE
 
 JSONRPC = TransportProtocol.JSONRPC
@@ -40,7 +41,7 @@ async def sdk_client(
     url: str, binding: TransportProtocol = JSONRPC, *, streaming: bool = True
 ) -> AsyncIterator[Client]:
     """A client made from the gateway's card."""
-    async with httpx.AsyncClient(timeout=PATIENCE) as http:
+    async with httpx.AsyncClient(timeout=PATIENCE, verify=tls()) as http:
         factory = ClientFactory(
             ClientConfig(streaming=streaming, httpx_client=http, supported_protocol_bindings=[binding])
         )

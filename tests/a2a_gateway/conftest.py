@@ -27,6 +27,7 @@ from a2a_gateway.server import create_app
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
+from purple_sdk.ues.tls import tls
 from tests.a2a_gateway.standin import StandIn, play
 from tests.waiting import PATIENCE, eventually
 from workflows.names import SEARCH_ATTRIBUTES
@@ -163,7 +164,7 @@ async def running_gateway(
     await eventually(lambda: server.started)
     url = f"http://127.0.0.1:{port}/"
     try:
-        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, verify=tls()) as http:
             yield Gateway(url, http)
     finally:
         server.should_exit = True

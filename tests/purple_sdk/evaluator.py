@@ -12,6 +12,7 @@ from a2a.client.client_factory import create_client
 from a2a.helpers.proto_helpers import get_data_parts, get_text_parts, new_data_part, new_text_part
 from a2a.types.a2a_pb2 import CancelTaskRequest, Message, Role, SendMessageRequest, Task, TaskState
 
+from purple_sdk.ues.tls import tls
 from tests.waiting import PATIENCE
 
 EMPTY = {
@@ -79,7 +80,7 @@ class Evaluator:
     def __init__(self, url: str, bindings: list[str] | None = None, streaming: bool = True) -> None:
         self.context_id = f"assessment-{uuid.uuid4()}"
         self._url = url
-        self._http = httpx.AsyncClient(timeout=PATIENCE)
+        self._http = httpx.AsyncClient(timeout=PATIENCE, verify=tls())
         self._config = ClientConfig(
             streaming=streaming, httpx_client=self._http, supported_protocol_bindings=bindings or []
         )
