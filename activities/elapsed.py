@@ -13,14 +13,18 @@ from typing import Any
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-_begun: ContextVar[float] = ContextVar("attempt_begun")
+_begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)
 
 
 def since_scheduled() -> timedelta:
-    """The time since the step was first scheduled; never negative, should Temporal's clock have gone back."""
+    """The time since the step was first scheduled; never negative, should Temporal's clock have gone back.
+
+    On a worker without ``Elapsed`` it is the time until this attempt began.
+    """
     info = activity.info()
     before = max(info.started_time - info.scheduled_time, timedelta(0))
-    return before + timedelta(seconds=time.monotonic() - _begun.get())
+    begun = _begun.get()
+    return before if begun is None else before + timedelta(seconds=time.monotonic() - begun)
 
 
 class Elapsed(Interceptor):

@@ -16,6 +16,7 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.deployment import Deployment
+from activities.elapsed import Elapsed
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
@@ -102,7 +103,7 @@ def _workers(
             client,
             task_queue=queue,
             activities=steps,
-            interceptors=[beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
+            interceptors=[Elapsed(), beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
             max_concurrent_activities=_AT_ONCE,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
