@@ -330,6 +330,7 @@ class ParticipantActivities:
             current_time=current_time,
             initial_state_summary=summary,
             resumes_turn=resumes_turn,
+            mcp_url=access.mcp,
         )
 
 

@@ -71,7 +71,8 @@ class AssessmentStartMessage(WireModel):
 
     ``resumes_turn`` is there only where the participant is greeted again in mid-assessment, and says which turn comes
     next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is
-    to be dropped.
+    to be dropped. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does (streamable HTTP,
+    the same key).
     """
 
     message_type: Literal["assessment_start"] = "assessment_start"
@@ -81,6 +82,7 @@ class AssessmentStartMessage(WireModel):
     current_time: Instant
     initial_state_summary: InitialStateSummary
     resumes_turn: int | None = Field(default=None, ge=1)
+    mcp_url: str | None = None
 
 
 class TurnStartMessage(WireModel):

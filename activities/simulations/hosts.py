@@ -101,10 +101,14 @@ class Stepped(BaseModel):
 
 @dataclass(frozen=True)
 class Access:
-    """What a participant has to know: where the simulation is, and the key that opens it."""
+    """What a participant has to know: where the simulation is, and the key that opens it.
+
+    ``mcp`` is where it speaks MCP, for simulators that are known to.
+    """
 
     address: str
     secret: str
+    mcp: str | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -55,7 +55,8 @@ class HostedSimulation(Simulation):
 
     def access(self, issue: int) -> Access:
         """See ``Simulation``."""
-        return Access(self._address, participant_key(self._secret, self._simulation_id, issue))
+        secret = participant_key(self._secret, self._simulation_id, issue)
+        return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
     async def current(self) -> CurrentCheckpoint:
         """See ``Simulation``."""

@@ -93,6 +93,25 @@ def test_what_is_refused_counts_as_a_request_too(limited: Sim) -> None:
     assert participant.get("/simulator/time").status_code == 429
 
 
+def test_the_limits_hold_for_mcp_where_a_tool_call_is_a_message_and_a_request(limited: Sim) -> None:
+    participant = limited.participant()
+
+    def send_mail(body: str) -> Any:
+        params = {"name": "email_send", "arguments": {**OWN_MAIL, "body_text": body}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return participant.post("/mcp", json=message, headers={"Accept": "application/json"})
+
+    assert "UES_LIMIT_REQUEST_BYTES" in send_mail("x" * 10 * KB).json()["detail"]
+    told = [send_mail("x" * 8 * KB).json()["result"] for _ in range(4)]
+    assert [result["isError"] for result in told][0::3] == [False, True]
+    assert "UES_LIMIT_GROWTH_PER_TURN" in told[3]["content"][0]["text"]
+    while participant.get("/simulator/time").status_code == 200:
+        pass
+    assert send_mail("x").status_code == 429
+    limited.ok("POST", "/simulator/time/advance", {"seconds": 1})
+    assert send_mail("x").json()["result"]["isError"] is False
+
+
 def test_a_turn_may_let_the_simulation_grow_so_far(limited: Sim) -> None:
     participant = limited.participant()
     mails = 0

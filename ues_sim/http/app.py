@@ -10,6 +10,7 @@ from typing import Any
 
 from ues_sim import fences
 from ues_sim.host import Host
+from ues_sim.http import mcp
 from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
 from ues_sim.http.open_routes import OPEN_PATHS, OpenPages
 from ues_sim.http.requests import Disconnected, fence_of, read_body, read_json, read_params, secret_of, unauthorized
@@ -53,6 +54,7 @@ class Application:
         self._host_pages = OpenPages(
             "User Environment Simulator: host", [("", HOST_ROUTES), ("/simulations/{simulation_id}", SIMULATION_ROUTES)]
         )
+        self._mcp = mcp.McpDoor(SIMULATION_ROUTES)
         self._memory = Memory()
         self._ticking: dict[str, asyncio.Task[None]] = {}
 
@@ -75,8 +77,15 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        simulation = self._simulation_spoken_to(scope["path"])
+        if simulation is not None:
+            await self._answer_mcp(simulation, scope, receive, send)
+        else:
+            await self._answer(self._reply(scope, receive), scope, send)
+
+    async def _answer(self, replying: Awaitable[Reply], scope: Scope, send: Send) -> None:
         try:
-            reply = await self._reply(scope, receive)
+            reply = await replying
             body = reply.body()
         except Problem as problem:
             reply = problem_reply(problem)
@@ -109,6 +118,66 @@ class Application:
                     raise unauthorized(secret_of(scope["headers"]))
                 return await self._simulation_reply(simulation, "/" + rest, scope, receive)
         return await self._host_reply(path, scope, receive)
+
+    # --- MCP ------------------------------------------------------------------------------------------------------
+
+    def _simulation_spoken_to(self, path: str) -> Simulation | None:
+        """The simulation at whose MCP address a path is, if it is at one."""
+        if not path.endswith(mcp.PATH):
+            return None
+        if self.single is not None:
+            return self.single if path == mcp.PATH else None
+        simulation_id, slash, rest = path.removeprefix(SIMULATIONS).partition("/")
+        is_one = path.startswith(SIMULATIONS) and slash + rest == mcp.PATH
+        return self.host.simulations.get(simulation_id) if is_one else None
+
+    async def _answer_mcp(self, simulation: Simulation, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an MCP message: key and limits here, and for a tool call those of its route once more."""
+        began = perf_counter()
+        secret = secret_of(scope["headers"])
+        key = simulation.keys.find(secret) if secret else None
+        status, has_begun = 500, False
+
+        async def ask(method: str, path: str, query: bytes, body: bytes) -> Reply:
+            asked = {**scope, "method": method, "path": path, "query_string": query, "headers": _without_length(scope)}
+            return await self._simulation_reply(simulation, path, asked, _received(body))
+
+        async def note(message: MutableMapping[str, Any]) -> None:
+            nonlocal status, has_begun
+            status, has_begun = message.get("status", status), True
+            await send(message)
+
+        async def refuse(reply: Reply) -> Reply:
+            return reply
+
+        try:
+            if key is None:
+                raise unauthorized(secret)
+            key.last_used_at = wall_text()
+            allowance = simulation.allowance if key.has_exactly(USER_PERMISSIONS) else None
+            if allowance is not None:
+                allowance.take_request()
+                allowance.note_work(mcp.COST_OF_A_MESSAGE)
+            if scope["method"] != "POST":
+                raise WrongMethod(f"{mcp.PATH} takes messages by POST, and keeps no stream open.", ["POST"])
+            limits = allowance.limits if allowance is not None else configured()
+            body = await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
+            if simulation.keys.find(secret or "") is not key or not self._serves(simulation):
+                raise unauthorized(secret)
+            await self._mcp.answer(mcp.Caller(key, ask), body, scope, note)
+        except Problem as problem:
+            await self._answer(refuse(problem_reply(problem)), scope, note)
+        except Disconnected:
+            return
+        except Exception:
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+            if not has_begun:
+                await self._answer(refuse(_SERVER_ERROR), scope, note)
+        if key is not None:
+            duration = round((perf_counter() - began) * 1000, 3)
+            simulation.access_log.record(
+                (wall_text(), key.key_id, key.data["name"], scope["method"], mcp.PATH, status, duration)
+            )
 
     # --- the host -------------------------------------------------------------------------------------------------
 
@@ -214,6 +283,19 @@ class Application:
 
     def _serves(self, simulation: Simulation) -> bool:
         return self.single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
+
+
+def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
+    return [header for header in scope["headers"] if header[0] not in (b"content-length", b"content-type")]
+
+
+def _received(body: bytes) -> Receive:
+    """Gives a body that is there already."""
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 def _open(pages: OpenPages, path: str, method: str, address: str | None = None) -> Reply:

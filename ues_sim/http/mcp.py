@@ -1,0 +1,165 @@
+"""The same simulation over the Model Context Protocol, at ``/mcp``: every route that a participant may call is a tool.
+
+Streamable HTTP without sessions: each message is a POST and is answered with JSON. A tool call becomes the request to
+the route that it stands for, with the caller's own headers, and takes the way of every request: key, permission,
+limits, schema, access log, event log. So nothing can be done here that can't be done there.
+
+The package ``mcp`` is loaded when the first message comes: it takes longer than all the rest of the server.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlencode
+
+import orjson
+from pydantic import BaseModel
+
+from ues_sim.http.route import Call, Reply, Route
+from ues_sim.keys import Key
+from ues_sim.schema import JsonObject
+
+if TYPE_CHECKING:
+    from mcp import types
+    from mcp.server.lowlevel import Server
+
+PATH = "/mcp"
+NAME = "user-environment-simulator"
+
+COST_OF_A_MESSAGE = 0.002
+"""Seconds of processor time that a message takes before and after its route; measured, and taken from a participant's
+share, as the routes' own time is."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Ask(Protocol):
+    """Sends a request on the caller's behalf."""
+
+    async def __call__(self, method: str, path: str, query: bytes, body: bytes) -> Reply:
+        """The reply, be it a success or a problem."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a message: the key, and the way to ask with it."""
+
+    key: Key
+    ask: Ask
+
+
+@dataclass(frozen=True)
+class RouteTool:
+    """One route as a tool."""
+
+    name: str
+    route: Route[Call]
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        """What it takes: the fields of path, query and body."""
+        schema: JsonObject = {"type": "object", "properties": {}}
+        for model in (self.route.params, self.route.body):
+            if isinstance(model, type) and issubclass(model, BaseModel):
+                found = model.model_json_schema()
+                schema["properties"] |= found.pop("properties", {})
+                schema |= {name: value for name, value in found.items() if name not in ("title", "description", "type")}
+        for variable in self._variables:
+            schema["properties"][variable] = {"type": "string"}
+            schema.setdefault("required", []).append(variable)
+        return schema
+
+    @property
+    def _variables(self) -> list[str]:
+        return [part[1:-1] for part in self.route.path.split("/") if part.startswith("{")]
+
+    async def use(self, arguments: JsonObject, ask: Ask) -> Reply:
+        """Ask the route."""
+        rest, path = dict(arguments), self.route.path
+        for variable in self._variables:
+            path = path.replace(f"{{{variable}}}", quote(str(rest.pop(variable, "")), safe="") or "-")
+        if self.route.method == "GET":
+            return await ask("GET", path, urlencode({name: _in_query(rest[name]) for name in rest}).encode(), b"")
+        return await ask(self.route.method, path, b"", orjson.dumps(rest))
+
+
+class McpDoor:
+    """Answers MCP messages about any simulation with these routes."""
+
+    def __init__(self, routes: Iterable[Route[Call]]) -> None:
+        self._tools = {tool.name: tool for tool in map(_tool_of, routes) if tool.route.participant}
+        self._caller: ContextVar[Caller] = ContextVar("caller")
+
+    async def answer(self, caller: Caller, body: bytes, scope: Scope, send: Send) -> None:
+        """Answer one message, whose body has been read."""
+        from mcp.server.streamable_http import StreamableHTTPServerTransport
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        transport = StreamableHTTPServerTransport(mcp_session_id=None, is_json_response_enabled=True)
+        self._caller.set(caller)
+        async with transport.connect() as (reading, writing):
+            options = self._server.create_initialization_options()
+            served = asyncio.create_task(self._server.run(reading, writing, options, stateless=True))
+            try:
+                await transport.handle_request(scope, receive, send)
+            finally:
+                await transport.terminate()
+                served.cancel()
+                await asyncio.wait({served})
+
+    @cached_property
+    def _server(self) -> "Server[Any, Any]":
+        from mcp import types
+        from mcp.server.lowlevel import Server
+
+        server: Server[Any, Any] = Server(
+            NAME,
+            instructions="A simulated person's mailbox, phone, chat, calendar and contacts, to act in on their behalf.",
+        )
+
+        async def list_tools() -> list[types.Tool]:
+            key = self._caller.get().key
+            return [
+                types.Tool(
+                    name=tool.name,
+                    description=tool.route.summary,
+                    inputSchema=tool.schema,
+                    annotations=types.ToolAnnotations(readOnlyHint=not tool.route.changes),
+                )
+                for tool in self._tools.values()
+                if tool.route.permission is None or key.allows(tool.route.permission)
+            ]
+
+        async def call_tool(name: str, arguments: JsonObject) -> types.CallToolResult:
+            tool = self._tools.get(name)
+            if tool is None:
+                return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
+            reply = await tool.use(arguments, self._caller.get().ask)
+            return _result(reply.body().decode(errors="replace"), is_error=reply.status >= 400)
+
+        server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
+        server.call_tool(validate_input=False)(call_tool)  # the route itself checks
+        return server
+
+
+def _tool_of(route: Route[Call]) -> RouteTool:
+    words = [part.strip("{}") for part in route.path.strip("/").split("/")]
+    return RouteTool("_".join(words).replace("-", "_"), route)
+
+
+def _result(text: str, *, is_error: bool) -> "types.CallToolResult":
+    from mcp import types
+
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], isError=is_error)
+
+
+def _in_query(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
