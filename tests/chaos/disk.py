@@ -216,7 +216,12 @@ async def table(stack: Stack, disk: Disk) -> None:
             print("    ", run.ended.sentence, flush=True)
         again = await Run(stack, None, None).play()
         if state != "completed":
-            print("    `proctor replay TASK` after it:", await replayed(stack, run, undisturbed), flush=True)
+            disk.restore()
+            print(
+                "    its blobs put back, and `proctor replay TASK`:",
+                await replayed(stack, run, undisturbed),
+                flush=True,
+            )
         print(
             f"    the next assessment: {same(again.results, undisturbed)}; {again.ended and again.ended.sentence}",
             flush=True,
