@@ -7,6 +7,7 @@ import pytest
 
 from proctor_processes.ports import free_ports
 from tests.proctor.commands import Sandbox
+from tests.work import NIGHTLY
 
 INTERRUPTED_WHILE_IMPORTING = """
 import os, signal, sys
@@ -22,15 +23,19 @@ sys.meta_path.insert(0, Interrupt())
 BEGINNINGS = {
     "--help": "typer",
     "up": "proctor.supervisor",
-    "demo": "proctor.demo",
-    "assess email_triage_basic --agent http://127.0.0.1:1": "a2a.client",
     "replay TASK": "temporalio.client",
     "worker": "temporalio.worker",
+}
+MORE_BEGINNINGS = {
+    "demo": "proctor.demo",
+    "assess email_triage_basic --agent http://127.0.0.1:1": "a2a.client",
     "gateway": "a2a.server.routes",
     "ues": "ues_sim.http.app",
     "agent triage": "purple_sdk.server",
     "scenarios list": "activities.packages.manager",
 }
+if NIGHTLY:
+    BEGINNINGS |= MORE_BEGINNINGS
 """Each command, with a module in the midst of whose import it is interrupted."""
 
 

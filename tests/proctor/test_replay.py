@@ -8,6 +8,7 @@ from proctor_protocol.results import AssessmentResults
 from tests.assessments.scripts import idle
 from tests.proctor.commands import Sandbox
 from tests.stack import Stack, serving
+from tests.work import NIGHTLY
 
 SCENARIO = "email_triage_basic"
 
@@ -41,7 +42,7 @@ def test_it_never_aborts_at_its_exit(stack: Stack, sandbox: Sandbox) -> None:
         return done.returncode, done.stderr
 
     with ThreadPoolExecutor(2) as callers:
-        ended = list(callers.map(replay, range(6)))
+        ended = list(callers.map(replay, range(16 if NIGHTLY else 4)))
     sentence = "proctor: there is no assessment 'nobody': `temporal workflow list` shows those there are\n"
     assert ended == [(1, sentence)] * len(ended)
 

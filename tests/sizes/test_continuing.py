@@ -17,8 +17,8 @@ from tests.histories.reading import runs_of
 from tests.sizes.following import follow, size_of, turns_in
 from tests.stack import Stack, running_stack, serving
 
-TURNS = 24
-SUGGESTED_AT = 120
+TURNS = 12
+SUGGESTED_AT = 60
 """Events after which Temporal suggests to continue as new; ten thousand or so by default."""
 
 
@@ -26,7 +26,7 @@ SUGGESTED_AT = 120
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """An evaluator whose Temporal wants short histories."""
     directory = tmp_path_factory.mktemp("scenarios")
-    write_package(directory, "half_hours", change=lambda scenario: scenario.update(default_time_step="PT30M"))
+    write_package(directory, "tiny")
     with running_stack(directory, dev_server={"limit.historyCount.suggestContinueAsNew": str(SUGGESTED_AT)}) as stack:
         yield stack
 
@@ -38,7 +38,7 @@ async def writes_each_turn(turn: int, ues: AsyncUESClient, now: datetime) -> Non
 
 async def test_a_long_assessment_goes_on_as_a_new_run(forgetful: Stack) -> None:
     async with serving(writes_each_turn) as url:
-        followed = await follow(forgetful, url, "half_hours")
+        followed = await follow(forgetful, url, "tiny")
         assert followed.state == "completed", followed.sentence
         results = followed.results
         assert results is not None

@@ -11,6 +11,7 @@ from dateutil.rrule import DAILY, MONTHLY, WEEKLY, YEARLY, rrule
 from tests.ues_sim.helpers import Sim
 from tests.ues_sim.stories.calendar import create
 from tests.ues_sim.test_calendar import event, refused
+from tests.work import NIGHTLY
 from ues_sim.modalities.calendar.series import MOST_STEPS_OF_ONE, WEEKDAYS, Series, steps
 
 WEEKLY_CALL = {
@@ -192,7 +193,7 @@ def by_dateutil(rule, first: date) -> list[date]:
     return found[: rule["count"]] if rule["end_type"] == "count" else found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if NIGHTLY else 3))
 def test_series_agree_with_dateutil(seed):
     chance = random.Random(seed)
     for _ in range(20):
