@@ -11,8 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_statistics activities workflows a2a_gateway proctor
-# Each of the two begins with one half of the tests, so that few servers are started twice.
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# Each begins with one third of the tests, so that few servers are started twice; three for two cores, since tests wait, too.
+PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate record-histories lock wheels clean
 
