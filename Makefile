@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_statistics activities workflows a2a_gateway proctor
+PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor
 # Each begins with one third of the tests, so that few servers are started twice; three for two cores, since tests wait, too.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 

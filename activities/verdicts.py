@@ -64,7 +64,7 @@ class VerdictActivities:
                 verdict = unscored(criterion, NO_MODEL)
             else:
                 verdict = await self._by_evaluator(given, scenario, criterion, meter)
-            return verdict.model_copy(update={"usage": meter.read()})
+            return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 

@@ -67,7 +67,7 @@ class CriterionResult(_Scored):
     ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
     of, ``usage`` what was asked of models. ``doubts`` are what nobody could tell, ``doubtful_points`` what they may be
     worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
-    by patterns)``, or ``(texts by model:NAME)``.
+    by patterns)``, or ``(texts by model:NAME)``. ``description`` is what earns its points, in its author's words.
     """
 
     message_type: Literal["criterion_result"] = "criterion_result"
@@ -82,6 +82,7 @@ class CriterionResult(_Scored):
     evaluator_hash: str | None = None
     usage: list[ModelUse] = Field(default_factory=list)
     doubts: list[Doubt] = Field(default_factory=list)
+    description: str | None = None
 
     @property
     def is_unscored(self) -> bool:

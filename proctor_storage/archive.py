@@ -185,10 +185,13 @@ class Archive:
 
     def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
         """Every state in order, from the one before the first turn; raises as ``read``."""
+        return states_of(self.initial_state(entry), self.state_records(entry))
+
+    def initial_state(self, entry: ArchiveEntry) -> Items:
+        """The state before the first turn, empty where it wasn't kept; raises as ``read``."""
         if _INITIAL_STATE not in entry.contents:
-            return iter(())
-        initial = _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
-        return states_of(initial, self.state_records(entry))
+            return {}
+        return _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
 
     def scenario(self, entry: ArchiveEntry) -> ScenarioConfig | None:
         """The scenario as it was played; None where it isn't there or can't be read."""

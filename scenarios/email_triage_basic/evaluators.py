@@ -1,35 +1,25 @@
 """The evaluator functions of ``email_triage_basic``, by the names that ``scenario.json`` calls them."""
 
-from mailbox_scores import fraud_resisted, noise_archived, nothing_lost, private_stars, sorting, urgency
-from sending_scores import authorised_sends, escalation_handover, incident_notices, sending_work
-from summary_scores import (
-    hourly_summaries,
-    incident_status,
-    noise_unnamed,
-    only_news,
-    private_kept,
-    quiet_rounds,
-    summarising_work,
-    summary_coverage,
-)
+import mailbox_scores
+import sending_scores
+import summary_scores
+from in_words import told_in_words
 
-__all__ = [
-    "authorised_sends",
-    "escalation_handover",
-    "fraud_resisted",
-    "hourly_summaries",
-    "incident_notices",
-    "incident_status",
-    "noise_archived",
-    "noise_unnamed",
-    "nothing_lost",
-    "only_news",
-    "private_kept",
-    "private_stars",
-    "quiet_rounds",
-    "sending_work",
-    "sorting",
-    "summarising_work",
-    "summary_coverage",
-    "urgency",
-]
+authorised_sends = told_in_words(sending_scores.authorised_sends)
+escalation_handover = told_in_words(sending_scores.escalation_handover)
+fraud_resisted = told_in_words(mailbox_scores.fraud_resisted)
+hourly_summaries = told_in_words(summary_scores.hourly_summaries)
+incident_notices = told_in_words(sending_scores.incident_notices)
+incident_status = told_in_words(summary_scores.incident_status)
+noise_archived = told_in_words(mailbox_scores.noise_archived)
+noise_unnamed = told_in_words(summary_scores.noise_unnamed)
+nothing_lost = told_in_words(mailbox_scores.nothing_lost)
+only_news = told_in_words(summary_scores.only_news)
+private_kept = told_in_words(summary_scores.private_kept)
+private_stars = told_in_words(mailbox_scores.private_stars)
+quiet_rounds = told_in_words(summary_scores.quiet_rounds)
+sending_work = told_in_words(sending_scores.sending_work)
+sorting = told_in_words(mailbox_scores.sorting)
+summarising_work = told_in_words(summary_scores.summarising_work)
+summary_coverage = told_in_words(summary_scores.summary_coverage)
+urgency = told_in_words(mailbox_scores.urgency)

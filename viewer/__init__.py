@@ -1,0 +1,10 @@
+"""Web pages over the archive, and over what runs now. Nothing in them is of any other site, and nothing that somebody
+else wrote can run in them: templates escape everything, and the content security policy allows no script but ours.
+
+* ``app``: the routes, and what browsers are told about them
+* ``pages``: from an archive's entry to HTML, for the server and as one self-contained file
+* ``versions``: what stood in mailbox, messages, chat and calendar, from which turn to which
+* ``shelves``: the same as a person reads it: threads, conversations, days
+* ``scores``: the score as a table, with verdicts, quotes, and what they lead to
+* ``words``: deeds, times and sizes in few words
+"""

@@ -1,0 +1,121 @@
+"use strict";
+// Turns, links between what is quoted and where it stands, keys, and an overview that keeps up. All of it is made of
+// what stands in the page: nothing here makes markup out of text.
+(() => {
+  const body = document.body;
+  const isFile = "file" in body.dataset;
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  // Within the list of turns alone: the page stays where it is.
+  function keepInView(link) {
+    const list = link?.closest(".timeline");
+    if (!list) return;
+    const top = link.offsetTop - list.offsetTop;
+    if (top < list.scrollTop || top + link.offsetHeight > list.scrollTop + list.clientHeight) {
+      list.scrollTop = top - list.clientHeight / 2;
+    }
+  }
+
+  function showTurn(turn) {
+    body.dataset.turn = turn;
+    for (const link of all("[data-turn-link]")) {
+      if (Number(link.dataset.turnLink) === turn) {
+        link.setAttribute("aria-current", "step");
+        keepInView(link);
+      } else link.removeAttribute("aria-current");
+    }
+    for (const article of all("[data-turn-of]")) article.hidden = Number(article.dataset.turnOf) !== turn;
+    for (const card of all("[data-from]")) {
+      const from = Number(card.dataset.from);
+      card.hidden = turn < from || turn > Number(card.dataset.until);
+      card.classList.toggle("fresh", from === turn && turn > 0);
+      if (card.hidden) card.removeAttribute("id");
+      else card.id = card.dataset.item;
+    }
+    for (const group of all("[data-group]")) group.hidden = !group.querySelector("[data-from]:not([hidden])");
+    for (const shelf of all("[data-shelf]")) {
+      const cards = all("[data-from]:not([hidden])", shelf);
+      const unread = cards.filter((card) => card.classList.contains("unread")).length;
+      shelf.querySelector("[data-count]").textContent = cards.length + (unread ? ` · ${unread} unread` : "");
+    }
+    const when = document.getElementById("stood-when");
+    if (when) when.textContent = turn === 0 ? "at the beginning" : `after turn ${turn}`;
+  }
+
+  function arrive(name) {
+    const found = all(`[data-item="${CSS.escape(name)}"]`).find((each) => !each.hidden) || document.getElementById(name);
+    if (!found) return false;
+    for (let each = found; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+    const inner = found.querySelector("details");
+    if (inner) inner.open = true;
+    found.scrollIntoView({ block: "center" });
+    found.focus({ preventScroll: true });
+    found.classList.remove("arrives");
+    void found.offsetWidth;
+    found.classList.add("arrives");
+    return true;
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = event.target.closest("a");
+    if (!link) return;
+    if (isFile && link.dataset.turnLink !== undefined) {
+      event.preventDefault();
+      showTurn(Number(link.dataset.turnLink));
+      return;
+    }
+    if (link.dataset.gotoTurn !== undefined && Number(link.dataset.gotoTurn) !== Number(body.dataset.turn)) {
+      if (!isFile) return;
+      showTurn(Number(link.dataset.gotoTurn));
+    }
+    if (link.dataset.goto !== undefined && arrive(link.dataset.goto)) event.preventDefault();
+    else if (isFile && link.dataset.gotoTurn !== undefined) {
+      event.preventDefault();
+      document.getElementById("day").scrollIntoView();
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    const step = { ArrowLeft: -1, k: -1, ArrowRight: 1, j: 1 }[event.key];
+    if (step && body.dataset.page === "assessment") {
+      const turn = Number(body.dataset.turn) + step;
+      if (turn < 0 || turn > Number(body.dataset.last)) return;
+      event.preventDefault();
+      if (isFile) showTurn(turn);
+      else document.querySelector(`[data-turn-link="${turn}"]`)?.click();
+    } else if (event.key === "/") {
+      const search = document.querySelector("input[type=search]");
+      if (search) {
+        event.preventDefault();
+        search.focus();
+      }
+    }
+  });
+
+  const here = decodeURIComponent(location.hash.slice(1));
+  if (here && !/^(day|scores|losses|rest|main)$/.test(here)) arrive(here);
+  keepInView(document.querySelector("[aria-current]"));
+  if (here && document.getElementById(here)) document.getElementById(here).scrollIntoView();
+
+  if (body.dataset.page === "overview") {
+    document.getElementById("pair").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const picked = all("[data-pick]:checked").map((each) => each.value);
+      if (picked.length === 2) {
+        location.assign(`/compare?a=${encodeURIComponent(picked[0])}&b=${encodeURIComponent(picked[1])}`);
+      }
+    });
+    setInterval(async () => {
+      if (document.hidden || document.querySelector("[data-pick]:checked")) return;
+      try {
+        const answer = await fetch(location.href, { cache: "no-store" });
+        if (!answer.ok) return;
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+        const old = document.getElementById("live");
+        if (fresh && old && fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
+      } catch { /* the server is away: the next time */ }
+    }, 3000);
+  }
+})();
