@@ -20,9 +20,11 @@ _GRACE = 5.0
 """Seconds for a killed command's output to end."""
 
 _WRAPPER = (
-    'printf "%s\\n" $$; if command -v bash >/dev/null 2>&1; then exec bash -c "$1"; else exec /bin/sh -c "$1"; fi'
+    'printf "%s\\n" $$; '
+    'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec /bin/sh -c "$1" 2>&1; fi'
 )
-"""Says its process id first; an exec's first process leads a session of its own, and all that it starts is in that."""
+"""Both streams are one, since the engine keeps no order between two. Says its process id first: an exec's first process
+leads a session of its own, and all that it starts is in that."""
 
 _KILL_SESSION = """
 for round in 1 2 3; do

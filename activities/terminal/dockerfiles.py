@@ -107,7 +107,7 @@ def _check_source(source: str, context: Path, where: str, notes: Notes) -> None:
     if path.startswith("../"):
         notes.fatal(f"{where}: {source} is outside of the build's folder: copy the file into it")
         return
-    if not any(context.glob(path)) and path != ".":
+    if path != "." and not any(context.glob(path)):
         notes.fatal(f"{where}: {source} is not there: add the file, or take it out of the Dockerfile")
     elif path.partition("/")[0] in SECRET:
         notes.remark(f"{where}: {source} is copied into the image, where the agent can read it: copy less")

@@ -16,6 +16,7 @@ from activities.terminal.engine import RUN, TRIAL, Engine, labelled
 from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, ImageRef, Process
+from activities.terminal.removing import remove_labelled
 from activities.terminal.task_model import Healthcheck, Service, TerminalTask
 
 _REF = "proctor.environment"
@@ -36,7 +37,7 @@ _IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
 
 _PREPARE = """
 if [ -d /tests ]; then echo "tests 1"; else echo "tests 0"; fi
-mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /logs /logs/* /agent-logs
+mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /logs /logs/* /agent-logs || exit 1
 """
 
 
@@ -199,14 +200,15 @@ async def _prepared(
         agent_user=task.agent_user,
     )
     try:
-        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", _PREPARE])
+        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", _PREPARE + processes.LIST])
         if code != 0:
             raise EnvironmentFailedError(
                 f"The container of {task.id} runs no /bin/sh: {' '.join(said.split())[:300]}", said
             )
+        own = processes.read_listing(said)
         if task.healthcheck is not None:
             await _wait_until_healthy(engine, ref, task.healthcheck)
-        own = await processes.running(engine, ref)
+            own = await processes.running(engine, ref)
     except EnvironmentLostError as problem:
         log = await output_of(engine, container)
         raise EnvironmentFailedError(
@@ -284,24 +286,34 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
         LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
         EnvironmentLostError: the container stands no more.
     """
-    most = (await limits_of(engine, task))["storage"]
     while True:
         began = time.monotonic()
-        try:
-            about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
-        except DockerError as problem:
-            raise lost(environment, problem) from problem
-        if not about["State"]["Running"]:
-            raise EnvironmentLostError(f"The container {environment.container} has stopped")
-        written = about.get("SizeRw") or 0
-        if written > most:
-            with suppress(DockerError):
-                await engine.ask("POST", f"containers/{environment.container_id}/kill")
-            raise LimitExceededError(
-                f"The agent wrote {written // 2**20:,} MB, and its container may hold {most // 2**20:,} MB "
-                "(storage_mb): it was stopped"
-            )
+        await look(engine, environment, task)
         await asyncio.sleep(max(_SIZE_CHECKS, _SIZE_SHARE * (time.monotonic() - began)))
+
+
+async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
+    """Look once whether an environment stands and is within its storage; one that isn't is stopped.
+
+    Raises:
+        LimitExceededError: more was written than the task's storage allows; the container was stopped.
+        EnvironmentLostError: the container stands no more.
+    """
+    most = (await limits_of(engine, task))["storage"]
+    try:
+        about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
+    except DockerError as problem:
+        raise lost(environment, problem) from problem
+    written = about.get("SizeRw") or 0
+    if written > most:
+        with suppress(DockerError):
+            await engine.ask("POST", f"containers/{environment.container_id}/kill")
+        raise LimitExceededError(
+            f"The agent wrote {written // 2**20:,} MB, and its container may hold {most // 2**20:,} MB "
+            "(storage_mb): it was stopped"
+        )
+    if not about["State"]["Running"]:
+        raise EnvironmentLostError(f"The container {environment.container} has stopped")
 
 
 async def close_to_agent(
@@ -319,8 +331,6 @@ async def close_to_agent(
         await engine.ask(
             "POST", f"containers/{environment.container_id}/rename", {"name": f"{environment.container}{CLOSED}"}
         )
-    if not await stands(engine, environment):
-        raise EnvironmentLostError(f"The container {environment.container} has stopped")
     return await processes.end_leftovers(engine, environment, "everything" if task.run_tests_in_same_shell else kept)
 
 
@@ -331,32 +341,3 @@ async def remove(engine: Engine, run: str, trial: str) -> None:
         EngineUnavailableError: the engine doesn't answer.
     """
     await remove_labelled(engine, labelled(run, trial))
-
-
-async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
-    """Remove all containers, networks and volumes with labels; returns how many there were."""
-    count = 0
-    for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
-        count += await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})
-    for network in await engine.ask("GET", "networks", {"filters": labels}):
-        count += await _removed(engine, f"networks/{network['Id']}", {})
-    for volume in (await engine.ask("GET", "volumes", {"filters": labels}))["Volumes"] or []:
-        count += await _removed(engine, f"volumes/{volume['Name']}", {"force": True})
-    return count
-
-
-async def _removed(engine: Engine, path: str, params: Mapping[str, Any]) -> bool:
-    for wait in (0.0, 0.1, 0.3, 1.0, 3.0):
-        await asyncio.sleep(wait)
-        try:
-            await engine.ask("DELETE", path, params)
-        except DockerError as problem:
-            if problem.status == 404:
-                return False
-            if problem.status == 409 and "already in progress" in problem.message:
-                continue
-            if wait == 3.0:
-                raise engine.unavailable(f"{path} can't be removed: {problem.message}") from problem
-            continue
-        return True
-    return False

@@ -15,11 +15,12 @@ from aiodocker import DockerError
 
 from activities.terminal import compose_files, contexts, shell
 from activities.terminal.dockerfiles import needs_buildkit
-from activities.terminal.engine import RUN, Engine, labelled
+from activities.terminal.engine import RUN, TRIAL, Engine, labelled
 from activities.terminal.failures import ImageFailedError
 from activities.terminal.format_one import load_yaml
 from activities.terminal.notes import Notes
 from activities.terminal.references import ImageRef
+from activities.terminal.removing import remove_builds
 from activities.terminal.task_model import Build, TaskFormat, TerminalTask
 
 BUILD_SECONDS = 1800.0
@@ -93,6 +94,7 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 async def remove_images(engine: Engine, run: str) -> None:
     """Remove the images that were built for a run and that no other run uses; repeating it does no harm."""
     prefix = f"{_USED}:{_slug(run)}-"
+    await remove_builds(engine, labelled(run), but_with=TRIAL)
     for image in await engine.ask("GET", "images/json"):  # a filter by name would hide an image's other names
         own = [tag for tag in image["RepoTags"] or [] if tag.startswith(prefix)]
         for tag in own:

@@ -20,7 +20,7 @@ without services: then no process of the agent's can take part in the tests. ``e
 harnesses do.
 """
 
-_LIST = """
+LIST = """
 echo "self $$"
 for d in /proc/[0-9]*; do
   { IFS= read -r line < "$d/stat"; } 2>/dev/null || continue
@@ -35,6 +35,7 @@ done
 ls -l /proc/[0-9]*/fd 2>/dev/null
 true
 """
+"""Prints what runs, who listens, and who holds which socket; nothing but a shell and ``ls`` takes part in it."""
 
 _WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """The state of a socket that others can reach, in the tables of ``/proc/net``."""
@@ -58,7 +59,7 @@ async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Runn
     Raises:
         EnvironmentLostError: the container stands no more, or can't run a command any more (a fork bomb does that).
     """
-    code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", _LIST])
+    code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
     if code != 0 or not text.startswith("self "):
         raise EnvironmentLostError(f"The container {environment.container} can't list its processes: {text[:200]!r}")
     return read_listing(text)
@@ -159,6 +160,9 @@ true
 
 async def _start_again(engine: Engine, environment: EnvironmentRef) -> None:
     try:
+        about = await engine.ask("GET", f"containers/{environment.container_id}/json")
+        if not about["State"]["Running"]:  # what stopped by itself has lost what the agent started, too
+            raise EnvironmentLostError(f"The container {environment.container} has stopped")
         await engine.ask("POST", f"containers/{environment.container_id}/restart", {"t": 0})
     except DockerError as problem:
         raise lost(environment, problem) from problem

@@ -71,6 +71,8 @@ def _begun(file: Path, now: float) -> float:
 
 
 def _append(file: Path, line: str) -> None:
+    if not file.parent.is_dir():
+        return  # what was recorded is kept elsewhere by now, and forgotten here
     with file.open("a", encoding="utf-8") as out:
         if out.tell() + len(line) <= MOST_BYTES:
             out.write(f"{line}\n")

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from activities.terminal.engine import RUN, TRIAL, Engine, labelled
-from activities.terminal.environments import remove_labelled
 from activities.terminal.images import remove_images
+from activities.terminal.removing import remove_labelled
 
 
 async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:

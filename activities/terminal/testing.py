@@ -24,7 +24,7 @@ from activities.terminal import environments, tmux
 from activities.terminal.commands import Executed, execute, run_plainly
 from activities.terminal.copying import copy_in, copy_out
 from activities.terminal.engine import Engine
-from activities.terminal.failures import EnvironmentLostError, LimitExceededError
+from activities.terminal.failures import LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
 from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, Process
@@ -122,7 +122,9 @@ async def _watched(engine: Engine, task: TerminalTask, environment: EnvironmentR
         await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done() and isinstance(problem := watching.exception(), LimitExceededError):
             raise problem
-        return await testing
+        ended = await testing
+        await environments.look(engine, environment, task)
+        return ended
     finally:
         for each in (testing, watching):
             each.cancel()
@@ -167,8 +169,6 @@ def _too_late(seconds: float) -> TestsOutcome:
 
 
 async def _read(engine: Engine, task: TerminalTask, environment: EnvironmentRef, ended: Executed) -> TestsOutcome:
-    if not await environments.stands(engine, environment):
-        raise EnvironmentLostError(f"The container {environment.container} stopped while its tests were run")
     try:
         if task.parser == REWARD:
             rewards = reward_files.parse(

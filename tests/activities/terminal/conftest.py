@@ -1,7 +1,8 @@
 """Trials on the engine that all tests of a run share; each test has a run of its own, of which nothing may stay."""
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from activities.terminal.solutions import play_solution
 from activities.terminal.task_model import TerminalTask
 from activities.terminal.tasks import load_task
 from activities.terminal.testing import TestsOutcome, run_tests
+from tests.activities.terminal.writing import format_two
 
 LIMITS = DefaultLimits(memory_mb=256, storage_mb=1000, processes=200)
 
@@ -71,6 +73,44 @@ async def engine(docker_engine: str) -> AsyncIterator[Engine]:
         yield engine
     finally:
         await engine.aclose()
+
+
+@pytest.fixture(scope="session")
+def standing(
+    docker_engine: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, TerminalTask, EnvironmentRef]]:
+    """One environment, with a network and memory of its own, for all tests that leave it as it was."""
+    folder = format_two(
+        tmp_path_factory.mktemp("standing") / "standing",
+        toml="[environment]\nmemory_mb = 64\nallow_internet = false",
+    )
+    run = f"run-{secrets.token_hex(4)}"
+
+    async def begin() -> Trial:
+        engine = Engine(docker_engine, LIMITS)
+        trial = Trial(engine, run, folder)
+        await trial.start()
+        await engine.aclose()
+        return trial
+
+    async def end() -> None:
+        engine = Engine(docker_engine, LIMITS)
+        await environments.remove(engine, run, "trial-1")
+        await images.remove_images(engine, run)
+        await engine.aclose()
+
+    trial = asyncio.run(begin())
+    yield run, trial.task, trial.ref
+    asyncio.run(end())
+
+
+@pytest.fixture
+def trial(engine: Engine, standing: tuple[str, TerminalTask, EnvironmentRef]) -> Trial:
+    """A trial in the environment that tests share."""
+    run, task, environment = standing
+    trial = Trial(engine, run, task.folder)
+    trial.environment = environment
+    return trial
 
 
 @pytest.fixture

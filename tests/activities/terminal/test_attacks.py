@@ -1,0 +1,199 @@
+"""What agents and tasks do to an evaluator: each ends as its own trial's failure, with its mode and a sentence."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from activities.terminal import commands, environments
+from activities.terminal.failures import ImageFailedError, LimitExceededError, TerminalError
+from activities.terminal.images import prepare_image
+from activities.terminal.tasks import load_task
+from proctor_protocol.terminal import FailureMode
+from tests.activities.terminal.conftest import Trial, Trials
+from tests.activities.terminal.writing import DONE, format_one, format_two
+from tests.waiting import PATIENCE
+from tests.work import NIGHTLY
+
+PRINTED = 100_000_000 if NIGHTLY else 20_000_000
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "_SIZE_CHECKS", 0.1)
+
+
+async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
+    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 400000000 > /app/big; sleep 1000"))
+    with pytest.raises(LimitExceededError, match="its container may hold 50 MB") as problem:
+        await asyncio.wait_for(environments.watch(trials.engine, trial.ref, trial.task), PATIENCE)
+    assert (problem.value.failure_mode, problem.value.blame) == (FailureMode.UNKNOWN_AGENT_ERROR, "participant")
+    assert not await environments.stands(trials.engine, trial.ref)
+    await asyncio.wait([filling])
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="what looks after an agent looks after tests; part of make nightly")
+async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
+    script = "head -c 400000000 /dev/zero > /app/big; sleep 1000\n"
+    folder = format_two(tmp_path / "task", {"tests/test.sh": script}, "[environment]\nstorage_mb = 50")
+    with pytest.raises(LimitExceededError):
+        await (await trials.of(folder)).test()
+
+
+async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task"))
+    exploded = await trial.act("bomb() { bomb | bomb & }; bomb; setsid sh -c 'while :; do sleep 1 & done' &", timeout=2)
+    assert exploded.is_timed_out or exploded.exit_code is not None
+    outcome = await trial.test()
+    assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.NONE, False)
+    assert outcome.left_running == ()
+
+
+async def test_memory_has_an_end(trial: Trial) -> None:
+    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?")
+    assert eaten.output.split()[-1] == "137"
+    assert await environments.stands(trial.engine, trial.ref)
+
+
+async def test_a_command_that_ignores_its_time_limit(trial: Trial) -> None:
+    stubborn = "trap '' TERM INT HUP; (trap '' TERM; sleep 1000) & echo begun; while :; do sleep 1; done"
+    ended = await trial.act(stubborn, timeout=1)
+    assert (ended.is_timed_out, ended.exit_code, ended.output) == (True, None, "begun\n")
+    assert (await trial.act("ps -e | grep -c [s]leep")).output == "1\n", "only the container's own is left"
+
+
+async def test_tests_that_never_end(trials: Trials, tmp_path: Path) -> None:
+    script = "trap '' TERM; echo 1 > /logs/verifier/reward.txt; while :; do sleep 1; done\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
+    outcome = await trial.test(timeout=1)
+    assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.TEST_TIMEOUT, None, None)
+    assert outcome.failure == "The tests were still at work after 1 s and were stopped"
+
+
+async def test_endless_output(trial: Trial) -> None:
+    seen = 0
+
+    def count(data: bytes) -> None:
+        nonlocal seen
+        seen += len(data)
+
+    done = await commands.execute(
+        trial.engine,
+        trial.ref,
+        f"echo first; yes | head -c {PRINTED}; echo last",
+        timeout=PATIENCE,
+        output_cap=10_000,
+        on_output=count,
+    )
+    assert done.exit_code == 0
+    assert seen == PRINTED + 11
+    assert len(done.output) < 10_100
+    assert done.dropped == PRINTED + 11 - 10_000
+    assert done.output.startswith("first\n")
+    assert done.output.endswith("last\n")
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "sentence", "log"),
+    [
+        ("FROM {base}\nRUN echo looking; ls /nowhere\n", "returned a non-zero code: 2", "cannot access '/nowhere'"),
+        ("FROM proctor/no-such-image:1\n", "can't be built from Dockerfile", ""),
+        ("FROM {base}\nRUN sleep 1000\n", "could not be built from Dockerfile in 2 s", ""),
+    ],
+    ids=["fails", "no base", "too slow"],
+)
+async def test_a_broken_dockerfile(trials: Trials, tmp_path: Path, dockerfile: str, sentence: str, log: str) -> None:
+    plain = format_two(tmp_path / "task")
+    base = (plain / "environment" / "Dockerfile").read_text().split()[1]
+    (plain / "environment" / "Dockerfile").write_text(dockerfile.format(base=base))
+    with pytest.raises(ImageFailedError, match=sentence) as problem:
+        await prepare_image(trials.engine, load_task(plain), trials.run, timeout=2 if "sleep" in dockerfile else None)
+    assert problem.value.blame == "task"
+    assert log in problem.value.log
+
+
+async def test_a_container_that_does_not_stay(trials: Trials, tmp_path: Path) -> None:
+    compose = "services:\n  client:\n    build: .\n    command: [sh, -c, 'echo going; exit 3']\n"
+    with pytest.raises(TerminalError, match=r"can't be used any more|ended as soon as it was started") as problem:
+        await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
+    assert problem.value.blame == "task"
+    assert "going" in problem.value.log
+
+
+async def test_tests_that_do_not_parse(trials: Trials, tmp_path: Path) -> None:
+    folder = format_one(tmp_path / "task", {"run-tests.sh": "echo everything is fine\n"})
+    outcome = await (await trials.of(folder)).test()
+    assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.PARSE_ERROR, None, None)
+    assert "no short test summary" in (outcome.failure or "")
+    assert outcome.log == "everything is fine\n"
+
+
+async def test_tests_and_solution_are_not_there_before_the_agent_is_done(trials: Trials, tmp_path: Path) -> None:
+    files = {"Dockerfile": (format_one(tmp_path / "x") / "Dockerfile").read_text() + "COPY . /app\n"}
+    trial = await trials.of(format_one(tmp_path / "task", {**files, "data.txt": "to work on"}))
+    listed = await trial.act(
+        "ls /app; ls /tests /solution /oracle 2>&1; find / -name 'test_outputs*' -o -name 'solution*' -path '/app/*'"
+    )
+    assert "data.txt" in listed.output
+    assert "run-tests.sh" not in listed.output
+    assert "test_outputs" not in listed.output
+    assert listed.output.count("No such file") == 3
+    trial.task = trial.task.model_copy(update={"solution": None})
+    await trial.test()
+    assert "run-tests.sh" in (await trial.act("ls /tests")).output, "they come when the agent is done"
+
+
+MEDDLE = (
+    "while :; do echo 1 > /logs/verifier/reward.txt; sleep 0.01; done",
+    "while [ ! -e /tests/test.sh ]; do sleep 0.01; done; touch /app/done",
+    "while :; do echo 'echo 1 > /logs/verifier/reward.txt' > /tests/test.sh; done",
+)
+"""Writes the verdict; solves the task by and by; changes the tests."""
+
+
+async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Path) -> None:
+    script = f"sleep 0.3\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 0.3\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
+    for way in MEDDLE:
+        await trial.act(f"setsid nohup bash -c '{way}' >/dev/null 2>&1 & disown")
+    outcome = await trial.test()
+    assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
+
+
+async def test_what_an_agent_puts_where_tests_and_verdict_go_is_removed(trials: Trials, tmp_path: Path) -> None:
+    script = "ls -a /tests; cat /logs/verifier/*\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
+    await trial.act(
+        "mkdir -p /tests /app/mine; touch /tests/conftest.py; rmdir /logs/verifier; ln -s /app/mine /logs/verifier;"
+        "echo 1 > /app/mine/reward.txt; echo '{\"reward\": 1}' > /app/mine/reward.json"
+    )
+    outcome = await trial.test()
+    assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.PARSE_ERROR, None)
+    assert "conftest.py" not in outcome.log
+    assert "reward" not in outcome.log
+
+
+async def test_a_reward_that_cannot_be_cleared_is_no_verdict(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task"))
+    await trial.act("echo 1 > /logs/verifier/reward.txt; ln -sf /bin/true /bin/rm")
+    outcome = await trial.test()
+    assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.PARSE_ERROR, None)
+    assert "could not be cleared" in (outcome.failure or "")
+
+
+async def test_a_service_is_kept_and_told(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task"))
+    await trial.act("nohup python3 -m http.server 8000 >/dev/null 2>&1 & nohup sleep 900 >/dev/null 2>&1 &")
+    await trial.act("until curl -s localhost:8000 >/dev/null; do sleep 0.1; done")
+    kept = await environments.close_to_agent(trials.engine, trial.ref, trial.task)
+    assert [process.command for process in kept] == ["python3"]
+    assert await environments.close_to_agent(trials.engine, trial.ref, trial.task, "nothing") == ()
+    assert (await trial.act("curl -s localhost:8000")).exit_code != 0
+
+
+async def test_a_container_has_bounds(trial: Trial) -> None:
+    about = (await trial.engine.ask("GET", f"containers/{trial.ref.container_id}/json"))["HostConfig"]
+    assert (about["NetworkMode"], about["PidsLimit"]) == ("none", 200)
+    assert about["MemorySwap"] == about["Memory"] == 64 * 2**20
+    assert about["LogConfig"]["Config"]["max-size"] == "5m"
