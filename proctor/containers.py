@@ -60,6 +60,8 @@ async def play_trials(client: Client, config: GreenAgentConfig, deployment: Depl
             advertise=config.commands_url,
         )
         stack.push_async_callback(endpoint.aclose)
+        if config.commands_port:
+            await endpoint.listen()
         clients = ParticipantClients(config)
         stack.push_async_callback(clients.aclose)
         trials = TrialActivities(deployment, engine, engine_id, endpoint, clients)

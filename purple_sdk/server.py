@@ -133,10 +133,16 @@ def serve_executor(
     """Serve an agent that reads the evaluator's messages itself; otherwise as ``serve``."""
 
     def make_app(config: PurpleAgentConfig) -> Starlette:
-        executor = make(config)
-        return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
+        return create_executor_app(make(config), config, name=name, description=description)
 
     _serve(make_app, config, name)
+
+
+def create_executor_app(
+    executor: ClosingExecutor, config: PurpleAgentConfig, *, name: str, description: str
+) -> Starlette:
+    """The ASGI application of an agent that reads the evaluator's messages itself."""
+    return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
 
 
 def _serve(make_app: Callable[[PurpleAgentConfig], Starlette], config: PurpleAgentConfig, name: str) -> None:

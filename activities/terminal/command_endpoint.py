@@ -167,6 +167,14 @@ class CommandEndpoint:
         self._closed: set[str] = set()
         self._unrecorded: set[str] = set()
 
+    async def listen(self) -> None:
+        """Listen at once, for agents that were told the address by a worker before this one.
+
+        Raises:
+            OSError: as ``open``.
+        """
+        await self._listening()
+
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
         """Let a trial's agent send commands; opening again, here or on another worker, gives the same token.
 

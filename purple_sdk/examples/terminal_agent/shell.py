@@ -9,6 +9,9 @@ import httpx
 
 from proctor_protocol.terminal import TerminalTaskMessage
 
+_PATIENCE, _PAUSE = 60.0, 0.5
+"""Seconds for which an endpoint that doesn't answer is tried again, and between two tries."""
+
 _SLACK = 15.0
 """Seconds that an answer may take longer than its command."""
 
@@ -69,15 +72,33 @@ class EndpointShell:
             "output_cap": self._output_bytes,
         }
         try:
-            answer = await self._http.post(f"{self._address}/exec", json=asked, timeout=seconds + _SLACK)
+            answer = await self._sent(asked, seconds + _SLACK)
             told = answer.json()
-        except (httpx.HTTPError, ValueError) as problem:
-            raise ShellGoneError(f"the command endpoint doesn't answer ({problem or type(problem).__name__})") from None
+        except httpx.ConnectError as problem:
+            raise ShellGoneError(f"the command endpoint doesn't answer ({problem})") from None
+        except (httpx.HTTPError, ValueError):
+            return Ran(exit_code=None, output="The connection was lost while the command ran: look what it has done.")
         if answer.status_code in (413, 422):
             return Ran(exit_code=2, output=str(told.get("error", "")))
         if answer.status_code != 200:
             raise ShellGoneError(str(told.get("error", answer.status_code)))
         return Ran(exit_code=told.get("exit_code"), output=str(told.get("output", "")))
+
+    async def _sent(self, asked: dict[str, object], seconds: float) -> httpx.Response:
+        """Send a command; again where nobody answers, since the evaluator's worker may be about to be started again.
+
+        Raises:
+            httpx.HTTPError: it was not answered.
+        """
+        clock = asyncio.get_running_loop().time
+        give_up_at = clock() + _PATIENCE
+        while True:
+            try:
+                return await self._http.post(f"{self._address}/exec", json=asked, timeout=seconds)
+            except httpx.ConnectError:
+                if clock() > give_up_at:
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     async def aclose(self) -> None:
         """See ``Shell``."""

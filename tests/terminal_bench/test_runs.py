@@ -1,0 +1,175 @@
+"""Runs of terminal trials on a real engine: by shell, over A2A, at the seed's endpoint; by agents of every kind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
+from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
+from purple_sdk.examples.terminal_agent import TerminalAgent, TerminalAgentConfig
+from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
+from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.server import create_executor_app
+from tests.openai_endpoint import OpenAIEndpoint
+from tests.proctor.commands import Sandbox
+from tests.stack import Stack, agent_config, listening
+from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
+from tests.waiting import eventually
+from tests.work import NIGHTLY
+
+FEW = ["hello-file", "partial-credit"]
+"""One of each format; all tasks are played by ``make nightly``."""
+
+
+async def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tmp_path: Path) -> None:
+    """Accuracy 1.0, and the folder that the seed describes; nothing is left on the engine."""
+    wanted = [] if NIGHTLY else [part for task in FEW for part in ("--task-id", task)]
+    done = Sandbox(tmp_path).run(
+        *("terminal-bench", "run", "--gateway", terminal_stack.gateway_url, "--dataset", "terminal_bench"),
+        *("--agent", "oracle", "--json", "exact.json", *wanted),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "accuracy 100.0%" in done.stdout
+    (folder,) = (tmp_path / "eval_results").iterdir()
+    assert folder.name.startswith("green_agent_eval_")
+    results = TerminalResults.model_validate_json((tmp_path / "exact.json").read_bytes())
+    assert json.loads((folder / "results.json").read_text())["accuracy"] == 1.0
+    metadata = json.loads((folder / "run_metadata.json").read_text())
+    assert (metadata["agent_name"], metadata["n_attempts"], metadata["accuracy"]) == ("oracle", 1, 1.0)
+    for task_id in FEW:
+        (trial,) = (folder / task_id).iterdir()
+        assert trial.name == f"{task_id}.1-of-1.{results.run_id}"
+        assert json.loads((trial / "results.json").read_text())["is_resolved"] is True
+        assert (trial / "sessions" / "tests.log").read_text()
+        assert (trial / "agent_interaction.log").is_file()
+    assert left_on(docker_engine, results.run_id) == []
+
+
+async def test_nobody_resolves_nothing(terminal_stack: Stack) -> None:
+    ended = await run(terminal_stack.gateway_url, *FEW, agent="null")
+    assert ended.state == "completed"
+    assert (ended.results.accuracy, ended.results.mean_reward) == (0.0, 0.0)
+    assert ended.results.failure_modes == {"none": 2}
+    started, *_ = ended.updates
+    assert isinstance(started, CampaignStartedUpdate)
+    assert started.warnings == []
+    told = [update for update in ended.updates if isinstance(update, CellEndedUpdate)]
+    assert [update.tally.done for update in told] == [1, 2]
+
+
+def decide(body: dict[str, Any]) -> dict[str, Any]:
+    """A model that can write one file, after a command that it may not run."""
+    prompt, done = str(body["messages"]), sum(message["role"] == "tool" for message in body["messages"])
+    commands = ["sudo id", "echo 'Hello, terminal!' > /app/hello.txt", "cat /app/hello.txt"]
+    if "hello.txt" in prompt and done < len(commands):
+        return {"tool_calls": [("execute_bash_command", {"command": commands[done]})]}
+    return {"content": "The file is written." if done else "I can't do that."}
+
+
+async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(terminal_stack: Stack) -> None:
+    """The seed's words and its configuration, posted to its endpoint; the agent uses the command endpoint."""
+    with OpenAIEndpoint(decide=decide) as endpoint:
+        config = TerminalAgentConfig(model="openai/test", model_base_url=endpoint.base_url)
+        executor = TerminalAgentExecutor(TerminalAgent(config))
+
+        def make(url: str) -> Any:
+            return create_executor_app(executor, agent_config(url), name="terminal-agent", description="A model.")
+
+        async with listening(make) as url, httpx.AsyncClient(timeout=300) as http:
+            card = await http.get(f"{terminal_stack.gateway_url}/.well-known/agent.json")
+            flat = {"task_ids": FEW, "white_agent_url": url, "n_attempts": 1, "dataset_name": "terminal_bench"}
+            text = (
+                f"Launch terminal-bench evaluation for agent at {url}.\n<task_config>{json.dumps(flat)}</task_config>"
+            )
+            answer = await http.post(
+                f"{terminal_stack.gateway_url}/agent/messages", json={"message": {"parts": [{"text": text}]}}
+            )
+    assert card.json()["name"]
+    assert answer.status_code == 200, answer.text
+    told, data = answer.json()["result"]["parts"]
+    assert "Accuracy: 50.00% (1 resolved, 1 not)" in told["text"]
+    results = TerminalResults.model_validate(data["data"])
+    assert (results.resolved_ids, results.unresolved_ids) == (["hello-file"], ["partial-credit"])
+    hello, partial = results.results
+    assert hello.agent_message == "The file is written."
+    assert (hello.failure_mode, partial.failure_mode) == (FailureMode.NONE, FailureMode.NONE)
+    assert hello.recording_path == "sessions/agent.cast"
+    assert (hello.total_input_tokens or 0) > 0
+    said = str(endpoint.requests)
+    assert "refused: sudo is not to be run here" in said
+    assert "Hello, terminal!" in said
+
+
+async def test_a_bad_message_at_the_seeds_endpoint_is_told_so(terminal_stack: Stack) -> None:
+    async with httpx.AsyncClient(timeout=60) as http:
+        for body, sentence in (
+            ("nonsense", "The body is not JSON"),
+            ('{"message": {"parts": [{"file": 1}]}}', "neither text nor data"),
+            (
+                '{"message": {"parts": [{"text": "Launch terminal-bench evaluation {\\"n_attempts\\": 0}"}]}}',
+                "config.n_attempts is 0",
+            ),
+        ):
+            answer = await http.post(f"{terminal_stack.gateway_url}/agent/messages", content=body)
+            assert answer.status_code in (400, 422)
+            assert sentence in answer.json()["error"]["message"]
+
+
+async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, docker_engine: str) -> None:
+    """One takes too long, one gives up, one leaves a process that would change the verdict; the run goes on."""
+    waiting: list[str] = []
+
+    async def solve(task: TerminalTaskMessage, shell: Shell) -> str:
+        match task.task_id:
+            case "hello-file":
+                await ran(shell, "echo 'Hello, terminal!' > /app/hello.txt")
+                waiting.append(task.task_id)
+                await eventually(lambda: False, 600)
+            case "count-errors":
+                raise RuntimeError("no idea")
+            case _:
+                lies = "while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; done"
+                await ran(shell, f"(setsid bash -c '{lies}' >/dev/null 2>&1 &)")
+        return "done"
+
+    agent = ScriptedTerminalAgent(solve)
+    async with serving(agent) as url:
+        ended = await run(
+            terminal_stack.gateway_url,
+            *("hello-file", "count-errors", "sort-table"),
+            url=url,
+            global_agent_timeout_sec=20,
+            n_concurrent_trials=3,
+        )
+    assert ended.state == "completed"
+    trials = {trial.task_id: trial for trial in ended.results.results}
+    assert trials["hello-file"].failure_mode == FailureMode.AGENT_TIMEOUT
+    assert trials["hello-file"].is_resolved is True  # as Terminal-Bench has it: what was done by then is tested
+    assert agent.canceled == 1
+    failed = trials["count-errors"]
+    assert (failed.failure_mode, failed.blame, failed.is_resolved) == (
+        FailureMode.UNKNOWN_AGENT_ERROR,
+        "participant",
+        False,
+    )
+    assert "no idea" in (failed.failure or "")
+    assert trials["sort-table"].is_resolved is False
+    assert left_on(docker_engine, ended.results.run_id) == []
+
+
+async def test_an_agent_that_nobody_reaches_fails_its_trials(terminal_stack: Stack) -> None:
+    ended = await run(terminal_stack.gateway_url, "hello-file", url="http://127.0.0.1:9")
+    assert ended.results.failure_modes == {"unknown_agent_error": 1}
+    assert ended.results.results[0].blame == "participant"
+
+
+async def test_a_dataset_that_there_is_not(terminal_stack: Stack, tmp_path: Path) -> None:
+    for dataset, sentence in (("../etc", "no such folder of tasks"), ("terminal_bench", "matches no task")):
+        done = Sandbox(tmp_path).run(
+            *("terminal-bench", "run", "--gateway", terminal_stack.gateway_url, "--dataset", dataset),
+            *("--agent", "null", "--task-id", "no-such-task"),
+        )
+        assert done.returncode == 2
+        assert sentence in done.stderr or "no-such-task" in done.stderr
