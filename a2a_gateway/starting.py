@@ -18,6 +18,7 @@ from a2a_gateway.contexts import check_context_id, context_keyword
 from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_protocol.runs import is_run_request
 from proctor_protocol.terminal import is_terminal_request
 from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.limits import WORKFLOW_TASK
@@ -72,7 +73,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
     request = request_of(message)
-    is_campaign = is_terminal_request(request)
+    is_campaign = is_terminal_request(request) or is_run_request(request)
     kind = CampaignInput if is_campaign else AssessmentInput
     try:
         await client.start_workflow(

@@ -3,8 +3,9 @@
 Everything comes from a workflow's description, memo, search attributes and result, so nothing here needs a worker.
 """
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -27,8 +28,10 @@ from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
 from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.runs import RunResults, in_words
 from proctor_protocol.terminal import TerminalResults, as_text
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from workflows.names import (
@@ -49,7 +52,7 @@ MEMO_MESSAGE = "message"
 _LONGEST_TASK_ID = 255
 log = logging.getLogger(__name__)
 
-Results = TypeVar("Results", AssessmentResults, TerminalResults)
+Results = TypeVar("Results")
 
 _NO_DETAILS: dict[str, Any] = {}
 
@@ -66,7 +69,7 @@ class Outcome:
 
     state: TaskState
     sentence: str
-    results: AssessmentResults | TerminalResults | None = None
+    results: AssessmentResults | CampaignResults | None = None
 
 
 async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
@@ -175,7 +178,7 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
     return agent_message(f"{task.id}-end", task.id, task.context_id, [text_part(outcome.sentence)])
 
 
-def results_artifact(results: AssessmentResults | TerminalResults) -> Artifact:
+def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
     """The artifact of a task: words, the result as a data part, the exact JSON as a file part.
 
     A result that fits into no data part is there as JSON text instead: some callers keep neither prose nor files.
@@ -183,6 +186,8 @@ def results_artifact(results: AssessmentResults | TerminalResults) -> Artifact:
     exact, name = results.model_dump_json(), str(results.message_type)
     if isinstance(results, TerminalResults):
         about, words = f"The trials of {results.dataset}.", as_text(results)
+    elif isinstance(results, RunResults):
+        about, words = "The assessments of a campaign.", in_words(results)
     else:
         about, words = f"The scored result of {results.scenario_id}.", results_sentence(results)
     return Artifact(
@@ -223,7 +228,7 @@ async def read_outcome(client: Client, execution: WorkflowExecution, config: Gre
     except WorkflowFailureError as failure:
         outcome = _outcome_of_failure(execution, failure)
         if execution.status == WorkflowExecutionStatus.CANCELED:
-            return replace(outcome, results=await _results_so_far(execution, config, AssessmentResults))
+            return replace(outcome, results=await _results_so_far(execution, config, AssessmentResults.model_validate))
         return outcome
     except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
         return Outcome(
@@ -241,19 +246,19 @@ async def _outcome_of_campaign(client: Client, execution: WorkflowExecution, con
         await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
     except WorkflowFailureError as failure:
         outcome = _outcome_of_failure(execution, failure)
-    return replace(outcome, results=await _results_so_far(execution, config, TerminalResults))
+    return replace(outcome, results=await _results_so_far(execution, config, parse_campaign_results))
 
 
 async def _results_so_far(
-    execution: WorkflowExecution, config: GreenAgentConfig, kind: type[Results]
+    execution: WorkflowExecution, config: GreenAgentConfig, read: Callable[[dict[str, Any]], Results]
 ) -> Results | None:
     """What was done by the time of the end; None where nothing was, or it is lost."""
     ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
     if ref is None:
         return None
     try:
-        return kind.model_validate_json(await BlobStore(config.storage_url).get(ref))
-    except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
+        return read(json.loads(await BlobStore(config.storage_url).get(ref)))
+    except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
         log.warning("the results so far of %s can't be read: %s", execution.id, problem)
         return None
 

@@ -9,6 +9,9 @@ from activities.plan import Model
 from proctor_protocol.campaigns import Tally
 from proctor_storage.blobs import BlobRef
 
+MEMO_LEDGER = "ledger"
+"""Where an ended campaign's memo names the blob with all its cells' outcomes."""
+
 CellStatus = Literal["completed", "failed", "canceled"]
 
 
@@ -55,6 +58,7 @@ class CellOutcome(Model):
     result: BlobRef | None = None
     seconds: float = 0.0
     cost: float | None = None
+    tokens: int | None = None
     places: list[str] = Field(default_factory=list)
 
 
@@ -74,6 +78,17 @@ class CellList(Model):
     count: int
 
 
+class TakenOver(Model):
+    """Cells that an earlier campaign has played, and this one counts: ``page`` is a page of its ledger."""
+
+    page: BlobRef
+    cell_ids: list[str]
+    count: int
+    succeeded: int
+    failed: int
+    score: float
+
+
 class CampaignPlan(Model):
     """An admitted campaign.
 
@@ -84,6 +99,8 @@ class CampaignPlan(Model):
         at_once: at most so many cells at the same time.
         lane_limits: at most so many of those that name a lane.
         tries: how often a cell is played that fails by no fault of the participant's.
+        max_cost, max_tokens, max_seconds: nothing more is begun where it would probably pass one of them.
+        taken_over: what needn't be played.
         shared: what every cell's workflow has to know.
         cleanup: the activity that removes what the campaign left, given its id; run at each of its places.
     """
@@ -97,6 +114,10 @@ class CampaignPlan(Model):
     at_once: int
     lane_limits: dict[str, int] = Field(default_factory=dict)
     tries: int = 1
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    taken_over: TakenOver | None = None
     shared: dict[str, JsonValue] = Field(default_factory=dict)
     verbose_updates: bool = True
     warnings: list[str] = Field(default_factory=list)
@@ -125,11 +146,14 @@ class LedgerInput(Model):
 
 
 class SumUpInput(Model):
-    """What a campaign's result is made of; ``ended`` are the outcomes that stand in no page of the ledger."""
+    """What a campaign's result is made of; ``ended`` are the outcomes that stand in no page of the ledger, ``stopped``
+    says which limit kept the rest from being played.
+    """
 
     plan: CampaignPlan
     status: CellStatus
     failure: str | None = None
+    stopped: str | None = None
     ledger: list[BlobRef]
     ended: list[EndedCell]
     tally: Tally
@@ -138,11 +162,14 @@ class SumUpInput(Model):
 
 
 class Summed(Model):
-    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score."""
+    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score; ``ledger``
+    is the blob with all cells' outcomes.
+    """
 
     results: BlobRef
     sentence: str
     score: float | None = None
+    ledger: BlobRef | None = None
 
 
 class CampaignResults(Model):

@@ -28,7 +28,8 @@ from proctor_protocol.request import BadRequestError
 from proctor_storage.blobs import BlobRef, BlobStore
 
 _CELLS = TypeAdapter(list[Cell])
-_ENDED = TypeAdapter(list[EndedCell])
+ENDED_CELLS = TypeAdapter(list[EndedCell])
+"""A page of a ledger, as JSON."""
 
 
 class Kind(Protocol):
@@ -93,14 +94,15 @@ class CampaignActivities:
     @activity.defn
     async def keep_outcomes(self, given: LedgerInput) -> BlobRef:
         """Put a page of the ledger away."""
-        return await self._store.put(_ENDED.dump_json(given.ended))
+        return await self._store.put(ENDED_CELLS.dump_json(given.ended))
 
     @activity.defn
     async def sum_up_campaign(self, given: SumUpInput) -> Summed:
         """The result of a campaign."""
         pages = await asyncio.gather(*(self._store.get(page) for page in given.ledger))
-        ended = [each for page in pages for each in _ENDED.validate_json(page)]
-        return await self._kind(given.plan).sum_up(given, [*ended, *given.ended])
+        ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *given.ended]
+        summed = await self._kind(given.plan).sum_up(given, ended)
+        return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
 
     def _kind(self, plan: CampaignPlan) -> Kind:
         for kind in self._kinds:

@@ -4,7 +4,15 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +24,7 @@ from proctor_protocol.campaigns import CampaignProgressUpdate, CampaignStartedUp
 from proctor_protocol.terminal import FailureMode, TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate
 
-_LABEL_WIDTH = 9
+_LABEL_WIDTH = 10
 _LONGEST_WHY = 160
 
 
@@ -32,6 +40,8 @@ class CampaignDisplay:
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("to go"),
+            TimeRemainingColumn(),
             console=console,
             transient=True,
             disable=quiet or not console.is_terminal,
@@ -63,7 +73,7 @@ class CampaignDisplay:
                 self.say("connected again")
             case ProgressEvent(update=CampaignStartedUpdate() as started):
                 self._line(
-                    "plays", f"{clean(started.title)}, {started.tally.total} trials, {clean(started.participant)}"
+                    "plays", f"{clean(started.title)}, {started.tally.total} to play, {clean(started.participant)}"
                 )
                 for warning in started.warnings:
                     self._line("warning", clean(warning), style="yellow")
@@ -88,13 +98,17 @@ class CampaignDisplay:
         why = (
             f" {ended.failure_kind}: {shorten(clean(ended.failure or ''), _LONGEST_WHY)}" if ended.failure_kind else ""
         )
-        verdict = "resolved" if ended.succeeded else "again" if ended.again else "unresolved"
+        verdict = "passed" if ended.succeeded else "again" if ended.again else "not passed"
         style = "green" if ended.succeeded else "yellow" if ended.again else "red"
-        reward = f", reward {ended.score:.2f}" if ended.score not in (None, 0.0, 1.0) else ""
+        reward = f", {ended.score:.0%}" if ended.score not in (None, 0.0, 1.0) else ""
         self._line(verdict, f"{clean(ended.label)} ({ended.seconds:.1f} s{reward}){why}", style=style)
 
     def _move(self, tally: Tally) -> None:
-        description = f"{tally.running} running, {tally.waiting} waiting, {tally.succeeded} resolved"
+        description = f"{tally.running} running, {tally.waiting} waiting, {tally.succeeded} passed"
+        if tally.done:
+            description += f", mean {tally.score / tally.done:.0%}"
+        if tally.cost is not None:
+            description += f", cost {tally.cost:.4g}"
         self._moving.update(self._task, description=description, completed=tally.done, total=tally.total)
 
     def _line(self, label: str, content: str, style: str = "") -> None:

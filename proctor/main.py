@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -340,6 +340,82 @@ def terminal(
         max_iterations=max_iterations,
         blocked_commands=blocked,
     )
+
+
+@app.command()
+def run(
+    what: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
+    agent: Annotated[
+        list[str] | None, typer.Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
+    at_once: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many at once.  [default: 4]")
+    ] = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's."),
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="X", help="Begin nothing that would probably pass this cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Begin nothing that would probably use more tokens.")
+    ] = None,
+    max_hours: Annotated[
+        float | None, typer.Option(metavar="H", help="Begin nothing that would probably take longer.")
+    ] = None,
+    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after so many turns.")] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="MODEL", help="A model that judges; may be given several times."),
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Play and judge without any model.")] = False,
+    grow: Annotated[
+        str | None, typer.Option(metavar="TASK", help="Take over what this ended campaign has played.")
+    ] = None,
+    gateway: Annotated[
+        str | None, typer.Option(metavar="URL", help="The evaluator.  [default: this machine's]")
+    ] = None,
+    output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
+    detach: Annotated[bool, typer.Option("--detach", help="Start it, and don't wait.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+) -> None:
+    """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
+    from proctor.assess import default_gateway
+    from proctor.run import RunOptions, run_campaign
+    from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
+
+    is_file = len(what) == 1 and what[0].endswith(".toml")
+    request: dict[str, Any] = {"participants": {}, "config": {"scenarios": what}}
+    if is_file:
+        request = read_campaign(what[0])
+    request["participants"] = {**request["participants"], **agents_in(agent or [])}
+    chosen: dict[str, Any] = {
+        "seeds": seeds_in(seeds) if seeds is not None else None,
+        "repeats": repeats,
+        "at_once": at_once,
+        "tries": tries,
+        "max_cost": max_cost,
+        "max_tokens": max_tokens,
+        "max_hours": max_hours,
+        "max_turns": max_turns,
+        "judges": judge or None,
+        "offline": offline or None,
+        "grows": grow,
+    }
+    request["config"] |= {name: value for name, value in chosen.items() if value is not None}
+    options = RunOptions(
+        request=checked(request, what[0] if is_file else "proctor run"),
+        gateway_url=gateway or default_gateway(),
+        output=output,
+        detach=detach,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_campaign(options))
 
 
 @scenarios_app.command("list")

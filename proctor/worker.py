@@ -19,6 +19,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
 from activities.archiving.assessments import ArchiveActivities
+from activities.assessment_runs import AssessmentRuns
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.elapsed import Elapsed
@@ -45,6 +46,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
+from workflows.assessment_cell import AssessmentCell
 from workflows.campaign import Campaign
 from workflows.context_queue import ContextQueue
 from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE, SEARCH_ATTRIBUTES
@@ -71,7 +73,7 @@ _MISSED_AFTER = timedelta(seconds=0.8)
 """After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
 
-WORKFLOWS: list[type] = [Assessment, Campaign, ContextQueue, Notifications, TerminalTrial]
+WORKFLOWS: list[type] = [Assessment, AssessmentCell, Campaign, ContextQueue, Notifications, TerminalTrial]
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:
@@ -128,7 +130,8 @@ def _workers(
         VerdictActivities(deployment),
         LifecycleActivities(deployment),
     )
-    campaigns = CampaignActivities(deployment, [TerminalRuns(deployment)])
+    runs = AssessmentRuns(deployment)
+    campaigns = CampaignActivities(deployment, [TerminalRuns(deployment), runs])
     beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
     scrubbing = Scrubbing(deployment)
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
@@ -147,6 +150,8 @@ def _workers(
             campaigns.join_cell,
             campaigns.keep_outcomes,
             campaigns.sum_up_campaign,
+            runs.keep_played,
+            runs.join_assessment,
             TrialKeeping(deployment).keep_trial,
             participants.greet,
             participants.purple_turn,

@@ -6,6 +6,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from proctor_protocol._wire import ByMessageType, Instant, WireModel
+from proctor_protocol.runs import RunResults
+from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate, TaskUpdate, parse_update
 
 
@@ -21,7 +23,8 @@ class CampaignUpdateType(StrEnum):
 class Tally(WireModel):
     """How far a campaign is, by cells.
 
-    ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved);
+    ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved, an
+    assessment passed);
     ``failed`` of them came to no good end. ``score`` is the sum of what those that are done have earned, each 0 to 1.
     """
 
@@ -34,13 +37,14 @@ class Tally(WireModel):
     replayed: int = Field(default=0, ge=0)
     score: float = Field(default=0.0, ge=0)
     cost: float | None = None
+    tokens: int | None = None
 
     def sentence(self) -> str:
         """One readable sentence."""
         mean = f", mean {self.score / self.done:.2f}" if self.done else ""
         return (
             f"{self.done} of {self.total} done, {self.running} running, {self.waiting} waiting; "
-            f"{self.succeeded} resolved, {self.failed} failed{mean}."
+            f"{self.succeeded} passed, {self.failed} failed{mean}."
         )
 
 
@@ -78,7 +82,7 @@ class CellEndedUpdate(WireModel):
 
     def sentence(self) -> str:
         """One readable sentence."""
-        verdict = "resolved" if self.succeeded else "failed" if self.failure_kind else "not resolved"
+        verdict = "passed" if self.succeeded else "failed" if self.failure_kind else "not passed"
         why = f" ({self.failure_kind}: {self.failure})" if self.failure_kind and self.failure else ""
         again = "; it is played again" if self.again else ""
         return f"{self.label}: {verdict}{why}{again}. {self.tally.sentence()}"
@@ -124,6 +128,17 @@ def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
     """
     is_campaigns = data.get("message_type") in set(CampaignUpdateType)
     return _UPDATES.read(data) if is_campaigns else parse_update(data)
+
+
+CampaignResults = TerminalResults | RunResults
+"""What a campaign comes to, by its kind."""
+
+_RESULTS = ByMessageType[CampaignResults](CampaignResults)
+
+
+def parse_campaign_results(data: dict[str, Any]) -> CampaignResults:
+    """Read the results of a campaign; raises as ``parse_any_update``."""
+    return _RESULTS.read(data)
 
 
 CAMPAIGN_MILESTONES = frozenset(set(CampaignUpdateType) - {CampaignUpdateType.CELL_ENDED})

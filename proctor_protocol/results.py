@@ -232,6 +232,7 @@ class AssessmentResults(WireModel):
     offline: bool = False
     completion_reason: str | None = None
     failure: str | None = None
+    failure_kind: str | None = None
     turn_tries: dict[str, int] = Field(default_factory=dict)
     is_partial: bool = False
     scenario_turns: int | None = None

@@ -220,6 +220,7 @@ class Assessment:
                 "timeout" if reason == "timeout" else "failed",
                 reason,
                 failure.sentence,
+                failure.kind,
             )
             note_score(results)
         except Exception:

@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
 
     from activities import failures
     from activities.campaign_plan import (
+        MEMO_LEDGER,
         CampaignPlan,
         CampaignResults,
         CellInput,
@@ -149,6 +150,8 @@ class Campaign:
             ]
         )
         self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
+        if plan.taken_over:
+            progress.take_over(plan.taken_over)
         self._telling.publish(
             campaigns.CampaignStartedUpdate(
                 campaign_id=plan.campaign_id,
@@ -185,12 +188,17 @@ class Campaign:
         progress.lists += self._grown
         self._grown = []
         while len(self._at_play) < plan.at_once:
+            is_all_begun = progress.done + len(progress.at_play) >= progress.total
+            elapsed = (workflow.now() - progress.started_at).total_seconds()
+            progress.stopped = None if is_all_begun else progress.limit_in_reach(plan, elapsed)
+            if progress.stopped:
+                return
             due = self._next_of(plan, progress)
             if due is not None:
                 progress.at_play.append(due)
                 progress.replayed += due.play > 1
                 self._start(plan, due)
-            elif progress.read >= progress.total or len(progress.waiting) >= _PAGE + plan.at_once:
+            elif progress.read >= progress.to_play or len(progress.waiting) >= _PAGE + plan.at_once:
                 return
             else:
                 progress.waiting += await self._read_more(progress)
@@ -255,7 +263,7 @@ class Campaign:
                 raise
             outcome = _lost(problem)
         progress.at_play.remove(due)
-        progress.note_cost(outcome.cost)
+        progress.note_play(outcome)
         progress.places += [place for place in outcome.places if place not in progress.places]
         is_again = outcome.may_be_played_again and due.play < plan.tries
         if is_again:
@@ -322,6 +330,7 @@ class Campaign:
                 plan=self._plan,
                 status=status,
                 failure=failure,
+                stopped=progress.stopped,
                 ledger=progress.ledger,
                 ended=progress.ended,
                 tally=progress.tally(),
@@ -331,7 +340,11 @@ class Campaign:
             **limits.prepared("sum up"),
         )
         workflow.upsert_memo(
-            {names.MEMO_SUMMARY: summed.sentence, names.MEMO_RESULTS: summed.results.model_dump(mode="json")}
+            {
+                names.MEMO_SUMMARY: summed.sentence,
+                names.MEMO_RESULTS: summed.results.model_dump(mode="json"),
+                MEMO_LEDGER: summed.ledger.model_dump(mode="json") if summed.ledger else None,
+            }
         )
         if summed.score is not None:
             workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(summed.score)])

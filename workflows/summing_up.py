@@ -37,6 +37,7 @@ def sum_up(
     status: ResultStatus,
     reason: str,
     failure: str | None = None,
+    failure_kind: str | None = None,
 ) -> AssessmentResults:
     """The results of what was done until now; ``failure`` says why there are no verdicts that count."""
     action_log = progress.action_log if progress else []
@@ -58,6 +59,7 @@ def sum_up(
         offline=plan.offline,
         completion_reason=reason,
         failure=failure,
+        failure_kind=failure_kind,
         turn_tries=progress.turn_tries if progress else {},
         is_partial=status == "completed" and progress is not None and _was_stopped(plan, progress),
         scenario_turns=plan.scenario_turns,

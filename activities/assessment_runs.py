@@ -1,0 +1,378 @@
+"""Assessments as a kind of campaign: which ones a request asks for, what one comes to, and all of them together."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from itertools import combinations, product
+
+from pydantic import JsonValue
+from temporalio import activity
+from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import ApplicationError, CancelledError
+
+from activities import failures
+from activities.campaign_plan import MEMO_LEDGER, CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, TakenOver
+from activities.campaigns import ENDED_CELLS, keep_cells
+from activities.deployment import Deployment
+from activities.packages.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
+from activities.plan import Model
+from proctor_protocol.provenance import ModelUse
+from proctor_protocol.request import BadRequestError
+from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor_protocol.runs import (
+    RunCell,
+    RunConfig,
+    RunRequest,
+    RunResults,
+    is_run_request,
+    parse_run_request,
+    unknown_run_settings,
+)
+from proctor_protocol.statistics import Points, Run
+from proctor_storage.blobs import BlobRef
+
+CELL_WORKFLOW = "AssessmentCell"
+_READ_AT_ONCE = 32
+_BY_PARTICIPANT = {
+    failures.PARTICIPANT_UNREACHABLE,
+    failures.PARTICIPANT_FAILED,
+    failures.PARTICIPANT_MISBEHAVED,
+    failures.TURN_TIMEOUT,
+}
+
+
+class PlayedAssessment(Model):
+    """What came of one assessment of a campaign; ``results`` is None where it never came to any."""
+
+    agent: str
+    scenario_id: str
+    seed: int
+    repeat: int
+    task_id: str
+    results: AssessmentResults | None = None
+    failure_kind: str | None = None
+    failure: str | None = None
+    canceled: bool = False
+
+    @property
+    def failed_by_participant(self) -> bool:
+        """Whether the participant is to blame."""
+        return self.failure_kind in _BY_PARTICIPANT
+
+    @property
+    def uses(self) -> list[ModelUse]:
+        """What models were asked, by the evaluator."""
+        provenance = self.results.provenance if self.results else None
+        return [*provenance.judges, *provenance.characters] if provenance else []
+
+
+class AssessmentRuns:
+    """Plans campaigns of assessments, keeps each one's result, and sums them up."""
+
+    name = "assessments"
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._store = deployment.store
+
+    def is_asked_for(self, request: Raw) -> bool:
+        """See ``activities.campaigns.Kind``."""
+        return is_run_request(request)
+
+    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
+        """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
+        asked = parse_run_request(request)
+        config = asked.config
+        warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
+        hashes = {scenario_id: await self._hash_of(scenario_id) for scenario_id in config.scenarios}
+        cells = self._cells(asked, hashes)
+        taken_over = None
+        if config.grows:
+            taken_over, cells, told = await self._taken_over(config.grows, cells)
+            warnings += told
+        settings = self._deployment.config
+        shared: dict[str, JsonValue] = {
+            "agents": dict(asked.participants),
+            "scenario_hashes": dict(hashes),
+            "config": config.model_dump(mode="json"),
+        }
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            kind=self.name,
+            title=_title(config.scenarios),
+            participant=", ".join(asked.participants)[:500],
+            participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
+            cells=await keep_cells(self._store, cells),
+            at_once=config.at_once,
+            lane_limits=_lane_limits(config, cells),
+            tries=config.tries,
+            shared=shared,
+            verbose_updates=config.verbose_updates and settings.verbose_updates,
+            warnings=warnings,
+            max_cost=config.max_cost,
+            max_tokens=config.max_tokens,
+            max_seconds=None if config.max_hours is None else config.max_hours * 3600,
+            taken_over=taken_over,
+            proctor_version=version("proctor"),
+        )
+
+    @activity.defn
+    async def keep_played(self, given: PlayedAssessment) -> BlobRef:
+        """Put the result of one assessment away."""
+        return await self._store.put(given.model_dump_json().encode())
+
+    @activity.defn
+    async def join_assessment(self, task_id: str) -> AssessmentResults:
+        """Wait for an assessment that was started before; fails as it does."""
+        workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
+        try:
+            results: AssessmentResults = await workflow.result()
+        except WorkflowFailureError as problem:
+            cause = problem.cause
+            if isinstance(cause, ApplicationError):
+                raise ApplicationError(cause.message, *cause.details, type=cause.type, non_retryable=True) from None
+            if isinstance(cause, CancelledError):
+                raise failures.final(failures.UNKNOWN, "The assessment was cancelled.") from None
+            raise failures.final(failures.UNKNOWN, f"The assessment ended without a result: {cause}") from None
+        except asyncio.CancelledError:
+            details = activity.cancellation_details()
+            if details is not None and details.cancel_requested:
+                await asyncio.shield(workflow.cancel())
+            raise
+        return results
+
+    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+        """All assessments' results as one, with the statistics of them."""
+        slots = asyncio.Semaphore(_READ_AT_ONCE)
+        taken = set(given.plan.taken_over.cell_ids) if given.plan.taken_over else set()
+
+        async def read(each: EndedCell) -> tuple[RunCell, Run] | None:
+            if each.outcome.result is None:
+                return None
+            async with slots:
+                played = PlayedAssessment.model_validate_json(await self._store.get(each.outcome.result))
+            return _cell_of(played, each, each.cell_id in taken), _run_of(played)
+
+        found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        results = await asyncio.to_thread(partial(summed_up, given, found))
+        played, mean = len(results.cells), _mean(results)
+        sentence = f"{played} of {played + results.missing} assessments were played"
+        sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
+        if results.stopped:
+            sentence += f" {results.stopped}"
+        return Summed(
+            results=await self._store.put(results.model_dump_json().encode()),
+            sentence=sentence,
+            score=None if mean is None else mean / 100,
+        )
+
+    async def _hash_of(self, scenario_id: str) -> str:
+        try:
+            _, files = await self._deployment.package(scenario_id)
+        except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
+            raise BadRequestError(str(problem)) from None
+        return (await self._store.put(files)).sha256
+
+    def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
+        config = asked.config
+        everything = product(range(config.repeats), config.seeds, config.scenarios, asked.participants.items())
+        return [
+            _cell(asked.config, repeat, seed, scenario_id, agent, url, hashes[scenario_id])
+            for number, (repeat, seed, scenario_id, (agent, url)) in enumerate(everything)
+            if number % config.num_shards == config.shard_index
+        ]
+
+    async def _taken_over(
+        self, campaign_id: str, cells: Sequence[Cell]
+    ) -> tuple[TakenOver | None, list[Cell], list[str]]:
+        """What an ended campaign has played of these cells, and those that are left."""
+        handle = activity.client().get_workflow_handle(campaign_id)
+        try:
+            described = await handle.describe()
+            ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef)
+        except Exception as problem:
+            raise BadRequestError(
+                f"config.grows is {campaign_id}, and that campaign can't be read ({problem}): name one that has ended."
+            ) from None
+        if ref is None:
+            raise BadRequestError(f"config.grows is {campaign_id}: name a campaign of assessments that has ended.")
+        ended = {each.cell_id: each for each in ENDED_CELLS.validate_json(await self._store.get(ref))}
+        known = {cell.cell_id for cell in cells}
+        mine = [each for cell_id, each in ended.items() if cell_id in known and _counts(each)]
+        if not mine:
+            return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
+        taken = {each.cell_id for each in mine}
+        page = await self._store.put(ENDED_CELLS.dump_json(mine))
+        return (
+            TakenOver(
+                page=page,
+                cell_ids=sorted(taken),
+                count=len(mine),
+                succeeded=sum(each.outcome.succeeded for each in mine),
+                failed=sum(each.outcome.failure_kind is not None for each in mine),
+                score=sum(each.outcome.score or 0.0 for each in mine),
+            ),
+            [cell for cell in cells if cell.cell_id not in taken],
+            [],
+        )
+
+
+def _counts(ended: EndedCell) -> bool:
+    """Whether a cell needn't be played again: it came to its end, or failed by the participant's fault."""
+    return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
+
+
+def _title(scenarios: Sequence[str]) -> str:
+    more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
+    return ", ".join(scenarios[:3]) + more
+
+
+def _cell(
+    config: RunConfig, repeat: int, seed: int, scenario_id: str, agent: str, url: str, scenario_hash: str
+) -> Cell:
+    """One assessment; its id says all that a result depends on, so that two campaigns can share it."""
+    chosen = config.of_one(scenario_id, seed)
+    what = f"{url}\n{scenario_hash}\n{chosen.model_dump_json()}"
+    digest = sha256(what.encode()).hexdigest()[:12]
+    return Cell(
+        cell_id=".".join([_as_id(agent), _as_id(scenario_id), str(seed), str(repeat), digest]),
+        label=f"{agent} · {scenario_id} · seed {seed}" + (f" · repeat {repeat + 1}" if config.repeats > 1 else ""),
+        workflow=CELL_WORKFLOW,
+        lanes=[f"participant {url}", *(f"model {judge}" for judge in chosen.judges or [])],
+        given={
+            "agent": agent,
+            "url": url,
+            "scenario_id": scenario_id,
+            "seed": seed,
+            "repeat": repeat,
+            "assessment": chosen.model_dump(mode="json", exclude_none=True),
+        },
+    )
+
+
+def _lane_limits(config: RunConfig, cells: Iterable[Cell]) -> dict[str, int]:
+    limits = {"participant": config.at_once_per_participant, "model": config.at_once_per_model}
+    lanes = dict.fromkeys(lane for cell in cells for lane in cell.lanes)
+    return {lane: limit for lane in lanes if (limit := limits[lane.partition(" ")[0]]) is not None}
+
+
+def _as_id(name: str) -> str:
+    """A name as part of a workflow's id."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
+
+
+def tokens_of(uses: Sequence[ModelUse]) -> int | None:
+    """Tokens in and out; None where nobody was asked, or somebody doesn't tell."""
+    counted = [(use.input_tokens, use.output_tokens) for use in uses]
+    if not counted or any(one is None or other is None for one, other in counted):
+        return None
+    return sum((one or 0) + (other or 0) for one, other in counted)
+
+
+def cost_of(uses: Sequence[ModelUse]) -> float | None:
+    """What the models cost; None where nobody was asked, or a price is unknown."""
+    costs = [use.cost for use in uses]
+    return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
+
+
+def _status(played: PlayedAssessment) -> str:
+    if played.canceled:
+        return "canceled"
+    return played.results.status if played.results else "failed"
+
+
+def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) -> RunCell:
+    results = played.results
+    overall = results.scores.overall if results else None
+    is_judged = overall is not None and overall.max_score > 0
+    return RunCell.model_validate(
+        {
+            "agent": played.agent,
+            "scenario_id": played.scenario_id,
+            "seed": played.seed,
+            "repeat": played.repeat,
+            "task_id": played.task_id,
+            "status": _status(played),
+            "failed_by_participant": played.failed_by_participant,
+            "failure": played.failure,
+            "score": overall.score if overall and is_judged else None,
+            "max_score": overall.max_score if overall and is_judged else None,
+            "doubtful_points": overall.doubtful_points if overall else 0,
+            "total_points": results.total_points if results else None,
+            "plays": ended.plays,
+            "taken_over": is_taken_over,
+            "tokens": tokens_of(played.uses),
+            "cost": cost_of(played.uses),
+            "seconds": ended.outcome.seconds,
+        }
+    )
+
+
+def _run_of(played: PlayedAssessment) -> Run:
+    results = played.results
+    scores = results.scores if results else None
+
+    def points(criterion: CriterionResult) -> Points:
+        return Points(score=criterion.score, max_score=criterion.max_score)
+
+    return Run.model_validate(
+        {
+            "run_id": played.task_id,
+            "agent": played.agent,
+            "scenario": played.scenario_id,
+            "seed": played.seed,
+            "repeat": played.repeat,
+            "status": _status(played),
+            "failed_by_participant": played.failed_by_participant,
+            "overall": Points(score=scores.overall.score, max_score=scores.overall.max_score) if scores else None,
+            "dimensions": {
+                name: Points(score=dimension.score, max_score=dimension.max_score)
+                for name, dimension in (scores.dimensions.items() if scores else [])
+            },
+            "criteria": {each.criterion_id: points(each) for each in (results.criteria_results if results else [])},
+            "tokens": tokens_of(played.uses),
+            "cost": cost_of(played.uses),
+        }
+    )
+
+
+def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunResults:
+    """The result of a campaign, whose sums follow from its assessments."""
+    from proctor_statistics import compared, items, summaries
+
+    plan = given.plan
+    config = RunConfig.model_validate(plan.shared["config"])
+    found = sorted(found, key=lambda pair: (pair[0].repeat, pair[0].seed, pair[0].scenario_id, pair[0].agent))
+    runs = [run for _, run in found]
+    agents = dict.fromkeys(run.agent for run in runs)
+    shared_agents, hashes = plan.shared["agents"], plan.shared["scenario_hashes"]
+    assert isinstance(shared_agents, dict)
+    assert isinstance(hashes, dict)
+    return RunResults(
+        campaign_id=plan.campaign_id,
+        status=given.status,
+        failure=given.failure,
+        stopped=given.stopped,
+        agents={name: str(url) for name, url in shared_agents.items()},
+        scenario_hashes={name: str(each) for name, each in hashes.items()},
+        cells=[cell for cell, _ in found],
+        missing=max(given.tally.total - len(found), 0),
+        summaries=summaries(runs, threshold=config.passing_percent),
+        comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
+        items=items(runs),
+        tokens=given.tally.tokens,
+        cost=given.tally.cost,
+        started_at=given.started_at,
+        ended_at=given.ended_at,
+        duration_seconds=(given.ended_at - given.started_at).total_seconds(),
+        config=config.model_dump(mode="json"),
+        proctor_version=plan.proctor_version,
+    )
+
+
+def _mean(results: RunResults) -> float | None:
+    percents = [100 * (c.score or 0) / c.max_score for c in results.cells if c.max_score and c.status == "completed"]
+    return sum(percents) / len(percents) if percents else None

@@ -1,0 +1,181 @@
+"""``proctor run``: a campaign of assessments, followed to its end, and its results in a folder."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proctor.caller import Accepted, AssessmentCall, Ended
+from proctor.campaign_display import CampaignDisplay
+from proctor.console import make_console, show
+from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.following import followed
+from proctor.phrases import clean
+from proctor.run_settings import as_toml
+from proctor.up import on_signals
+from proctor_protocol.problems import describe
+from proctor_protocol.runs import RunRequest, RunResults
+from proctor_protocol.statistics import Comparison, Estimate, Summary
+
+_FAILURES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the person asked for.
+
+    Attributes:
+        output: the folder that gets one for this campaign.
+        detach: end once the campaign is under way.
+    """
+
+    request: RunRequest
+    gateway_url: str
+    output: str
+    detach: bool = False
+    quiet: bool = False
+
+
+def run_campaign(options: RunOptions) -> ExitCode:
+    """Play a campaign; Ctrl-C cancels it as a whole.
+
+    Raises:
+        CommandError: of the kind that says why it came to no good end.
+    """
+    return asyncio.run(_run(options))
+
+
+async def _run(options: RunOptions) -> ExitCode:
+    interrupted = asyncio.Event()
+    on_signals(interrupted)
+    console = make_console()
+    began_at = datetime.now()
+    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_none=True))
+    if options.detach:
+        return await _detach(call, console)
+    async with call:
+        with CampaignDisplay(console, options.quiet) as display:
+            _, ended = await followed(call, display, interrupted, "campaign")
+    return _conclude(console, ended, options, began_at)
+
+
+async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
+    async with call:
+        async for event in call.events():
+            match event:
+                case Accepted(task_id=task_id):
+                    console.print(Text(f"{task_id} is under way; `proctor follow {task_id}` joins it"), soft_wrap=True)
+                    return ExitCode.DONE
+                case Ended():
+                    raise UsageError(clean(event.sentence) or "the request was rejected")
+    raise CommandError("the gateway's stream ended without an answer")
+
+
+def _conclude(console: Console, ended: Ended, options: RunOptions, began_at: datetime) -> ExitCode:
+    if ended.state == "rejected":
+        raise UsageError(clean(ended.sentence) or "the request was rejected")
+    if ended.results is not None:
+        results = read_run(ended.results)
+        folder = _new_folder(Path(options.output), began_at)
+        (folder / "campaign.toml").write_text(as_toml(options.request))
+        (folder / "results.json").write_bytes(ended.results)
+        if not options.quiet:
+            print_run(console, results)
+            console.print(Text(f"results   {folder}"), soft_wrap=True)
+    elif ended.state == "completed":
+        raise CommandError("the campaign is completed, but the gateway gave no result")
+    if ended.state == "canceled":
+        raise CancelledError("the campaign is cancelled")
+    if ended.state == "failed":
+        raise CommandError(f"the campaign failed: {clean(ended.sentence) or 'no reason given'}")
+    return ExitCode.DONE
+
+
+def read_run(exact: bytes) -> RunResults:
+    """The results of a campaign from its artifact.
+
+    Raises:
+        CommandError: they are none.
+    """
+    try:
+        return RunResults.model_validate_json(exact)
+    except ValidationError as problem:
+        raise CommandError(f"the gateway's result is not one of a campaign: {describe(problem)}") from None
+
+
+def _new_folder(output: Path, began_at: datetime) -> Path:
+    stem = f"{began_at:%Y-%m-%d_%H-%M-%S}"
+    for number in range(1_000):
+        folder = output / (f"{stem}_{number}" if number else stem)
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as problem:
+            raise CommandError(f"--output {output}: {problem.strerror}") from None
+        return folder
+    raise CommandError(f"--output {output}: a thousand campaigns began in one second")
+
+
+def print_run(console: Console, results: RunResults) -> None:
+    """A campaign's results as tables: agents on scenarios, and agents side by side."""
+    table = Table(box=None, padding=(0, 2), pad_edge=False)
+    table.add_column("agent")
+    table.add_column("scenario")
+    for heading in ("mean", "95 % interval", "passed", "pass^k", "judged", "failed", "cost"):
+        table.add_column(heading, justify="right")
+    rows = [row for row in results.summaries if row.of == "overall"]
+    has_one_scenario = len({row.scenario for row in rows}) == 2
+    for row in rows:
+        if row.scenario or not has_one_scenario:
+            table.add_row(*_cells(row), style="" if row.scenario else "bold")
+    console.print()
+    show(console, table)
+    console.print()
+    for comparison in results.comparisons:
+        console.print(Text(_in_words(comparison)), soft_wrap=True)
+    failed = [cell for cell in results.cells if cell.failure]
+    for cell in failed[:_FAILURES_SHOWN]:
+        about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"
+        console.print(Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"), soft_wrap=True)
+    if len(failed) > _FAILURES_SHOWN:
+        console.print(f"          and {len(failed) - _FAILURES_SHOWN} more")
+    if results.missing:
+        console.print(Text(f"{results.missing} were never played. {results.stopped or ''}".strip(), style="yellow"))
+
+
+def _cells(row: Summary) -> tuple[str, ...]:
+    passes, counts = row.passes, row.counts
+    most = max(passes.hat, default=0) if passes else 0
+    failed = counts.failed_by_participant + counts.failed_otherwise
+    return (
+        clean(row.agent),
+        row.scenario or "all",
+        f"{row.percent.mean:.1f}%" if row.percent else "",
+        _interval(row.percent),
+        f"{passes.passed}/{passes.runs}" if passes else "",
+        f"{passes.hat[most]:.2f} (k={most})" if passes and most > 1 else "",
+        f"{counts.judged}/{counts.runs}",
+        str(failed) if failed else "",
+        "" if row.cost is None else f"{row.cost:.4g}",
+    )
+
+
+def _interval(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.1f} to {estimate.high:.1f}"
+
+
+def _in_words(found: Comparison) -> str:
+    pair = f"{clean(found.first)} less {clean(found.second)}"
+    if found.difference is None:
+        return f"{pair}: never played the same scenario, seed and repeat"
+    interval = f" ({_interval(found.difference)})" if found.difference.low is not None else ""
+    p_value = f", p = {found.p_value:.3f}" if found.p_value is not None else ""
+    return f"{pair}: {found.difference.mean:+.1f} points{interval}{p_value}, over {found.pairs} pairs"

@@ -1,0 +1,94 @@
+"""What ``proctor run`` plays: from flags, or from a ``campaign.toml`` that says the same."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from proctor.errors import UsageError
+from proctor_protocol.problems import describe
+from proctor_protocol.runs import RunConfig, RunRequest
+
+_MOST_SEEDS = 10_000
+
+
+def seeds_in(words: str) -> list[int]:
+    """Seeds such as ``1-5,9``.
+
+    Raises:
+        UsageError: that is none.
+    """
+    found: list[int] = []
+    for word in filter(None, (word.strip() for word in words.split(","))):
+        first, dash, last = word.partition("-")
+        try:
+            low, high = int(first), int(last) if dash else int(first)
+        except ValueError:
+            raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9") from None
+        if high < low or high - low >= _MOST_SEEDS:
+            raise UsageError(f"--seeds {words}: {word} is no range of at most {_MOST_SEEDS} seeds")
+        found += range(low, high + 1)
+    if not found:
+        raise UsageError("--seeds is empty: write numbers and ranges, such as 1-5,9")
+    return found
+
+
+def agents_in(words: Sequence[str]) -> dict[str, str]:
+    """Agents such as ``mine=http://localhost:8001``, by name; one without a name is called ``agent``.
+
+    Raises:
+        UsageError: two have one name.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, url = word.partition("=")
+        if not equals or "://" in name:
+            name, url = "agent", word
+        if name in found:
+            raise UsageError(f"--agent {name} is there twice: give each a name of its own, NAME=URL")
+        found[name] = url
+    return found
+
+
+def read_campaign(path: str) -> dict[str, Any]:
+    """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has.
+
+    Raises:
+        UsageError: it can't be read; names the file.
+    """
+    try:
+        given = tomllib.loads(Path(path).read_text())
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path} is no TOML: {problem}") from None
+    agents = given.pop("agents", {})
+    return {"participants": agents, "config": given}
+
+
+def checked(request: dict[str, Any], where: str) -> RunRequest:
+    """The request, as the evaluator will read it; ``where`` it comes from.
+
+    Raises:
+        UsageError: it is none; names what is wrong and what to write instead.
+    """
+    if unknown := sorted(set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "seed"}):
+        raise UsageError(f"{where}: {', '.join(unknown)} is no setting of a campaign")
+    if not request["participants"]:
+        raise UsageError(f"{where}: no agent is named; add --agent NAME=URL, or a table [agents] in the file")
+    try:
+        return RunRequest.model_validate(request)
+    except ValidationError as problem:
+        raise UsageError(f"{where}: {describe(problem)}") from None
+
+
+def as_toml(request: RunRequest) -> str:
+    """The file that says the same as a request."""
+    config = request.config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    config = {"scenarios": request.config.scenarios, "seeds": request.config.seeds, **config}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in config.items()]
+    agents = [f"{json.dumps(name)} = {json.dumps(url)}" for name, url in request.participants.items()]
+    return "\n".join([*lines, "", "[agents]", *agents, ""])

@@ -1,0 +1,213 @@
+"""A campaign of assessments: agents × scenarios × seeds × repeats, asked for in one request and summed up as one."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.problems import describe, show_value
+from proctor_protocol.request import AssessmentConfig, BadRequestError, check_addresses, read_text
+from proctor_protocol.statistics import Comparison, Item, RunStatus, Summary
+
+_ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows"}
+_MOST_CELLS = 100_000
+_SHAPE = '{"participants": {NAME: URL, …}, "config": {"scenarios": [ID, …], "seeds": [N, …], "repeats": N}}'
+
+
+class RunConfig(WireModel):
+    """What the sender may choose.
+
+    Attributes:
+        scenarios: which to play; ``scenario_id`` names a single one.
+        seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
+        repeats: how often the same agent, scenario and seed is played.
+        at_once: at most so many assessments at the same time.
+        at_once_per_participant, at_once_per_model: at most so many of those that talk to one participant, or have one
+            model judge.
+        tries: how often an assessment is played that fails by no fault of the participant's.
+        max_cost, max_tokens, max_hours: nothing more is begun where it would probably pass the limit: of what models
+            cost (in the price table's currency), of their tokens, of time.
+        passing_percent: what a run has to earn of its judged points to pass.
+        grows: the id of a campaign that has ended: what it has played is taken over, and not played again.
+        shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
+        max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment (``AssessmentConfig``).
+        verbose_updates: tell of every cell, or only now and then.
+    """
+
+    scenarios: list[str] = Field(min_length=1, max_length=1_000)
+    seeds: list[int] = Field(default=[42], min_length=1, max_length=10_000)
+    repeats: int = Field(default=1, ge=1, le=10_000)
+    at_once: int = Field(default=4, ge=1, le=1_000)
+    at_once_per_participant: int | None = Field(default=None, ge=1)
+    at_once_per_model: int | None = Field(default=None, ge=1)
+    tries: int = Field(default=2, ge=1, le=10)
+    max_cost: float | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_hours: float | None = Field(default=None, gt=0, le=24 * 365)
+    passing_percent: float = Field(default=60.0, ge=0, le=100)
+    grows: str | None = None
+    shard_index: int = Field(default=0, ge=0)
+    num_shards: int = Field(default=1, ge=1)
+    max_turns: int | None = Field(default=None, ge=1, le=100_000)
+    offline: bool = False
+    turn_timeout: float | None = Field(default=None, gt=0, le=86_400)
+    turn_tries: int | None = Field(default=None, ge=1, le=10)
+    judges: list[str] | None = Field(default=None, min_length=1, max_length=9)
+    votes: int = Field(default=1, ge=1, le=9)
+    verbose_updates: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_is_a_list_of_one(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        found = dict(given)
+        for one, many in (("scenario_id", "scenarios"), ("seed", "seeds")):
+            if one in found and many not in found:
+                found[many] = [found[one]]
+        return found
+
+    @field_validator("scenarios", "seeds")
+    @classmethod
+    def _nothing_twice(cls, values: list[Any]) -> list[Any]:
+        if twice := next((value for value in values if values.count(value) > 1), None):
+            raise ValueError(f"{show_value(twice)} stands there twice: name it once, and say repeats")
+        return values
+
+    @model_validator(mode="after")
+    def _shard_is_one_of_them(self) -> Self:
+        if self.shard_index >= self.num_shards:
+            raise ValueError(
+                f"shard_index is {self.shard_index} with num_shards {self.num_shards}: shards are counted from 0"
+            )
+        return self
+
+    def of_one(self, scenario_id: str, seed: int) -> AssessmentConfig:
+        """The settings of one of the assessments."""
+        shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
+        return AssessmentConfig.model_validate({**shared, "scenario_id": scenario_id, "seed": seed})
+
+
+class RunRequest(WireModel):
+    """Which agents (name to A2A address), on what."""
+
+    participants: dict[str, str] = Field(min_length=1, max_length=1_000)
+    config: RunConfig
+
+    _addresses_are_urls = field_validator("participants")(check_addresses)
+
+    @model_validator(mode="after")
+    def _not_without_end(self) -> Self:
+        config = self.config
+        cells = len(self.participants) * len(config.scenarios) * len(config.seeds) * config.repeats
+        if cells > _MOST_CELLS:
+            raise ValueError(f"this would be {cells:,} assessments, more than {_MOST_CELLS:,}: ask for fewer")
+        return self
+
+
+def is_run_request(raw: dict[str, Any] | str | None) -> bool:
+    """Whether a message asks for a campaign of assessments; says nothing of whether the request is a good one."""
+    if isinstance(raw, str):
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return False
+    config = raw.get("config") if isinstance(raw, dict) else None
+    return isinstance(config, dict) and not _ASKS_FOR_A_RUN.isdisjoint(config) and "benchmark" not in config
+
+
+def parse_run_request(raw: dict[str, Any] | str | None) -> RunRequest:
+    """Read a request for a campaign of assessments from a message's data part, or from its text.
+
+    Raises:
+        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    """
+    value = read_text(raw) if isinstance(raw, str) else raw
+    if not isinstance(value, dict):
+        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
+    try:
+        return RunRequest.model_validate(value)
+    except ValidationError as problem:
+        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+
+
+def unknown_run_settings(raw: dict[str, Any] | str | None) -> list[str]:
+    """Names under ``config`` that a campaign doesn't know, so that a misspelt one can be pointed out."""
+    value = read_text(raw) if isinstance(raw, str) else raw
+    config = value.get("config") if isinstance(value, dict) else None
+    known = {*RunConfig.model_fields, "scenario_id", "seed", "num_instances"}
+    return sorted(set(config) - known) if isinstance(config, dict) else []
+
+
+class RunCell(WireModel):
+    """One assessment of a campaign.
+
+    ``task_id`` is its own, by which it is found; ``plays`` how often it was played; ``tokens`` and ``cost`` are of the
+    models that judged it and played its characters, None where unknown. Without ``max_score`` it was not judged.
+    """
+
+    agent: str
+    scenario_id: str
+    seed: int
+    repeat: int
+    task_id: str
+    status: RunStatus
+    failed_by_participant: bool = False
+    failure: str | None = None
+    score: int | None = None
+    max_score: int | None = None
+    doubtful_points: int = 0
+    total_points: int | None = None
+    plays: int = 1
+    taken_over: bool = False
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float = 0.0
+
+
+class RunResults(WireModel):
+    """The outcome of a campaign of assessments: the A2A artifact ``run_results``.
+
+    ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
+    files that were played. ``comparisons`` are of each two agents.
+    """
+
+    message_type: Literal["run_results"] = "run_results"
+    campaign_id: str
+    status: Literal["completed", "failed", "canceled"]
+    failure: str | None = None
+    stopped: str | None = None
+    agents: dict[str, str]
+    scenario_hashes: dict[str, str] = Field(default_factory=dict)
+    cells: list[RunCell] = Field(default_factory=list)
+    missing: int = Field(default=0, ge=0)
+    summaries: list[Summary] = Field(default_factory=list)
+    comparisons: list[Comparison] = Field(default_factory=list)
+    items: list[Item] = Field(default_factory=list)
+    tokens: int | None = None
+    cost: float | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    duration_seconds: float = Field(default=0, ge=0)
+    config: dict[str, JsonValue] = Field(default_factory=dict)
+    proctor_version: str = ""
+
+
+def in_words(results: RunResults) -> str:
+    """A campaign's result in words: a line for each agent and scenario."""
+    lines = []
+    for row in results.summaries:
+        if row.of != "overall":
+            continue
+        where = row.scenario or "all scenarios"
+        if row.percent is None:
+            said = "nothing judged"
+        else:
+            low, high = row.percent.low, row.percent.high
+            interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
+            said = f"{row.percent.mean:.1f}%{interval} over {row.counts.judged} of {row.counts.runs}"
+        lines.append(f"{row.agent} on {where}: {said}")
+    if results.missing:
+        lines.append(f"{results.missing} were never played.")
+    return "\n".join([*lines, *filter(None, [results.stopped])])

@@ -1,0 +1,231 @@
+"""Campaigns of assessments, with scripted steps: what is played, what is never played twice, limits, statistics."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest_asyncio
+from a2a.client import Client as Caller
+from a2a.types import GetTaskRequest
+from google.protobuf.json_format import MessageToDict
+from temporalio.client import Client
+
+from activities import failures
+from activities.assessment_runs import AssessmentRuns
+from activities.campaigns import CampaignActivities
+from activities.deployment import Deployment
+from activities.plan import AdmitInput, JudgeInput, Plan, TurnInput
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.provenance import ModelUse
+from proctor_protocol.request import parse_request
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.runs import RunResults
+from proctor_storage.blobs import BlobStore
+from tests.a2a_gateway.callers import data_part, message, send, state_name
+from tests.workflows.replaying import replayed
+from tests.workflows.scripted import ScriptedActivities, fails, plan
+
+
+class ScriptedRuns(AssessmentRuns):
+    """Knows every scenario whose name doesn't begin with ``no``."""
+
+    async def _hash_of(self, scenario_id: str) -> str:
+        return f"hash of {scenario_id}"
+
+
+class ScriptedRun(ScriptedActivities):
+    """The activities of assessments are scripted, those of campaigns are not.
+
+    An assessment is of the scenario, seed and participant that its request names; its score follows from the seed.
+    """
+
+    def __init__(self, config: GreenAgentConfig) -> None:
+        super().__init__(BlobStore(config.storage_url))
+        self._deployment = Deployment(config)
+        self.plans: dict[str, Plan] = {}
+        self.played: Counter[tuple[str, str, int]] = Counter()
+        self.deeds["admit"] = self._admit
+        self.deeds["judge_criterion"] = self.judged
+        self.cost = 0.5
+
+    def all(self) -> list[Any]:
+        runs = ScriptedRuns(self._deployment)
+        campaigns = CampaignActivities(self._deployment, [runs])
+        return [
+            *super().all(),
+            campaigns.plan_campaign,
+            campaigns.read_cells,
+            campaigns.join_cell,
+            campaigns.keep_outcomes,
+            campaigns.sum_up_campaign,
+            runs.keep_played,
+            runs.join_assessment,
+        ]
+
+    async def _admit(self, given: AdmitInput) -> Plan:
+        request = parse_request(given.request)
+        role, url = request.participant
+        seed = request.config.seed or 0
+        self.played[role, request.config.scenario_id, seed] += 1
+        changes = {"scenario_id": request.config.scenario_id, "seed": seed, "participant": role, "participant_url": url}
+        made = plan(given.task_id, "").model_copy(update={**changes, "max_turns": 1, "models_task_queue": "scripted"})
+        self.plans[given.task_id] = made
+        return made
+
+    async def judged(self, given: JudgeInput) -> CriterionResult:
+        made = given.plan
+        points = 5 if made.participant == "good" else made.seed % 3
+        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=self.cost)
+        return CriterionResult(
+            criterion_id="c1", name="All", dimension="accuracy", explanation="", score=points, max_score=5, usage=[use]
+        )
+
+
+@pytest_asyncio.fixture
+async def scripted(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedRun]:
+    run = ScriptedRun(config)
+    async with run.worker(client, config.task_queue):
+        yield run
+
+
+def request(**config: Any) -> dict[str, Any]:
+    agents = {"good": "http://good.example", "poor": "http://poor.example"}
+    return {"participants": agents, "config": {"scenarios": ["day", "night"], "offline": True, **config}}
+
+
+class Ended:
+    """A campaign's task, as somebody sees it after the end."""
+
+    def __init__(self, task: Any) -> None:
+        self.id = task.id
+        self.state = state_name(task.status.state)
+        self.sentence = " ".join(part.text for part in task.status.message.parts)
+        raw = [part.raw for artifact in task.artifacts for part in artifact.parts if part.HasField("raw")]
+        self._results = RunResults.model_validate_json(raw[0]) if raw else None
+        parts = [part for said in task.history for part in said.parts]
+        self.updates = [MessageToDict(part.data) for part in parts if part.HasField("data")]
+
+    @property
+    def results(self) -> RunResults:
+        assert self._results is not None
+        return self._results
+
+
+async def play(caller: Caller, asked: dict[str, Any]) -> Ended:
+    task = await send(caller, message(data_part(asked)))
+    return Ended(await caller.get_task(GetTaskRequest(id=task.id, history_length=10_000)))
+
+
+async def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(
+    caller: Caller, client: Client, scripted: ScriptedRun
+) -> None:
+    ended = await play(caller, request(seeds=[1, 2], repeats=2, at_once=3))
+    assert ended.state == "completed"
+    assert set(scripted.played.values()) == {2}
+    assert len(scripted.played) == 8
+    results = ended.results
+    assert [cell.status for cell in results.cells] == ["completed"] * 16
+    assert len({cell.task_id for cell in results.cells}) == 16
+    by_agent = {row.agent: row for row in results.summaries if row.of == "overall" and row.scenario is None}
+    assert (by_agent["good"].percent.mean, by_agent["poor"].percent.mean) == (100, 30)  # type: ignore[union-attr]
+    assert by_agent["poor"].counts.runs == 8
+    (comparison,) = results.comparisons
+    assert (comparison.pairs, comparison.difference.mean) == (8, 70)  # type: ignore[union-attr]
+    assert (results.tokens, results.cost) == (1_600, 8.0)
+    assert ended.updates[-1]["tally"]["done"] == 16
+    assert await replayed(client, ended.id) == 1
+
+
+async def test_an_assessment_of_a_campaign_is_a_task_like_any_other(caller: Caller, scripted: ScriptedRun) -> None:
+    ended = await play(caller, request(scenarios=["day"], seeds=[2]))
+    for cell in ended.results.cells:
+        task = await caller.get_task(GetTaskRequest(id=cell.task_id))
+        assert state_name(task.status.state) == "completed"
+        assert [artifact.name for artifact in task.artifacts] == ["assessment_results"]
+
+
+async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
+    caller: Caller, scripted: ScriptedRun
+) -> None:
+    simulator_is_away: Counter[str] = Counter()
+
+    async def turn(given: TurnInput) -> None:
+        about = scripted.plans[given.plan.assessment_id]
+        if about.participant == "poor" and about.scenario_id == "day":
+            raise failures.final(failures.PARTICIPANT_MISBEHAVED, "poor answers with a poem.")
+        if about.scenario_id == "night" and not simulator_is_away[about.participant]:
+            simulator_is_away[about.participant] += 1
+            raise failures.final(failures.SERVER_FAILED, "The server can't be started.")
+
+    scripted.deeds["purple_turn"] = turn
+    ended = await play(caller, request(seeds=[1], tries=3))
+    cells = {(cell.agent, cell.scenario_id): cell for cell in ended.results.cells}
+    poor = cells["poor", "day"]
+    assert (poor.status, poor.failed_by_participant, poor.plays) == ("failed", True, 1)
+    assert poor.failure == "poor answers with a poem."
+    assert [(cells[agent, "night"].status, cells[agent, "night"].plays) for agent in ("good", "poor")] == [
+        ("completed", 2),
+        ("completed", 2),
+    ]
+    row = next(row for row in ended.results.summaries if (row.agent, row.scenario, row.of) == ("poor", None, "overall"))
+    assert (row.counts.runs, row.counts.judged, row.counts.failed_by_participant) == (2, 1, 1)
+    assert (row.passes.runs, row.passes.passed) == (2, 0)  # type: ignore[union-attr]
+
+
+async def test_a_campaign_that_grows_plays_only_what_is_new(caller: Caller, scripted: ScriptedRun) -> None:
+    first = await play(caller, request(seeds=[1, 2]))
+    scripted.played.clear()
+    second = await play(caller, request(seeds=[1, 2, 3], grows=first.id))
+    assert {seed for _, _, seed in scripted.played} == {3}
+    assert len(second.results.cells) == 12
+    assert sum(cell.taken_over for cell in second.results.cells) == 8
+    assert {cell.task_id for cell in first.results.cells} <= {cell.task_id for cell in second.results.cells}
+    scripted.played.clear()
+    third = await play(caller, request(seeds=[1, 2, 3], repeats=1, max_turns=1, grows=second.id))
+    assert sum(scripted.played.values()) == 12, "other settings are another assessment"
+    assert third.results.missing == 0
+
+
+async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: ScriptedRun) -> None:
+    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, max_cost=3.0))
+    assert ended.state == "completed"
+    results = ended.results
+    assert results.cost is not None
+    assert results.cost <= 3.0
+    assert len(results.cells) == 6
+    assert (results.missing, results.stopped) == (34, "Stopped before its costs pass 3.")
+    assert "Stopped before" in ended.sentence
+
+
+async def test_shards_share_out_the_cells(caller: Caller, scripted: ScriptedRun) -> None:
+    for index in range(3):
+        await play(caller, request(seeds=[1, 2], shard_index=index, num_shards=3))
+    assert len(scripted.played) == 8
+    assert set(scripted.played.values()) == {1}
+
+
+async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, scripted: ScriptedRun) -> None:
+    for changes, sentence in (
+        ({"seeds": [1, 1]}, "config.seeds"),
+        ({"repeats": 0}, "config.repeats is 0"),
+        ({"shard_index": 3, "num_shards": 3}, "shards are counted from 0"),
+        ({"repeats": 10_000, "seeds": list(range(100))}, "more than 100,000"),
+        ({"grows": "nobody"}, "config.grows is nobody"),
+    ):
+        ended = await play(caller, request(**changes))
+        assert ended.state == "rejected"
+        assert sentence in ended.sentence
+    assert not scripted.played
+
+
+async def test_a_campaign_that_is_judged_by_a_broken_evaluator_says_so_of_each_cell(
+    caller: Caller, scripted: ScriptedRun
+) -> None:
+    scripted.deeds["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
+    ended = await play(caller, request(scenarios=["day"], seeds=[1], tries=1))
+    assert len(ended.results.cells) == 2
+    assert all(
+        (cell.failure or "").startswith("The evaluator has a bug. The turns are kept") for cell in ended.results.cells
+    )
+    assert [cell.failed_by_participant for cell in ended.results.cells] == [False, False]
+    assert {row.percent for row in ended.results.summaries} == {None}

@@ -1,0 +1,122 @@
+"""The story of a campaign's assessment: an assessment like any other, whose result the campaign gets by reference."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ApplicationError,
+    ChildWorkflowError,
+    FailureError,
+    WorkflowAlreadyStartedError,
+    is_cancelled_exception,
+)
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import ValidationError
+
+    from activities import failures
+    from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment, cost_of, tokens_of
+    from activities.campaign_plan import CellInput, CellOutcome
+    from proctor_protocol.results import AssessmentResults
+    from proctor_protocol.runs import RunConfig
+    from workflows import limits, names
+    from workflows.inputs import AssessmentInput
+    from workflows.steps import Steps
+    from workflows.telling import Telling
+
+
+@workflow.defn(name=CELL_WORKFLOW)
+class AssessmentCell:
+    """One cell of a campaign; the assessment's own task id derives from this workflow's id."""
+
+    @workflow.init
+    def __init__(self, given: CellInput) -> None:
+        self._given = given.cell.given
+        self._passing = RunConfig.model_validate(given.shared["config"]).passing_percent
+        self._campaign_id = given.campaign_id
+        self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
+        self._steps = Steps(Telling())
+
+    @workflow.run
+    async def run(self, given: CellInput) -> CellOutcome:
+        """Play the assessment; whatever fails is part of the outcome, and only a cancellation is raised."""
+        began_at = workflow.now()
+        workflow.upsert_memo({"task": self._task_id})
+        try:
+            played = await self._play()
+        except FailureError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            played = self._failed(problem)
+        return await self._outcome(played, began_at)
+
+    async def _play(self) -> PlayedAssessment:
+        try:
+            results = await workflow.execute_child_workflow(
+                names.ASSESSMENT_WORKFLOW,
+                AssessmentInput(task_id=self._task_id, context_id=self._task_id, request=self._request()),
+                id=self._task_id,
+                result_type=AssessmentResults,
+                task_timeout=limits.WORKFLOW_TASK,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+                search_attributes=TypedSearchAttributes(
+                    [
+                        SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
+                        SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),
+                    ]
+                ),
+                memo={"campaign": self._campaign_id},
+            )
+        except WorkflowAlreadyStartedError:
+            results = await self._steps.do(
+                AssessmentRuns.join_assessment, self._task_id, **limits.joined("the assessment was started before")
+            )
+        return self._played(results=results)
+
+    def _request(self) -> dict[str, Any]:
+        given = self._given
+        return {"participants": {str(given["agent"]): given["url"]}, "config": given["assessment"]}
+
+    def _played(self, **more: Any) -> PlayedAssessment:
+        about = {name: self._given[name] for name in ("agent", "scenario_id", "seed", "repeat")}
+        return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
+
+    def _failed(self, problem: FailureError) -> PlayedAssessment:
+        cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
+        results = None
+        if isinstance(cause, ApplicationError) and cause.details:
+            try:
+                results = AssessmentResults.model_validate(cause.details[0])
+            except ValidationError:
+                workflow.logger.warning("the results of %s can't be read", self._task_id)
+        kind = results.failure_kind if results else None
+        if kind is None and isinstance(cause, ApplicationError):
+            kind = cause.type
+        sentence = cause.message if isinstance(cause, ApplicationError) else str(cause)
+        return self._played(results=results, failure_kind=kind or failures.UNKNOWN, failure=sentence)
+
+    async def _outcome(self, played: PlayedAssessment, began_at: datetime) -> CellOutcome:
+        kept = await self._steps.do_here(
+            AssessmentRuns.keep_played, played, **limits.quick("keep the assessment's result")
+        )
+        overall = played.results.scores.overall if played.results and played.failure_kind is None else None
+        share = overall.score / overall.max_score if overall and overall.max_score else None
+        return CellOutcome(
+            status="completed" if played.failure_kind is None else "failed",
+            succeeded=share is not None and 100 * share >= self._passing,
+            score=share,
+            failure_kind=played.failure_kind,
+            failure=played.failure,
+            may_be_played_again=played.failure_kind is not None
+            and not played.failed_by_participant
+            and played.failure_kind != failures.REJECTED,
+            result=kept,
+            seconds=(workflow.now() - began_at).total_seconds(),
+            cost=cost_of(played.uses),
+            tokens=tokens_of(played.uses),
+        )
