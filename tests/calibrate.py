@@ -53,7 +53,7 @@ def main() -> int:
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
     server.start()
     try:
-        if not _answers(port, server):
+        if not answers(port, server):
             print("the model's server didn't start", file=sys.stderr)
             return 1
         environment = {
@@ -71,7 +71,7 @@ def main() -> int:
     return 0
 
 
-def _answers(port: int, server: multiprocessing.process.BaseProcess) -> bool:
+def answers(port: int, server: multiprocessing.process.BaseProcess) -> bool:
     end = time.monotonic() + _START
     while time.monotonic() < end and server.is_alive():
         try:

@@ -1,0 +1,59 @@
+"""A participant on a2a-sdk 0.3 and httpx alone: it tells the user in the chat how much new mail there is.
+
+Nothing of proctor's is needed: pip install 'a2a-sdk[http-server]>=0.3,<0.4' httpx uvicorn; python agent.py --port 8001
+"""
+
+import argparse
+import json
+import uuid
+
+import httpx
+import uvicorn
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.apps import A2AStarletteApplication
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import AgentCapabilities, AgentCard, AgentSkill, DataPart, Message, Part, Role
+
+
+class Doorman(AgentExecutor):
+    """Answers the evaluator's three messages."""
+
+    def __init__(self):
+        self.starts = {}  # one assessment per A2A context: where its simulation is, and the key
+
+    async def execute(self, context, event_queue):
+        """Answer one message."""
+        part = context.message.parts[0].root
+        said = json.loads(part.text) if part.kind == "text" else part.data
+        answer = {}
+        if said["message_type"] == "assessment_start":
+            self.starts[context.context_id] = said
+        elif said["message_type"] == "turn_start":
+            answer = await self.play(self.starts[context.context_id], said)
+        parts = [Part(root=DataPart(data=answer))]
+        ids = {"message_id": str(uuid.uuid4()), "context_id": context.context_id}
+        await event_queue.enqueue_event(Message(role=Role.agent, parts=parts, **ids))
+
+    async def play(self, start, turn):
+        """Act in the user's environment; what was done."""
+        async with httpx.AsyncClient(base_url=start["ues_url"], headers={"X-API-Key": start["api_key"]}) as ues:
+            mails = (await ues.post("email/query", json={"folder": "inbox", "is_read": False})).json()
+            words = {"role": "assistant", "content": f"{mails['total_count']} unread mails"}
+            await ues.post("chat/send", json=words)
+        action = {"timestamp": turn["current_time"], "action": "chat.send", "parameters": words, "success": True}
+        return {"message_type": "turn_complete", "actions": [action]}
+
+    async def cancel(self, context, event_queue):
+        """A turn is over before anybody could."""
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--port", type=int, default=8001)
+port = parser.parse_args().port
+about = {"name": "doorman", "description": "Counts mail.", "version": "1", "url": f"http://127.0.0.1:{port}/"}
+modes = {"default_input_modes": ["application/json"], "default_output_modes": ["application/json"]}
+skill = AgentSkill(id="count", name="Count mail", description="Counts the unread mail.", tags=["mail"])
+card = AgentCard(**about, **modes, capabilities=AgentCapabilities(), skills=[skill])
+app = A2AStarletteApplication(card, DefaultRequestHandler(Doorman(), InMemoryTaskStore()))
+uvicorn.run(app.build(), host="127.0.0.1", port=port)

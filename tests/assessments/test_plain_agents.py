@@ -1,0 +1,87 @@
+"""The examples that need nothing of ours: on a2a-sdk 0.3, and in TypeScript; each in an environment of its own."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from proctor_processes.ports import free_ports
+from tests.stack import Stack, assess
+from tests.waiting import wait_until
+from tests.work import NIGHTLY
+
+PLAIN = Path(__file__).parents[2] / "purple_sdk" / "examples" / "plain-a2a"
+downloads = pytest.mark.skipif(not NIGHTLY, reason="it downloads packages: make nightly")
+
+
+def test_they_are_short_and_know_nothing_of_proctor() -> None:
+    for name in ("agent.py", "agent.ts"):
+        text = (PLAIN / name).read_text()
+        assert len(text.splitlines()) < 60, name
+        assert not re.search(r"^(import|from) .*(purple_sdk|proctor)", text, re.MULTILINE), name
+
+
+def run(*command: str, folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def serving(*command: str, folder: Path) -> Iterator[str]:
+    """An agent that is told its port; its address, once its card is there."""
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen([*command, "--port", str(port)], cwd=folder)
+
+    def has_card() -> bool:
+        assert process.poll() is None, "the agent ended before it was ready"
+        try:
+            return httpx.get(f"{url}/.well-known/agent-card.json").is_success
+        except httpx.TransportError:
+            return False
+
+    try:
+        wait_until(has_card)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def plays(stack: Stack, url: str) -> None:
+    assessed = await assess(stack, url, "tiny", max_turns=2)
+    assert assessed.state == "completed", assessed.sentence
+    assert assessed.results is not None
+    done = [(entry.turn, entry.action, entry.success) for entry in assessed.results.action_log]
+    assert done == [(1, "chat.send_message", True), (2, "chat.send_message", True)]
+    report = assessed.results.action_report
+    assert (len(report.reported), report.unreported, report.never_happened) == (2, [], [])
+
+
+@downloads
+async def test_an_agent_on_a2a_sdk_0_3(stack: Stack, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "environment", folder=tmp_path)
+    python = str(tmp_path / "environment" / "bin" / "python")
+    needed = re.search(r"pip install '(.*?)' (.*?);", (PLAIN / "agent.py").read_text())
+    assert needed is not None
+    run(python, "-m", "pip", "install", "--quiet", needed[1], *needed[2].split(), folder=tmp_path)
+    with serving(python, str(PLAIN / "agent.py"), folder=tmp_path) as url:
+        await plays(stack, url)
+
+
+@downloads
+@pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm")
+async def test_an_agent_in_typescript(stack: Stack, tmp_path: Path) -> None:
+    project = tmp_path / "doorman"
+    shutil.copytree(PLAIN, project)
+    run("npm", "install", "--no-audit", "--no-fund", folder=project)
+    run("npm", "run", "check", folder=project)
+    tsx = project / "node_modules" / "tsx" / "dist" / "cli.mjs"
+    with serving("node", str(tsx), "agent.ts", folder=project) as url:
+        await plays(stack, url)

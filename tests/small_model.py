@@ -1,0 +1,75 @@
+"""``make assistant``: the example assistant_agent plays a turn of each scenario with a small real model on this machine.
+
+The model is far too small to help anybody; what this shows is that the agent copes with a real server, a real context
+limit, answers that are half JSON, and real token counts.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import socket
+import sys
+from typing import Any
+
+from proctor_protocol.config import PurpleAgentConfig
+from purple_sdk.examples.assistant_agent import AssistantAgent
+from tests.calibrate import MODEL, SCENARIOS, answers, serve
+from tests.purple_sdk.played import PlayedAgent
+from tests.scenarios.playing import Rehearsal, rehearsing
+
+
+async def play(rehearsal: Rehearsal, scenario: str, config: PurpleAgentConfig) -> None:
+    """Play a scenario's first turn, and tell what came of it."""
+    played = PlayedAgent(AssistantAgent(config))
+
+    async def one_turn(turn: int, ues: Any, now: Any) -> Any:
+        if turn == 1:
+            return (await played(turn, ues, now)).model_copy(update={"time_step": "P2D"})
+        raise AssertionError("there is a second turn")
+
+    results = await rehearsal.play(scenario, one_turn)
+    [answer] = played.answers
+    for usage in answer.model_usage:
+        print(f"{scenario}: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
+    print(f"{scenario}: actions {[(entry.action, entry.success) for entry in results.action_log]}")
+    print(f"{scenario}: notes {getattr(answer, 'notes', None)!r}")
+    print(f"{scenario}: {results.scores.overall.score}/{results.scores.overall.max_score}", flush=True)
+
+
+def main() -> int:
+    """Play every scenario; the exit code is 1 when the model's server doesn't start."""
+    reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    reader.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="1 on a busy machine")
+    reader.add_argument("--tokens", type=int, default=12_000, help="what a turn may take")
+    reader.add_argument("--tool-calling", default="auto", choices=["auto", "native", "json"])
+    given = reader.parse_args()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
+    server.start()
+    try:
+        if not answers(port, server):
+            print("the model's server didn't start", file=sys.stderr)
+            return 1
+        config = PurpleAgentConfig(
+            model=MODEL,
+            model_base_url=f"http://127.0.0.1:{port}/v1",
+            tool_calling=given.tool_calling,
+            temperature=0.2,
+            enable_reflection=False,
+            context_tokens=5_000,
+            answer_tokens=200,
+            tokens_per_turn=given.tokens,
+        )
+        with rehearsing() as rehearsal:
+            for scenario in SCENARIOS:
+                asyncio.run(play(rehearsal, scenario, config))
+    finally:
+        server.kill()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
