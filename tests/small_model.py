@@ -1,4 +1,4 @@
-"""``make assistant``: the example assistant_agent plays a turn of each scenario with a small real model on this machine.
+"""``make assistant``: the example assistant plays one turn of each scenario with a small real model on this machine.
 
 The model is far too small to help anybody; what this shows is that the agent copes with a real server, a real context
 limit, answers that are half JSON, and real token counts.
