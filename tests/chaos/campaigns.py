@@ -149,7 +149,7 @@ async def many(count: int, at_once: int) -> list[str]:
             sizes = [size_of(run) for run in runs]
             largest = Size(*(max(getattr(size, part) for size in sizes) for part in Size.__dataclass_fields__))
             print(
-                f"{count} assessments in {took:.0f} s  {len(runs)} runs of the campaign  largest history: {largest.events} "
+                f"{count} assessments in {took:.0f} s  {len(runs)} runs  largest history: {largest.events} "
                 f"events, {largest.size / 1e6:.2f} MB  largest payload: {largest.largest_payload} bytes inline, "
                 f"{largest.largest_reference / 1e6:.2f} MB by reference  {memory(stack)}"
             )
