@@ -1,5 +1,7 @@
 """The logs of a trial, out of its container."""
 
+import asyncio
+
 from pydantic import BaseModel, ConfigDict
 
 from activities.terminal.copying import copy_out
@@ -35,23 +37,20 @@ async def collect(
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
+    folders = _FOLDERS[task.format]
+    each = most_bytes // len(folders)
+    copied, containers = await asyncio.gather(
+        asyncio.gather(*(copy_out(engine, environment, path, each) for path in folders)),
+        engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),
+    )
     found: list[CollectedFile] = []
-    left = most_bytes
-    for path, name in _FOLDERS[task.format].items():
-        if left <= 0:
-            break
-        files = await copy_out(engine, environment, path, left)
-        taken = sum(map(len, files.values()))
-        is_full = taken >= left
-        left -= taken
+    for name, files in zip(folders.values(), copied, strict=True):
+        is_full = sum(map(len, files.values())) >= each
         last = len(files) - 1
         found += [
             CollectedFile(name=f"{name}/{inner}", content=content, is_cut=is_full and at == last)
             for at, (inner, content) in enumerate(files.items())
         ]
-    containers = await engine.ask(
-        "GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}
-    )
     for container in containers:
         service = container["Labels"].get("com.docker.compose.service", task.compose_main)
         text = await output_of(engine, container["Id"])

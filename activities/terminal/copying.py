@@ -1,10 +1,12 @@
 """Files into a container and out of it, through the engine: nothing in the container takes part in it."""
 
 import asyncio
+import base64
 import io
+import json
 import posixpath
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,9 +16,18 @@ from activities.terminal.commands import lost
 from activities.terminal.engine import Engine
 from activities.terminal.references import EnvironmentRef
 
+Sources = Path | Sequence[Path] | Mapping[str, bytes]
+"""What is copied in: folders' contents, files, or contents by name."""
 
-async def copy_in(engine: Engine, environment: EnvironmentRef, source: Path | Mapping[str, bytes], target: str) -> None:
-    """Copy a folder's content, a file, or files by name into a folder of the container, which is made where missing.
+_IS_FOLDER = 1 << 31
+"""In the mode that the engine tells, which is Go's."""
+
+_ENOUGH = 65_536
+"""Bytes of an archive in which a second entry shows, if there is one."""
+
+
+async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
+    """Copy folders' contents, files, or contents by name into a folder of the container, which is made where missing.
 
     All belongs to root and may be read and run by everybody.
 
@@ -33,7 +44,7 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Path | Ma
         raise lost(environment, problem) from problem
 
 
-def _packed(source: Path | Mapping[str, bytes], target: str) -> bytes:
+def _packed(source: Sources, target: str) -> bytes:
     out = io.BytesIO()
 
     def owned(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -53,12 +64,35 @@ def _packed(source: Path | Mapping[str, bytes], target: str) -> bytes:
                 info = tarfile.TarInfo(f"{target}/{name}")
                 info.size = len(content)
                 tar.addfile(owned(info), io.BytesIO(content))
-        elif source.is_dir():
-            for path in sorted(source.iterdir()):
-                tar.add(path, arcname=f"{target}/{path.name}", filter=owned)
         else:
-            tar.add(source, arcname=f"{target}/{source.name}", filter=owned)
+            for each in [source] if isinstance(source, Path) else source:
+                for path in sorted(each.iterdir()) if each.is_dir() else [each]:
+                    tar.add(path, arcname=f"{target}/{path.name}", filter=owned)
     return out.getvalue()
+
+
+async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
+    """Whether there is nothing at a path of the container, or an empty folder that is no link.
+
+    The engine looks, not the container, in which an agent may have replaced any command.
+
+    Raises:
+        EnvironmentLostError: the container stands no more.
+    """
+    try:
+        async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
+            about = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
+            if not about["mode"] & _IS_FOLDER:
+                return False
+            start = await response.content.read(_ENOUGH)
+    except DockerError as problem:
+        if problem.status == 404 and not problem.message.startswith("No such container"):
+            return True
+        raise lost(environment, problem) from problem
+    count = 0
+    with suppress(tarfile.ReadError, EOFError), tarfile.open(fileobj=io.BytesIO(start), mode="r|") as tar:
+        count = sum(1 for _ in tar)
+    return count == 1  # the folder itself
 
 
 async def copy_out(

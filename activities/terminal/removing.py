@@ -1,7 +1,7 @@
 """Removing by label what was made on an engine."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiodocker import DockerError
@@ -11,14 +11,21 @@ from activities.terminal.engine import Engine
 
 async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
     """Remove all containers, networks and volumes with labels; returns how many there were."""
-    count = 0
-    for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
-        count += await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})
-    for network in await engine.ask("GET", "networks", {"filters": labels}):
-        count += await _removed(engine, f"networks/{network['Id']}", {})
-    for volume in (await engine.ask("GET", "volumes", {"filters": labels}))["Volumes"] or []:
-        count += await _removed(engine, f"volumes/{volume['Name']}", {"force": True})
-    return count
+    containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
+    gone = await _all_removed(engine, [f"containers/{each['Id']}" for each in containers], {"force": True, "v": True})
+    # Networks and volumes only when nothing uses them any more.
+    networks, volumes = await asyncio.gather(
+        engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})
+    )
+    gone += await _all_removed(engine, [f"networks/{each['Id']}" for each in networks], {})
+    gone += await _all_removed(
+        engine, [f"volumes/{each['Name']}" for each in volumes["Volumes"] or []], {"force": True}
+    )
+    return sum(gone)
+
+
+async def _all_removed(engine: Engine, paths: Sequence[str], params: Mapping[str, Any]) -> list[bool]:
+    return await asyncio.gather(*(_removed(engine, path, params) for path in paths))
 
 
 async def remove_builds(engine: Engine, labels: Mapping[str, list[str]], but_with: str) -> None:

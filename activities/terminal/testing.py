@@ -14,7 +14,7 @@ running is part of the outcome, so that it can be seen.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from activities.terminal import environments, tmux
 from activities.terminal.commands import Executed, execute, run_plainly
-from activities.terminal.copying import copy_in, copy_out
+from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
 from activities.terminal.failures import LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
@@ -50,6 +50,7 @@ class TestsOutcome(BaseModel):
         is_resolved: all tests passed, or the reward is 1; None where the tests gave no verdict.
         rewards: every number of the reward file, by name.
         log: what the tests printed, capped.
+        seconds: how long they took.
         left_running: what the agent left and what was kept running, since it listens on a socket.
     """
 
@@ -62,6 +63,7 @@ class TestsOutcome(BaseModel):
     is_resolved: bool | None = None
     rewards: Mapping[str, float] = Field(default_factory=dict)
     log: str = ""
+    seconds: float = 0.0
     left_running: tuple[Process, ...] = ()
 
 
@@ -93,25 +95,32 @@ async def run_tests(
     await _bring(engine, task, environment)
     ended = await _watched(engine, task, environment, seconds)
     found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
-    return found.model_copy(update={"log": ended.output, "left_running": left})
+    return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "left_running": left})
 
 
 async def _cleared(engine: Engine, environment: EnvironmentRef) -> str | None:
     """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
     folders = [VERIFIER_LOGS] if environment.had_tests else [VERIFIER_LOGS, TESTS]
+    if not await _occupied(engine, environment, folders):
+        return None
     script = f"rm -rf {' '.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
     await run_plainly(engine, environment, ["/bin/sh", "-c", script])
-    for folder in folders:
-        if await copy_out(engine, environment, folder, 100_000):
-            return f"{folder} could not be cleared before the tests: somebody keeps writing there, or rm was replaced"
+    if still := await _occupied(engine, environment, folders):
+        return f"{still[0]} could not be cleared before the tests: somebody keeps writing there, or rm was replaced"
     return None
 
 
+async def _occupied(engine: Engine, environment: EnvironmentRef, folders: Sequence[str]) -> list[str]:
+    """Those that are neither missing nor an empty folder."""
+    free = await asyncio.gather(*(is_free(engine, environment, folder) for folder in folders))
+    return [folder for folder, is_so in zip(folders, free, strict=True) if not is_so]
+
+
 async def _bring(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> None:
-    if task.tests is not None:
-        await copy_in(engine, environment, task.tests, TESTS)
+    sources = [task.tests] if task.tests is not None else []
     if task.format == TaskFormat.ONE:
-        await copy_in(engine, environment, task.test_script, TESTS)
+        sources.append(task.test_script)
+    await copy_in(engine, environment, sources, TESTS)
 
 
 async def _watched(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:

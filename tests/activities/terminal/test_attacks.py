@@ -25,7 +25,7 @@ def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
-    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 400000000 > /app/big; sleep 1000"))
+    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 150000000 > /app/big; sleep 1000"))
     with pytest.raises(LimitExceededError, match="its container may hold 50 MB") as problem:
         await asyncio.wait_for(environments.watch(trials.engine, trial.ref, trial.task), PATIENCE)
     assert (problem.value.failure_mode, problem.value.blame) == (FailureMode.UNKNOWN_AGENT_ERROR, "participant")
@@ -43,7 +43,8 @@ async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
 
 async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task"))
-    exploded = await trial.act("bomb() { bomb | bomb & }; bomb; setsid sh -c 'while :; do sleep 1 & done' &", timeout=2)
+    bomb = "bomb() { bomb | bomb & }; bomb; setsid sh -c 'while :; do sleep 1 & done' &"
+    exploded = await trial.act(bomb, timeout=0.5)
     assert exploded.is_timed_out or exploded.exit_code is not None
     outcome = await trial.test()
     assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.NONE, False)

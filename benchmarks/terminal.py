@@ -1,0 +1,103 @@
+"""What a terminal trial costs: seconds by step, the evaluator's own share, and eight trials at once.
+
+    python -m benchmarks.terminal [--engine URL] [--trials 8]
+
+Without ``--engine`` it starts an engine of its own (root, Debian's docker.io and debootstrap).
+"""
+
+import argparse
+import asyncio
+import contextlib
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from activities.terminal import environments, images
+from activities.terminal.collecting import collect
+from activities.terminal.engine import Engine
+from activities.terminal.solutions import play_solution
+from activities.terminal.tasks import load_task
+from activities.terminal.testing import run_tests
+from tests.docker_engine import TASKS, own_engine
+
+RUN = "benchmark"
+TASK = TASKS / "hello-file"
+
+THEIRS = ("agent", "tests themselves")
+"""What is the agent's and the task's, not the evaluator's."""
+
+
+async def trial(engine: Engine, folder: Path, name: str) -> dict[str, float]:
+    """Play a task with its own solution; seconds by step."""
+    seconds: dict[str, float] = {}
+    at = time.perf_counter()
+
+    def lap(step: str) -> None:
+        nonlocal at
+        now = time.perf_counter()
+        seconds[step] = now - at
+        at = now
+
+    task = await asyncio.to_thread(load_task, folder)
+    lap("read")
+    image = await images.prepare_image(engine, task, RUN)
+    lap("image (built already)")
+    environment = await environments.start(engine, task, image, RUN, name)
+    lap("start")
+    solved = await play_solution(engine, task, environment)
+    lap("agent")
+    outcome = await run_tests(engine, task, environment)
+    lap("tests")
+    await collect(engine, task, environment)
+    lap("collect")
+    await environments.remove(engine, RUN, name)
+    lap("remove")
+    assert outcome.is_resolved, outcome
+    seconds["agent"], own = solved.seconds, seconds["agent"] - solved.seconds
+    seconds["bring the solution"] = own
+    seconds["tests themselves"] = outcome.seconds
+    seconds["around the tests"] = seconds.pop("tests") - outcome.seconds
+    return seconds
+
+
+async def measure(url: str, count: int) -> None:
+    engine = Engine(url)
+    task = await asyncio.to_thread(load_task, TASK)
+    began = time.perf_counter()
+    await images.prepare_image(engine, task, RUN)
+    print(f"build {time.perf_counter() - began:6.2f} s")
+    alone = [await trial(engine, TASK, f"alone-{number}") for number in range(count)]
+    for step in alone[0]:
+        print(f"{step:24} {statistics.median(each[step] for each in alone):6.3f} s")
+    own = [sum(value for step, value in each.items() if step not in THEIRS) for each in alone]
+    whole = [sum(each.values()) for each in alone]
+    print(f"a trial, median of {count}: {statistics.median(whole):.2f} s, {statistics.median(own):.2f} s of it our own")
+    began = time.perf_counter()
+    await asyncio.gather(*(trial(engine, TASK, f"together-{number}") for number in range(count)))
+    together = time.perf_counter() - began
+    print(f"{count} trials: {sum(whole):.1f} s one after another, {together:.1f} s at once")
+    await images.remove_images(engine, RUN)
+    await engine.aclose()
+
+
+@contextlib.contextmanager
+def an_engine(url: str | None) -> Iterator[str]:
+    if url is not None:
+        yield url
+        return
+    with own_engine() as engine:
+        yield engine.url
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", help="an engine's address, such as unix:///var/run/docker.sock")
+    parser.add_argument("--trials", type=int, default=8)
+    asked = parser.parse_args()
+    with an_engine(asked.engine) as url:
+        asyncio.run(measure(url, asked.trials))
+
+
+if __name__ == "__main__":
+    main()
