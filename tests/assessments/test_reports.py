@@ -3,14 +3,20 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from starlette.applications import Starlette
+
+from proctor_protocol.config import merge_configs
 from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
 from proctor_protocol.results import AssessmentResults, TurnModelUsage
 from proctor_protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from purple_sdk import create_app
+from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants
 from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import ask_ben, idle
-from tests.stack import Assessed, Script, Stack, assess, play, serving
+from tests.openai_endpoint import OpenAIEndpoint
+from tests.stack import Assessed, Script, Stack, agent_config, assess, listening, play, serving
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 END = START + timedelta(hours=12)
@@ -111,6 +117,24 @@ async def test_early_completion_ends_the_turns(stack: Stack) -> None:
     assert [(entry.turn, entry.action) for entry in report.unreported] == [(2, "email.send")]
     assert [(entry.turn, entry.action) for entry in report.never_happened] == [(2, "sms.send")]
     assert results.participant_usage == [TurnModelUsage(turn=2, **usage.model_dump())]
+
+
+async def test_what_a_model_driven_agent_asked_of_its_model_stands_in_the_result(stack: Stack) -> None:
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        is_new = request["messages"][-1]["role"] == "user"
+        return {"tool_calls": [("email_query", {"folder": "inbox"})]} if is_new else {"content": "Nothing to do."}
+
+    with OpenAIEndpoint() as endpoint:
+        endpoint.decide = answer
+        settings = {"model": "openai/small", "model_base_url": endpoint.base_url, "enable_reflection": False}
+
+        def app(url: str) -> Starlette:
+            return create_app(AssistantAgent, merge_configs(agent_config(url), settings))
+
+        async with listening(app) as url:
+            results = results_of(await assess(stack, url, "tiny", max_turns=2))
+    told = [(each.turn, each.model, each.calls, each.input_tokens) for each in results.participant_usage]
+    assert told == [(1, "openai/small", 2, 200), (2, "openai/small", 2, 200)]
 
 
 async def test_the_clock_moves_by_the_participants_step(stack: Stack) -> None:

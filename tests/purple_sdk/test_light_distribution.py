@@ -19,8 +19,8 @@ MOST_MEGABYTES = 60
 HEAVY = re.compile(r"temporal|nexus|langchain|langsmith|openai|numpy|scipy")
 FOR_SCENARIOS = {f"proctor_protocol.{name}" for name in ("moments", "patterns", "scenario", "text_tests")}
 """What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
-NEEDS_A_MODEL = "purple_sdk.examples.assistant_agent"
-"""The extra ``assistant`` brings what it needs."""
+NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
+"""The extra ``assistant`` brings what they need."""
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_with_all_that_it_needs_it_is_small_and_every_module_of_it_works(
         for name in files_of(wheels["proctor_purple"])
         if name.endswith(".py") and not name.endswith("__main__.py") and "plain-a2a" not in name
     } - FOR_SCENARIOS
-    lines = [f"import {name}" for name in sorted(modules) if not name.startswith(NEEDS_A_MODEL)]
+    lines = [f"import {name}" for name in sorted(modules) if not name.startswith(NEED_A_MODEL)]
     done = subprocess.run(
         [str(tmp_path / "environment" / "bin" / "python"), "-c", "\n".join(lines)],
         cwd=tmp_path,
