@@ -1,0 +1,229 @@
+"""An A2A agent in Harbor (0.25), the successor of Terminal-Bench's harness, and a Docker environment without compose.
+
+    harbor run --path TASKS --agent purple_sdk.adapters.harbor:A2AAgent --agent-kwarg agent_url=http://HOST:8001 \\
+        --environment-import-path purple_sdk.adapters.harbor:DockerEnvironment
+
+``A2AAgent`` tells the agent the container's name, so the environment must be one of containers on this host.
+``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, where Harbor's own asks for a compose that
+is newer than what many distributions have.
+"""
+
+import asyncio
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
+from purple_sdk.adapters.asking import ask
+
+try:
+    from harbor.agents.base import BaseAgent
+    from harbor.environments.base import BaseEnvironment, ExecResult
+    from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
+
+    _IS_INSTALLED = True
+except ImportError:  # whoever only looks at this module needs no harness
+    BaseAgent, BaseEnvironment, ExecResult, _IS_INSTALLED = object, object, None, False
+    EnvironmentCapabilities = EnvironmentResourceCapabilities = None
+
+_MISSING = "harbor is not installed: pip install harbor (Python 3.12 or newer)"
+_BUILD_SECONDS = 1_800
+
+
+class AgentFailedError(Exception):
+    """The A2A agent failed, by its own words."""
+
+
+class A2AAgent(BaseAgent):
+    """Hands each task to an A2A agent.
+
+    Args:
+        agent_url: the agent's address; ``A2A_AGENT_URL`` where it isn't given.
+        args, kwargs: what Harbor gives to every agent.
+    """
+
+    def __init__(self, *args: Any, agent_url: str | None = None, **kwargs: Any) -> None:
+        if not _IS_INSTALLED:
+            raise ImportError(_MISSING)
+        super().__init__(*args, **kwargs)
+        self._url = agent_url or os.environ.get("A2A_AGENT_URL") or "http://localhost:8001"
+
+    @staticmethod
+    def name() -> str:
+        """What Harbor calls it."""
+        return "a2a-agent"
+
+    def version(self) -> str:
+        """Of this adapter."""
+        return "1.0.0"
+
+    async def setup(self, environment: Any) -> None:
+        """Nothing has to be put into the environment: the agent stays where it is."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        """Have the agent work on a task; what it used goes into the context.
+
+        Raises:
+            AgentFailedError: the agent failed.
+        """
+        told = await ask(
+            self._url,
+            TerminalTaskMessage(
+                task_id=environment.environment_name,
+                instruction=instruction,
+                container=await _container_of(environment),
+                workdir=(await environment.exec("pwd")).stdout.strip() or "/app",
+            ),
+        )
+        context.n_input_tokens, context.n_output_tokens = told.input_tokens, told.output_tokens
+        context.metadata = {"agent_message": told.text, "failure_mode": str(told.failure_mode)}
+        if told.failure_mode != FailureMode.NONE:
+            raise AgentFailedError(f"{told.failure_mode}: {told.failure or told.text}")
+
+
+async def _container_of(environment: Any) -> str:
+    """The container's name: our environment has it; in others, the container knows its own id as its host name."""
+    if isinstance(environment, DockerEnvironment):
+        return environment.container
+    return str((await environment.exec("hostname")).stdout.strip())
+
+
+class DockerEnvironment(BaseEnvironment):
+    """One container, by ``docker build``, ``run``, ``exec`` and ``cp``.
+
+    Networks: ``network_mode`` none is kept; otherwise the engine's bridge, or the host's network where the engine has
+    no bridge.
+    """
+
+    @property
+    def container(self) -> str:
+        """The container's name."""
+        return f"harbor-{_plain(self.session_id)}"
+
+    @staticmethod
+    def type() -> str:
+        """What Harbor calls it."""
+        return "proctor-docker"
+
+    @property
+    def capabilities(self) -> Any:
+        """It can do without a network, and has no mounts."""
+        return EnvironmentCapabilities(disable_internet=True)
+
+    @classmethod
+    def resource_capabilities(cls) -> Any:
+        """Limits on processors and memory are kept."""
+        return EnvironmentResourceCapabilities(cpu_limit=True, memory_limit=True)
+
+    def _validate_definition(self) -> None:
+        if not self.task_env_config.docker_image and not (self.environment_dir / "Dockerfile").is_file():
+            raise FileNotFoundError(
+                f"{self.environment_dir} has no Dockerfile, and the task names no image: tasks with a compose file "
+                "need Harbor's own environment"
+            )
+
+    async def start(self, force_build: bool) -> None:
+        """Build the image, unless it is there, and start the container."""
+        config = self.task_env_config
+        image = config.docker_image
+        network = "none" if self._network_disabled else await _network()
+        if not image:
+            image = f"proctor-harbor/{_plain(self.environment_name)}:{_plain(self.environment_id)[:20]}"
+            if force_build or (await _docker("image", "inspect", image))[0]:
+                build = await _network()
+                await _must("build", "--network", build, "-t", image, str(self.environment_dir), seconds=_BUILD_SECONDS)
+        await _docker("rm", "--force", "--volumes", self.container)
+        limits = [
+            *(["--cpus", str(config.cpus)] if config.cpus else []),
+            *(["--memory", f"{config.memory_mb}m"] if config.memory_mb else []),
+        ]
+        variables = [part for name, value in self._startup_env().items() for part in ("--env", f"{name}={value}")]
+        await _must(
+            *("run", "--detach", "--name", self.container, "--network", network, *limits, *variables),
+            *("--entrypoint", "sh", image, "-c", "mkdir -p /logs/agent /logs/verifier /logs/artifacts; sleep infinity"),
+        )
+
+    async def stop(self, delete: bool) -> None:
+        """Stop the container, and remove it where that is wanted."""
+        await _docker(*(("rm", "--force", "--volumes") if delete else ("stop", "--time", "1")), self.container)
+
+    async def upload_file(self, source_path: Path | str, target_path: str) -> None:
+        """Copy a file in."""
+        await self.exec(f"mkdir -p {shlex.quote(os.path.dirname(target_path) or '/')}", user="root")
+        await _must("cp", str(source_path), f"{self.container}:{target_path}")
+
+    async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
+        """Copy a folder's content in."""
+        await self.exec(f"mkdir -p {shlex.quote(target_dir)}", user="root")
+        await _must("cp", f"{source_dir}/.", f"{self.container}:{target_dir}")
+
+    async def download_file(self, source_path: str, target_path: Path | str) -> None:
+        """Copy a file out."""
+        await _must("cp", f"{self.container}:{source_path}", str(target_path))
+
+    async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
+        """Copy a folder's content out."""
+        os.makedirs(target_dir, exist_ok=True)
+        await _must("cp", f"{self.container}:{source_dir}/.", str(target_dir))
+
+    async def exec(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: int | None = None,
+        user: str | int | None = None,
+    ) -> Any:
+        """Run a command with bash; its result is Harbor's ``ExecResult``.
+
+        Raises:
+            TimeoutError: it took longer than ``timeout_sec``.
+        """
+        user = user if user is not None else self.default_user
+        variables = {**self._persistent_env, **(env or {})}
+        code, stdout, stderr = await _docker(
+            "exec",
+            *(["--workdir", cwd] if cwd else []),
+            *(["--user", str(user)] if user is not None else []),
+            *(part for name, value in variables.items() for part in ("--env", f"{name}={value}")),
+            *(self.container, "bash", "-c", command),
+            seconds=timeout_sec,
+        )
+        return ExecResult(stdout=stdout, stderr=stderr, return_code=code)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-._") or "x"
+
+
+async def _network() -> str:
+    _, listed, _ = await _docker("network", "ls", "--format", "{{.Name}}")
+    return "bridge" if "bridge" in listed.split() else "host"
+
+
+async def _docker(*arguments: str, seconds: float | None = None) -> tuple[int, str, str]:
+    """Run ``docker``; its exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        "docker",
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            stdout, stderr = await process.communicate()
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+    return process.returncode or 0, stdout.decode(errors="replace"), stderr.decode(errors="replace")
+
+
+async def _must(*arguments: str, seconds: float | None = None) -> None:
+    code, _, stderr = await _docker(*arguments, seconds=seconds)
+    if code:
+        raise RuntimeError(f"docker {shlex.join(arguments[:2])} failed ({code}): {stderr.strip()[-1000:]}")

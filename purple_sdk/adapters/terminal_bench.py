@@ -1,0 +1,75 @@
+"""An A2A agent in the harness of the ``terminal-bench`` package (0.2.18), as the seed has it.
+
+    tb run --agent-import-path purple_sdk.adapters.terminal_bench:A2AWhiteAgent --agent-kwarg agent_url=http://HOST:8001
+
+The agent gets in by ``docker exec``: it needs Docker's command and its socket on the harness's host.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from proctor_protocol.terminal import TerminalTaskMessage
+from purple_sdk.adapters.asking import Told, ask
+
+try:
+    from terminal_bench.agents.base_agent import AgentResult, BaseAgent
+    from terminal_bench.agents.failure_mode import FailureMode
+
+    _IS_INSTALLED = True
+except ImportError:  # whoever only looks at this module needs no harness
+    BaseAgent, AgentResult, FailureMode, _IS_INSTALLED = object, None, None, False
+
+
+class A2AWhiteAgent(BaseAgent):
+    """Hands each task to an A2A agent.
+
+    Args:
+        agent_url: the agent's address.
+        kwargs: what the harness gives to every agent.
+    """
+
+    def __init__(self, agent_url: str = "http://localhost:8001", **kwargs: Any) -> None:
+        if not _IS_INSTALLED:
+            raise ImportError("terminal-bench is not installed: pip install terminal-bench (Python 3.12 or newer)")
+        super().__init__(**kwargs)
+        self._url = agent_url
+
+    @staticmethod
+    def name() -> str:
+        """What the harness calls it."""
+        return "a2a-white-agent"
+
+    def perform_task(self, instruction: str, session: Any, logging_dir: Path | None = None) -> Any:
+        """Have the agent work on a task; returns the harness's ``AgentResult``."""
+        container = session.container
+        workdir = container.attrs.get("Config", {}).get("WorkingDir") or "/app"
+        message = TerminalTaskMessage(
+            task_id="",
+            instruction=self._render_instruction(instruction),
+            container=container.name,
+            workdir=workdir,
+        )
+        began_at = datetime.now(UTC)
+        told = asyncio.run(ask(self._url, message))
+        if logging_dir is not None:
+            _log(logging_dir, message, told, began_at)
+        return AgentResult(
+            total_input_tokens=told.input_tokens,
+            total_output_tokens=told.output_tokens,
+            failure_mode=FailureMode(str(told.failure_mode)),
+        )
+
+
+def _log(folder: Path, message: TerminalTaskMessage, told: Told, began_at: datetime) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [
+        f"[{began_at.isoformat()}] to the agent:",
+        message.as_text(),
+        "",
+        f"[{datetime.now(UTC).isoformat()}] from the agent:",
+        told.text or "(nothing)",
+        *([f"failure: {told.failure}"] if told.failure else []),
+    ]
+    (folder / "agent_interaction.log").write_text("\n".join(lines) + "\n")
