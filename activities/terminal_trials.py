@@ -51,6 +51,9 @@ log = logging.getLogger(__name__)
 
 _LONGEST_SAID = 4_000
 _LONGEST_LOG = 4_000
+_MOST_NAMED = 50
+"""Rewards, and processes left running, that are named in a result."""
+
 _CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is to stop."""
 
@@ -154,6 +157,8 @@ class TrialActivities:
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
+            rewards={json_safe_text(name): reward for name, reward in list(outcome.rewards.items())[:_MOST_NAMED]},
+            left_running=[json_safe_text(each.command) for each in outcome.left_running[:_MOST_NAMED]],
             output=await self._keep(json_safe_text(outcome.log).encode()),
             started_at=began_at,
             ended_at=datetime.now(UTC),

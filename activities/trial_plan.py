@@ -87,7 +87,10 @@ class Worked(Model):
 
 
 class Tested(Model):
-    """What came of the tests; ``is_resolved`` is None where they gave no verdict."""
+    """What came of the tests; ``is_resolved`` is None where they gave no verdict.
+
+    ``rewards`` are a reward file's numbers by name; ``left_running`` is what of the agent's ran on beside the tests.
+    """
 
     failure_mode: FailureMode
     failure: str | None = None
@@ -95,6 +98,8 @@ class Tested(Model):
     is_resolved: bool | None = None
     reward: float | None = None
     parser_results: dict[str, TestStatus] | None = None
+    rewards: dict[str, float] = Field(default_factory=dict)
+    left_running: list[str] = Field(default_factory=list)
     output: BlobRef | None = None
     started_at: datetime
     ended_at: datetime

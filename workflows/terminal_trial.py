@@ -225,6 +225,7 @@ class TerminalTrial:
             test_ended_at=tested.ended_at,
             agent_message=worked.said,
             files=collected.files,
+            details=_noticed(tested),
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
@@ -252,6 +253,16 @@ class TerminalTrial:
             "tries": plan.play,
             "phases": {name: round(seconds, 3) for name, seconds in self._phases.items()},
         }
+
+
+def _noticed(tested: Tested) -> dict[str, Any]:
+    """What a result says besides the verdict: rewards by name, and the agent's services that ran beside the tests."""
+    noticed: dict[str, Any] = {}
+    if len(tested.rewards) > 1:
+        noticed["rewards"] = tested.rewards
+    if tested.left_running:
+        noticed["left_running"] = tested.left_running
+    return noticed
 
 
 def _kind_of(problem: BaseException) -> tuple[str, str]:

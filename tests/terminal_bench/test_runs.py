@@ -44,6 +44,12 @@ async def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: s
         assert json.loads((trial / "results.json").read_text())["is_resolved"] is True
         assert (trial / "sessions" / "tests.log").read_text()
         assert (trial / "agent_interaction.log").is_file()
+    if NIGHTLY:
+        details = {trial.task_id: trial.details for trial in results.results}
+        assert details["partial-credit"]["rewards"] == dict.fromkeys(
+            ("reward", "digits", "tens", "hundreds", "thousands"), 1
+        )
+        assert details["ready-server"] == {"left_running": ["python3"]}
     assert left_on(docker_engine, results.run_id) == []
 
 
