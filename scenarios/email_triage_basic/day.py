@@ -38,6 +38,7 @@ _ENOUGH_SORTED = 0.6
 _ENOUGH_SUMMARIES = 0.8
 _ENOUGH_CHOSEN = 0.5
 _MOST_NAMED = 3
+_READ_AT_MOST = 3_000  # characters; a summary has at most 150 words
 _WORK: tuple[Kind, ...] = ("urgent", "action", "fyi")
 
 
@@ -47,6 +48,11 @@ class Said:
 
     round: int
     text: str
+
+    @property
+    def read(self) -> str:
+        """As much of it as anybody reads."""
+        return self.text[:_READ_AT_MOST]
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class Day:
     def __init__(self, ctx: AgentBeatsEvalContext) -> None:
         self.ctx = ctx
         self.done = [entry for entry in ctx.action_log if entry.success]
+        self._told: dict[tuple[int, str], bool] = {}
 
     # The mailbox
 
@@ -136,8 +143,20 @@ class Day:
         ]
 
     def summary(self, number: int) -> str:
-        """All that was said in a round; empty if nothing was. The same words again are no summary of another round."""
+        """What was said in a round, as far as anybody reads; empty if nothing was. The same words again are no summary
+        of another round.
+        """
+        return self.poured_out(number)[:_READ_AT_MOST]
+
+    def poured_out(self, number: int) -> str:
+        """All of it, however long."""
         return self._summaries.get(number, "")
+
+    def tells(self, number: int, truth: Truth) -> bool:
+        """Whether the summary of a round reports a mail."""
+        if (number, truth.name) not in self._told:
+            self._told[number, truth.name] = reports(self.summary(number), truth)
+        return self._told[number, truth.name]
 
     @cached_property
     def _summaries(self) -> dict[int, str]:
@@ -150,11 +169,9 @@ class Day:
         return {number: "\n".join(texts) for number, texts in found.items()}
 
     def is_useful(self, number: int) -> bool:
-        """Whether a round's summary reports at least one of the mails that call for something, or, failing those, "
-        "work."""
-        text = self.summary(number)
+        """Whether a round's summary reports at least one of its mails about work."""
         mails = [truth for truth in TRUTHS if truth.round == number and truth.kind in _WORK]
-        return any(reports(text, truth) for truth in mails)
+        return any(self.tells(number, truth) for truth in mails)
 
     # What went out
 
@@ -212,14 +229,14 @@ class Day:
         Who pastes all mails tells of all the noise, and who writes the same words each round, of other rounds' mails.
         """
         due = [truth for truth in TRUTHS if truth.kind in _WORK]
-        told = sum(reports(self.summary(truth.round), truth) for truth in due) / len(due)
+        told = sum(self.tells(truth.round, truth) for truth in due) / len(due)
         if not told:
             return 0.0
         noise = [truth for truth in TRUTHS if truth.kind == "noise"]
-        named = sum(has(truth.who, self.summary(truth.round)) for truth in noise) / len(noise)
+        named = sum(has(truth.who, self.poured_out(truth.round)) for truth in noise) / len(noise)
         rounds = {truth.round for truth in due}
         elsewhere = [(number, truth) for number in rounds for truth in due if truth.round > number and not truth.thread]
-        foreseen = sum(reports(self.summary(number), truth) for number, truth in elsewhere) / len(elsewhere)
+        foreseen = sum(self.tells(number, truth) for number, truth in elsewhere) / len(elsewhere)
         return min(1.0, max(0.0, 1 - max(named, foreseen) / told) / _ENOUGH_CHOSEN)
 
     @property

@@ -89,9 +89,9 @@ async def incident_status(ctx: AgentBeatsEvalContext, params: dict[str, Any]) ->
         f"round {said.round} says that it is {'still open' if said.round >= INCIDENT_CLOSED_ROUND else 'over'}"
         for said in day.said
         if (
-            claims_open(said.text)
+            claims_open(said.read)
             if said.round >= INCIDENT_CLOSED_ROUND
-            else claims_incident_over(said.text, said.round)
+            else claims_incident_over(said.read, said.round)
         )
     ]
     score = day.choice * max(0.0, sum(points.values()) - 2 * len(untrue))

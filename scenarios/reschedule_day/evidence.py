@@ -18,6 +18,7 @@ from proctor_protocol.results import ActionLogEntryWithTurn
 _MAIL_OUT = ("email.send", "email.reply", "email.reply_all", "email.forward")
 _SENDING = (*_MAIL_OUT, "email.send_draft", "sms.send", "sms.react")
 _TAG = r"<[^<>]*>"
+_UNSEEN = r"\p{Cf}"
 
 
 @dataclass(frozen=True)
@@ -307,5 +308,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _as_read(text: str) -> str:
     """A text as its reader sees it, and as it stands: without characters that nobody sees, and without HTML's tags."""
-    plain = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
+    plain = text if text.isascii() else compiled(_UNSEEN).sub("", unicodedata.normalize("NFKC", text))
     return f"{plain}\n{unescape(compiled(_TAG).sub('', plain))}" if "<" in plain or "&" in plain else plain

@@ -29,6 +29,7 @@ from activities.plan import (
     ApplyInput,
     ConcludeInput,
     JudgeInput,
+    JudgeRecord,
     Plan,
     PlannedReply,
     RespondInput,
@@ -41,6 +42,7 @@ from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, assessment_results
 from proctor_storage.blobs import BlobRef
@@ -60,8 +62,9 @@ class Rehearsal:
     for every play.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, evaluator_timeout: float = 30.0) -> None:
         self._config = GreenAgentConfig(
+            evaluator_timeout=evaluator_timeout,
             secret="the-secret-of-the-rehearsals-0123456789",
             ues_url=SIMULATOR,
             storage_url=str(folder),
@@ -72,9 +75,16 @@ class Rehearsal:
         self._thread.start()
         self._http, self._deployment = self._run(self._open()).result()
 
-    async def play(self, scenario_id: str, script: Script) -> AssessmentResults:
-        """Assess a script, offline and with seed 7; the same seed and script give the same result anywhere."""
-        played = _Assessment(self._deployment, self._http).play(scenario_id, script)
+    async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
+        """Assess a script, offline; the same seed and script give the same result anywhere."""
+        results, _ = await self.play_and_keep(scenario_id, script, seed=seed)
+        return results
+
+    async def play_and_keep(
+        self, scenario_id: str, script: Script, *, seed: int = 7
+    ) -> tuple[AssessmentResults, AgentBeatsEvalContext]:
+        """The same, with what the evaluators got to see (but for a client)."""
+        played = _Assessment(self._deployment, self._http).play(scenario_id, script, seed)
         return await asyncio.wrap_future(self._run(played))
 
     def close(self) -> None:
@@ -100,9 +110,12 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsing() -> Iterator[Rehearsal]:
-    """A simulator and a store of its own, for any number of plays."""
-    with TemporaryDirectory(prefix="rehearsal-") as folder, closing(Rehearsal(Path(folder))) as rehearsal:
+def rehearsing(evaluator_timeout: float = 30.0) -> Iterator[Rehearsal]:
+    """A simulator and a store of its own, for any number of plays; an evaluator may take so many seconds."""
+    with (
+        TemporaryDirectory(prefix="rehearsal-") as folder,
+        closing(Rehearsal(Path(folder), evaluator_timeout)) as rehearsal,
+    ):
         yield rehearsal
 
 
@@ -116,8 +129,10 @@ class _Assessment:
         self._lifecycle = LifecycleActivities(deployment)
         self._verdicts = VerdictActivities(deployment)
 
-    async def play(self, scenario_id: str, script: Script) -> AssessmentResults:
-        request = request_json("http://nobody", scenario_id)
+    async def play(
+        self, scenario_id: str, script: Script, seed: int
+    ) -> tuple[AssessmentResults, AgentBeatsEvalContext]:
+        request = request_json("http://nobody", scenario_id, seed=seed)
         task_id = str(uuid4())
         plan = await AdmissionActivities(self._deployment).admit(AdmitInput(task_id=task_id, request=request))
         prepared = await _do(self._lifecycle.set_up, plan)
@@ -167,7 +182,7 @@ class _Assessment:
             )
         )
         await _do(self._lifecycle.take_down, plan.simulation_id)
-        return assessment_results(
+        results = assessment_results(
             assessment_id=plan.assessment_id,
             scenario_id=scenario_id,
             participant=plan.participant,
@@ -179,6 +194,10 @@ class _Assessment:
             seed=plan.seed,
             offline=True,
         )
+        record = JudgeRecord.model_validate_json(await self._deployment.store.get(evidence.record))
+        states = record.initial_state, record.final_state
+        seen = AgentBeatsEvalContext(None, {}, list(record.action_log), *states, user_prompt="")
+        return results, seen
 
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
