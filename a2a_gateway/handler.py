@@ -30,8 +30,10 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length
+from temporalio.client import WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
+from a2a_gateway.archived import ArchivedTasks
 from a2a_gateway.checks import check_message
 from a2a_gateway.events import update_message, update_status
 from a2a_gateway.legacy import protocol_of
@@ -39,6 +41,7 @@ from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.stories import Stories
+from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
@@ -56,6 +59,7 @@ class AssessmentHandler(RequestHandler):
         self._connection = connection
         self._stories = Stories(config, connection)
         self._webhooks = Webhooks(config, connection)
+        self._archive = ArchivedTasks(config)
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Start an assessment; answer when it has ended, or at once with ``return_immediately``."""
@@ -92,15 +96,19 @@ class AssessmentHandler(RequestHandler):
         why it stands still.
 
         Where the caller says how much history it wants, the history has the updates too, so that one who polls sees
-        as much as one who streams. They come from a worker: without one a running task has its state alone.
+        as much as one who streams. Those of a running task come from a worker, without which it has its state alone;
+        those of an ended one from the archive, as does all of a task that Temporal has forgotten.
         """
         validate_history_length(params)
         with temporal_errors(params.id):
             client = await self._connection.client()
-            execution = await find_assessment(client, params.id)
+            try:
+                execution = await find_assessment(client, params.id)
+            except RPCError as problem:
+                return apply_history_length(await self._archived(params, problem), params)
             task = await read_task(client, execution, self._config)
             if is_closed(execution):
-                updates = await self._stories.subscriptions.all_of(task.id) if params.history_length else []
+                updates = await self._all_updates(execution) if params.history_length else []
             else:
                 stands = task.status.HasField("message")
                 wanted = params.history_length or (0 if stands else 1)
@@ -112,6 +120,22 @@ class AssessmentHandler(RequestHandler):
             if params.history_length:
                 task.history.extend(update_message(task, update) for update in updates)
         return apply_history_length(task, params)
+
+    async def _archived(self, params: GetTaskRequest, problem: RPCError) -> Task:
+        """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
+        entry = await self._archive.entry(params.id) if problem.status == RPCStatusCode.NOT_FOUND else None
+        if entry is None:
+            raise problem
+        task = await self._archive.task(entry)
+        if params.history_length:
+            task.history.extend(update_message(task, update) for update in await self._archive.updates(entry))
+        return task
+
+    async def _all_updates(self, execution: WorkflowExecution) -> list[Update]:
+        """Every update of a task that has ended."""
+        if entry := await self._archive.entry(execution.id, execution.run_id):
+            return await self._archive.updates(entry)
+        return await self._stories.subscriptions.all_of(execution.id)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Tasks by context, state and time of change, page by page."""
@@ -145,8 +169,13 @@ class AssessmentHandler(RequestHandler):
         """
         with temporal_errors(params.id):
             client = await self._connection.client()
-            execution = await find_assessment(client, params.id)
-            if is_closed(execution):
+            try:
+                execution = await find_assessment(client, params.id)
+            except RPCError as problem:
+                if problem.status != RPCStatusCode.NOT_FOUND or await self._archive.entry(params.id) is None:
+                    raise
+                execution = None
+            if execution is None or is_closed(execution):
                 raise UnsupportedOperationError(
                     f"Task {params.id} has ended, so there is nothing to subscribe to: get the task instead."
                 )

@@ -1,5 +1,6 @@
 """The gateway's HTTP application, and the process that serves it."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import uvicorn
@@ -8,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from a2a_gateway.card import agent_card
 from a2a_gateway.handler import AssessmentHandler
@@ -34,13 +35,14 @@ SHUTDOWN_GRACE = 5
 """Seconds that requests under way get when the process is told to stop; streams end at once, to be taken up again."""
 
 
-def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starlette:
+def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, ``/health``.
 
     Args:
         config: the deployment's settings; ``effective_card_url`` goes on the card.
         client_factory: connects to Temporal; raises ``TemporalUnreachableError`` where nobody answers. Called when a
             client is first needed, and again until it succeeds.
+        pages: routes for people, who come with a browser.
     """
     connection = TemporalConnection(client_factory)
     handler = AssessmentHandler(config, connection)
@@ -69,10 +71,11 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory) -> Starl
             with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
         ),
     ]
+    routes += pages
     return Starlette(routes=routes, middleware=[Middleware(RefusalLog), Middleware(BodyLimit, rpc_path=RPC_PATH)])
 
 
-async def serve(config: GreenAgentConfig) -> None:
+async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
     """Serve the gateway until SIGTERM or SIGINT; port 0 takes any free port.
 
     Prints ``proctor gateway listening on http://HOST:PORT`` when it can be reached.
@@ -83,7 +86,7 @@ async def serve(config: GreenAgentConfig) -> None:
     listener = listen(config.host, config.port, "the gateway")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     leave_refusals_to_us()
-    app = create_app(config, partial(connect, config))
+    app = create_app(config, partial(connect, config), pages)
     server = Server(
         uvicorn.Config(
             app,

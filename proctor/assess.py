@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ STANDARD_OUTPUT = "-"
 class AssessOptions:
     """What the person asked for; None stands for the evaluator's own choice.
 
-    ``json_file`` is where the exact result goes, ``-`` for standard output.
+    ``is_whole``: the table of all criteria, not only the biggest losses. ``json_file`` is where the exact result goes,
+    ``-`` for standard output.
     """
 
     scenario_id: str
@@ -44,6 +46,7 @@ class AssessOptions:
     turn_timeout: float | None = None
     json_file: str | None = None
     quiet: bool = False
+    is_whole: bool = False
 
     def request(self) -> str:
         """The request as JSON."""
@@ -57,6 +60,20 @@ def default_gateway() -> str:
     """Where this machine's own gateway listens, by its settings."""
     config = read_settings(GreenAgentConfig)
     return config.card_url or f"http://127.0.0.1:{config.port}"
+
+
+def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
+    """One assessment has one scenario and one agent.
+
+    Raises:
+        UsageError: there are several; names the command for that.
+    """
+    for what, given in (("scenarios", scenarios), ("agents", agents)):
+        if len(given) > 1:
+            raise UsageError(
+                f"assess plays one scenario with one agent, and {len(given)} {what} are given: "
+                "`proctor run` plays several"
+            )
 
 
 def run_assess(options: AssessOptions) -> ExitCode:
@@ -130,7 +147,14 @@ def _conclude_results(options: AssessOptions, console: Console, exact: bytes, wo
     elif options.json_file:
         Path(options.json_file).write_bytes(exact)
     if not options.quiet:
-        print_report(console, results, workflow_url, with_failure=False)  # that is the command's last word
+        print_report(
+            console,
+            results,
+            workflow_url,
+            with_failure=False,  # that is the command's last word
+            is_whole=options.is_whole,
+            page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}",
+        )
         if options.json_file and options.json_file != STANDARD_OUTPUT:
             console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
 

@@ -36,6 +36,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 4.0
 _SILENCE_SECONDS = 60.0
 """A stream silent for so long is taken as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
 
+_PAGE = 100
 _ALL = 2**31 - 1
 """The longest history that can be asked for; with it come the updates of a task that has ended."""
 
@@ -202,6 +203,41 @@ class AssessmentCall:
         except (TimeoutError, A2AError, httpx.HTTPError, CommandError):
             return False
         return True
+
+    async def require_canceled(self) -> None:
+        """Cancel an assessment that is there already.
+
+        Raises:
+            CommandError: it isn't known, has ended, or the gateway doesn't confirm it.
+        """
+        client = await self._connect()
+        try:
+            task = await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
+        except (A2AError, httpx.HTTPError) as problem:
+            raise CommandError(str(problem)) from None
+        if task.status.state not in _END_STATES:
+            raise CommandError(f"{self._task_id} is being cancelled, and has not ended yet: look again in a moment")
+
+    async def find(self, prefix: str) -> str:
+        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does.
+
+        Raises:
+            UsageError: there are several.
+        """
+        client = await self._connect()
+        found: set[str] = set()
+        for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
+            try:
+                page = await client.list_tasks(a2a.ListTasksRequest(page_size=_PAGE, status=state))
+            except (A2AError, httpx.HTTPError) as problem:
+                raise CommandError(str(problem)) from None
+            found |= {task.id for task in page.tasks if task.id.startswith(prefix)}
+        if len(found) > 1:
+            raise UsageError(
+                f"{len(found)} assessments under way begin with {prefix!r}: {', '.join(sorted(found)[:5])}"
+            )
+        self._task_id = found.pop() if found else prefix
+        return self._task_id
 
     async def _connect(self) -> Client:
         if self._client is None:

@@ -161,10 +161,12 @@ def demo(
 
 @app.command()
 def assess(
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="The scenario's id; see `proctor scenarios list`.")
+    scenarios: Annotated[
+        list[str], typer.Argument(metavar="SCENARIO", help="The scenario's id; see `proctor scenarios list`.")
     ],
-    agent_url: Annotated[str, typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")],
+    agent_urls: Annotated[
+        list[str], typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
+    ],
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
@@ -180,13 +182,17 @@ def assess(
         str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+    is_whole: Annotated[
+        bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")
+    ] = False,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
-    from proctor.assess import AssessOptions, default_gateway, run_assess
+    from proctor.assess import AssessOptions, default_gateway, require_one, run_assess
 
+    require_one(scenarios, agent_urls)
     options = AssessOptions(
-        scenario_id=scenario,
-        agent_url=agent_url,
+        scenario_id=scenarios[0],
+        agent_url=agent_urls[0],
         gateway_url=gateway_url or default_gateway(),
         seed=seed,
         offline=offline,
@@ -194,8 +200,149 @@ def assess(
         turn_timeout=turn_timeout,
         json_file=json_file,
         quiet=quiet,
+        is_whole=is_whole,
     )
     raise typer.Exit(run_assess(options))
+
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
+ArchiveOption = Annotated[
+    str | None,
+    typer.Option("--archive", metavar="PLACE", help="The archive.  [default: archive in the state folder]"),
+]
+
+
+@app.command("list")
+def list_archive(
+    scenario: Annotated[str | None, typer.Option(metavar="ID", help="Of this scenario.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="WORDS", help="Of agents with this in name or address.")] = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="S", help="That ended so: completed, failed, timeout, canceled.")
+    ] = None,
+    campaign: Annotated[str | None, typer.Option(metavar="ID", help="Of this campaign.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun before.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="All that is known of each, as JSON.")] = False,
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """List what was assessed, the latest first. Needs nothing that runs."""
+    from proctor.archive_commands import Filters, list_entries
+
+    list_entries(archive, state, Filters(scenario, agent, status, campaign, since, until), limit, as_json)
+
+
+@app.command()
+def show(
+    name: IdArgument,
+    is_whole: Annotated[bool, typer.Option("--all", help="Every criterion.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The exact result, as JSON.")] = False,
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """Show an assessment's result, and where its points were lost."""
+    from proctor.archive_commands import show_entry
+
+    show_entry(archive, state, name, as_json, is_whole)
+
+
+@app.command()
+def follow(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's task id.")],
+    gateway_url: Annotated[
+        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
+    ] = None,
+) -> None:
+    """Follow an assessment that is under way, from its first turn. Ctrl-C leaves it alone."""
+    from proctor.assess import default_gateway
+    from proctor.under_way_commands import run_follow
+
+    raise typer.Exit(run_follow(gateway_url or default_gateway(), name))
+
+
+@app.command()
+def cancel(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's task id.")],
+    gateway_url: Annotated[
+        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
+    ] = None,
+) -> None:
+    """Cancel an assessment that is under way. What was done so far is kept."""
+    from proctor.assess import default_gateway
+    from proctor.under_way_commands import run_cancel
+
+    run_cancel(gateway_url or default_gateway(), name)
+
+
+@app.command()
+def compare(first: IdArgument, second: IdArgument, archive: ArchiveOption = None, state: StateOption = None) -> None:
+    """Show two assessments side by side, and the first turn in which they part."""
+    from proctor.archive_commands import compare_entries
+
+    compare_entries(archive, state, first, second)
+
+
+@app.command()
+def export(
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Assessments, or `all`.")],
+    to: Annotated[
+        str, typer.Option(metavar="PLACE", help="A folder for `proctor import`, or a file: .html, .csv, .parquet.")
+    ],
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """Write assessments elsewhere. A page (.html) holds everything and opens without a network."""
+    from proctor.archive_commands import export as write
+
+    write(archive, state, names, to)
+
+
+@app.command("import")
+def import_archive(
+    folder: Annotated[str, typer.Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """Take over what was exported elsewhere."""
+    from proctor.archive_commands import import_from
+
+    import_from(archive, state, folder)
+
+
+@app.command()
+def prune(
+    older_than: Annotated[str, typer.Option(metavar="PERIOD", help="Older than this: 30d, 8w.")],
+    with_results: Annotated[bool, typer.Option("--results", help="Results, too, and not only checkpoints.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Without asking.")] = False,
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """Remove old checkpoints. Says first what it would remove; results stay unless --results is given."""
+    from proctor.archive_commands import prune as remove
+
+    raise typer.Exit(remove(archive, state, older_than, with_results, yes))
+
+
+@app.command()
+def schema(name: Annotated[str | None, typer.Argument(metavar="FILE", help="One file of an entry.")] = None) -> None:
+    """Print the JSON schemas of the files in the archive."""
+    from proctor.archive_commands import print_schemas
+
+    print_schemas(name)
+
+
+@app.command()
+def view(
+    host: HostOption = None,
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")] = 8010,
+    archive: ArchiveOption = None,
+    state: StateOption = None,
+) -> None:
+    """Serve pages over what was assessed, until Ctrl-C. `proctor up` has them at the gateway's address, too."""
+    from proctor.archive_commands import view as serve
+
+    serve(archive, state, host, port)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from proctor.console import show
 from proctor.phrases import clean, counted, shorten
+from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
     DIMENSIONS,
@@ -22,18 +23,26 @@ _WIDE = 110
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80
+_MISSING_TOLD, _LONGEST_WHY = 6, 400
 
 
 def print_report(
-    console: Console, results: AssessmentResults, workflow_url: str | None = None, *, with_failure: bool = True
+    console: Console,
+    results: AssessmentResults,
+    workflow_url: str | None = None,
+    *,
+    with_failure: bool = True,
+    is_whole: bool = True,
+    page_url: str | None = None,
 ) -> None:
-    """Print the table of scores, what stands beside it, and where to look further.
+    """Print the scores, what stands beside them, where most points were lost, and where to look further.
 
-    ``with_failure``: say of what it failed, unless that is told elsewhere.
+    ``with_failure``: say of what it failed, unless that is told elsewhere. ``is_whole``: every criterion, not only the
+    dimensions. ``page_url`` is where all of it can be looked at.
     """
     console.print()
     if results.scores.overall.max_score:
-        show(console, _scores(console, results))
+        show(console, _scores(console, results, is_whole))
         console.print()
     else:
         points = sum(c.unscored_points for c in results.criteria_results)
@@ -41,16 +50,20 @@ def print_report(
         show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
     for remark in _remarks(results):
         show(console, Text(remark))
+    if not is_whole and results.scores.overall.max_score:
+        show(console, _losses(results))
     if results.failure and with_failure:
         show(console, Text(f"failure: {clean(results.failure)}"))
+    if page_url:
+        console.print(Text(f"look at it: {clean(page_url)}"), soft_wrap=True)
     if workflow_url:
         console.print(Text(f"workflow: {clean(workflow_url)}"), soft_wrap=True)
 
 
-def _scores(console: Console, results: AssessmentResults) -> Table:
-    is_wide = console.width >= _WIDE
+def _scores(console: Console, results: AssessmentResults, is_whole: bool) -> Table:
+    is_wide = is_whole and console.width >= _WIDE
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0), expand=True)
-    table.add_column("criterion", ratio=3, overflow="fold")
+    table.add_column("criterion" if is_whole else "dimension", ratio=3, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     if is_wide:
         table.add_column("why", ratio=6, overflow="fold")
@@ -62,11 +75,33 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
         whole = results.scores.dimensions[dimension]
         name = Text(dimension.replace("_", " "), style="bold cyan")
         table.add_row(name, _score(whole, style="bold"))
-        for criterion in criteria:
+        for criterion in criteria if is_whole else ():
             table.add_row(*(_wide_row(criterion) if is_wide else _narrow_row(criterion)))
     overall = results.scores.overall
-    table.add_row(Text(f"overall{_share(overall)}", style="bold"), _score(overall, style="bold"))
+    partial = ", partial" if results.is_partial else ""
+    table.add_row(Text(f"overall{_share(overall)}{partial}", style="bold"), _score(overall, style="bold"))
     return table
+
+
+def _losses(results: AssessmentResults) -> RenderableType:
+    """Where most points were lost, and what would have earned them."""
+    found = losses(results)
+    if not found:
+        return Text("no point was lost")
+    told: list[RenderableType] = [Text("most was lost here:", style="bold")]
+    for loss in found[:BIGGEST]:
+        criterion = loss.criterion
+        told.append(Text(f"-{loss.points}  {clean(criterion.name)} ({criterion.told}/{criterion.max_score})"))
+        why = "; ".join(loss.missing[:_MISSING_TOLD]) or criterion.explanation
+        if (more := len(loss.missing) - _MISSING_TOLD) > 0:
+            why += f"; and {more} more"
+        told.append(Padding(Text(f"{'not met: ' if loss.missing else ''}{shorten(why, _LONGEST_WHY)}"), (0, 0, 0, 4)))
+        if loss.earns:
+            told.append(Padding(Text(f"earned by: {shorten(loss.earns, _LONGEST_WHY)}", style="dim"), (0, 0, 0, 4)))
+    if len(found) > BIGGEST:
+        points = sum(loss.points for loss in found[BIGGEST:])
+        told.append(Text(f"and {counted(points, 'point')} in {len(found) - BIGGEST} more criteria: --all shows them"))
+    return Group(*told)
 
 
 def _share(overall: OverallScore) -> str:
@@ -111,6 +146,8 @@ def _why(criterion: CriterionResult) -> Text:
 
 def _remarks(results: AssessmentResults) -> list[str]:
     remarks = []
+    if results.is_partial:
+        remarks.append(_partial(results))
     if 0 < results.coverage < 1:
         points = sum(c.unscored_points for c in results.criteria_results)
         offline = " (offline: no model judges)" if results.offline else ""
@@ -132,6 +169,14 @@ def _remarks(results: AssessmentResults) -> list[str]:
     if results.provenance is not None:
         remarks.append(_provenance(results.provenance))
     return remarks
+
+
+def _partial(results: AssessmentResults) -> str:
+    whole = f" of about {results.scenario_turns}" if results.scenario_turns else ""
+    return (
+        f"a partial play: {counted(results.turns_taken, 'turn')}{whole}, as --max-turns asks; the score is of all "
+        "points of the scenario, those of the other turns, too"
+    )
 
 
 def _doubts(results: AssessmentResults) -> list[str]:

@@ -60,6 +60,8 @@ def run_gateway(
 ) -> None:
     """Run a gateway until SIGTERM or Ctrl-C."""
     from a2a_gateway.server import serve
+    from proctor.running import UnderWay
+    from viewer.app import routes
 
     config = with_secret(
         read_settings(
@@ -76,7 +78,7 @@ def run_gateway(
     if is_open_to_others(config.host):
         warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
     try:
-        asyncio.run(serve(config))
+        asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, UnderWay(config))))
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
 

@@ -1,0 +1,75 @@
+"""Tasks that have ended, from the archive: Temporal may have forgotten them, and no worker is needed to read them."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from a2a.types import Task, TaskState, TaskStatus
+from a2a.utils.errors import InternalError
+from google.protobuf.json_format import ParseError
+
+from a2a_gateway.parts import message_from_json
+from a2a_gateway.subscriptions import Update
+from a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
+from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults, ResultStatus
+from proctor_storage.archive import Archive, EntryDamagedError
+
+T = TypeVar("T")
+
+_STATES: dict[ResultStatus, TaskState] = {
+    "completed": TaskState.TASK_STATE_COMPLETED,
+    "failed": TaskState.TASK_STATE_FAILED,
+    "timeout": TaskState.TASK_STATE_FAILED,
+    "canceled": TaskState.TASK_STATE_CANCELED,
+}
+
+
+class ArchivedTasks:
+    """The archive's entries as tasks."""
+
+    def __init__(self, config: GreenAgentConfig) -> None:
+        self._config = config
+        self._archive = Archive(config.archive_url)
+
+    async def entry(self, task_id: str, run_id: str | None = None) -> ArchiveEntry | None:
+        """A task's entry; None where there is none, or it is of another run than ``run_id``."""
+        entry = await asyncio.to_thread(self._archive.get, task_id)
+        return entry if entry is None or run_id in (None, entry.run_id) else None
+
+    async def updates(self, entry: ArchiveEntry) -> list[Update]:
+        """All updates.
+
+        Raises:
+            InternalError: they can't be read.
+        """
+        found = await self._read(lambda: self._archive.updates(entry))
+        return [Update(update.sequence, update.data, update.recorded_at) for update in found]
+
+    async def task(self, entry: ArchiveEntry) -> Task:
+        """The task as it ended; raises as ``updates``."""
+        results = await self._read(lambda: self._archive.results(entry))
+        known = {"scenario_id": entry.scenario_id, "participant": entry.participant_url}
+        task = Task(id=entry.id, context_id=entry.context_id, metadata=task_metadata(entry.id, self._config, **known))
+        if entry.message:
+            try:
+                task.history.append(message_from_json(entry.message))
+            except ParseError:  # it was written by another version of the protocol
+                pass
+        outcome = Outcome(_STATES[entry.status], _sentence(entry, results), results)
+        task.status.CopyFrom(
+            TaskStatus(state=outcome.state, message=closing_message(task, outcome), timestamp=entry.ended_at)
+        )
+        task.artifacts.append(results_artifact(results))
+        return task
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(work)
+        except EntryDamagedError as problem:
+            raise InternalError(f"The evaluator's archive can't be read: {problem}") from None
+
+
+def _sentence(entry: ArchiveEntry, results: AssessmentResults) -> str:
+    return entry.sentence or results_sentence(results)

@@ -1,0 +1,418 @@
+"""The commands over the archive: list, show, compare, export, import, prune, view. They need nothing that runs."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic_core import to_json
+from rich.table import Table
+from rich.text import Text
+
+from proctor.console import make_console, show
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.phrases import clean, counted, shorten
+from proctor.report import print_report
+from proctor.settings import read_settings
+from proctor_protocol.archive import ArchiveEntry, schemas
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.parting import parting_turn
+from proctor_protocol.results import score_range
+from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.blobs import RENEWED_AFTER
+from proctor_storage.folder import Folder, StoreUnavailableError
+from viewer.pages import Pages, Running, compared
+
+T = TypeVar("T")
+
+_SHORT_ID = 8
+_PERIOD = re.compile(r"(\d+)([hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LIVE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What entries are wanted; None for any. ``since`` and ``until`` are dates, times, or periods before now."""
+
+    scenario: str | None = None
+    agent: str | None = None
+    status: str | None = None
+    campaign: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def fits(self, entry: ArchiveEntry) -> bool:
+        """Whether an entry is wanted."""
+        agent = (self.agent or "").lower()
+        return (
+            self.scenario in (None, entry.scenario_id)
+            and agent in f"{entry.participant} {entry.participant_url}".lower()
+            and self.status in (None, entry.status)
+            and self.campaign in (None, entry.campaign)
+            and (self.since is None or entry.started_at >= moment(self.since, "--since"))
+            and (self.until is None or entry.started_at < moment(self.until, "--until"))
+        )
+
+
+def moment(text: str, flag: str) -> datetime:
+    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``).
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if _PERIOD.fullmatch(text):
+        return datetime.now(UTC) - period(text, flag)
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{flag} {text!r}: write a date (2026-11-22), a time, or a period before now (7d)") from None
+    return read if read.tzinfo else read.astimezone()
+
+
+def period(text: str, flag: str) -> timedelta:
+    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if found := _PERIOD.fullmatch(text):
+        return int(found.group(1)) * _UNITS[found.group(2)]
+    try:
+        return parse_iso8601_duration(text)
+    except ValueError:
+        raise UsageError(f"{flag} {text!r}: write a period such as 36h, 7d or 2w") from None
+
+
+def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
+    """The archive that flags and environment name, and the settings."""
+    config = read_settings(GreenAgentConfig, archive_url=archive, state=state)
+    return Archive(config.archive_url), config
+
+
+def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
+    """Print what was assessed, the latest first, and what is under way."""
+    kept, config = open_archive(archive, state)
+    entries = [entry for entry in _asked(kept.entries) if filters.fits(entry)]
+    shown = entries[:limit]
+    if as_json:
+        sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in shown]) + b"\n")
+        return
+    running = _running(config) if filters == Filters(scenario=filters.scenario, agent=filters.agent) else []
+    running = [each for each in running if filters.scenario in (None, each.scenario_id)]
+    under_way = {each.id for each in running}
+    console = make_console()
+    if not shown and not running:
+        console.print(f"nothing was found in {kept.folder.root}", soft_wrap=True)
+        return
+    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    for name in ("id", "began", "scenario", "agent"):
+        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold")
+    for name in ("score", "turns"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("status")
+    for each in running:
+        since = f"{each.started_at.astimezone():%Y-%m-%d %H:%M}"
+        table.add_row(each.id[:_SHORT_ID], since, each.scenario_id, clean(each.participant_url), "", "", each.status)
+    for entry in shown:
+        if entry.id not in under_way:
+            table.add_row(*_row(entry))
+    show(console, table)
+    if len(entries) > limit:
+        console.print(f"{len(entries) - limit} more: --limit {len(entries)} shows all")
+
+
+def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
+    score = f"{entry.score}/{entry.max_score}" if entry.max_score else "unscored"
+    return (
+        entry.id[:_SHORT_ID],
+        f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
+        Text(clean(entry.scenario_id)),
+        Text(shorten(entry.participant)),
+        score,
+        str(entry.turns_taken),
+        f"{entry.status}{', partial' if entry.is_partial else ''}",
+    )
+
+
+def _running(config: GreenAgentConfig) -> list[Running]:
+    """What is under way; nothing where Temporal doesn't say so soon."""
+    from temporalio.service import RPCError
+
+    from proctor.running import UnderWay
+    from proctor_storage.temporal import TemporalUnreachableError
+
+    async def ask() -> list[Running]:
+        return await asyncio.wait_for(UnderWay(config)(), _LIVE_SECONDS)
+
+    try:
+        return asyncio.run(ask())
+    except (TemporalUnreachableError, RPCError, TimeoutError):
+        return []
+
+
+def show_entry(archive: str | None, state: str | None, name: str, as_json: bool, is_whole: bool) -> None:
+    """Print one assessment's result and where its points were lost."""
+    kept, _ = open_archive(archive, state)
+    entry = find(kept, name)
+    results = _asked(lambda: kept.results(entry))
+    if as_json:
+        sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
+        return
+    console = make_console()
+    for line in (
+        f"{entry.id}  {entry.status}",
+        f"{clean(entry.scenario_name or entry.scenario_id)}, seed {entry.seed}"
+        f"{', without a model' if entry.offline else ''}",
+        f"{clean(entry.participant)} at {clean(entry.participant_url)}",
+        f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
+        f"{counted(entry.actions_taken, 'action')}, {entry.seconds:.1f} s",
+    ):
+        console.print(Text(line), soft_wrap=True)
+    print_report(console, results, is_whole=is_whole)
+
+
+def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
+    """Print two assessments side by side."""
+    kept, _ = open_archive(archive, state)
+    one, other = find(kept, first), find(kept, second)
+    results = [_asked(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
+    console = make_console()
+    for letter, entry in (("A", one), ("B", other)):
+        text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.participant}  seed {entry.seed}  "
+        told = score_range(entry.score, 0)
+        console.print(Text(clean(text) + f"  {told}/{entry.max_score}  {entry.status}"), soft_wrap=True)
+    if one.scenario_id != other.scenario_id:
+        console.print("these are two different scenarios", style="yellow")
+    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column("criterion", overflow="fold")
+    for name in ("A", "B", "B - A"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in compared(*results):
+        sides = [f"{side.told}/{side.max_score}" if side else "" for side in (row.one, row.other)]
+        style = "" if not row.difference else "green" if row.difference > 0 else "red"
+        table.add_row(
+            Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)
+        )
+    show(console, table)
+    turn = parting_turn(*(_asked(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
+    console.print("they did the same in every turn" if turn is None else f"they part in turn {turn}")
+
+
+def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
+    """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
+
+    Raises:
+        UsageError: the period is too short, or nobody agrees.
+    """
+    kept, config = open_archive(archive, state)
+    age = period(older_than, "--older-than")
+    least = RENEWED_AFTER + parse_iso8601_duration(config.assessment_timeout)
+    if age < least:
+        raise UsageError(
+            f"--older-than {older_than}: what is younger than {least.days} days may be of an assessment under way; "
+            f"write {least.days}d or more"
+        )
+    before = datetime.now(UTC) - age
+    store = Folder(config.storage_url, "store")
+    inside = kept.folder.root.removeprefix(store.root).strip("/") if kept.folder.root.startswith(store.root) else None
+    blobs = {
+        path: size
+        for path, (size, at) in _asked(store.sizes).items()
+        if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
+    }
+    entries = [e for e in _asked(kept.entries) if e.ended_at < before] if with_results else []
+    console = make_console()
+    checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
+    told = [
+        f"{checkpoints}, {_size(sum(blobs.values()))}, in {store.root}: assessments that ended before "
+        f"{before:%Y-%m-%d} can't be reset then"
+    ]
+    if with_results:
+        size = _size(sum(map(kept.size, entries)))
+        told.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.root}")
+    else:
+        told.append("no results: --results removes those, too")
+    for line in told:
+        console.print(Text(line), soft_wrap=True)
+    if not blobs and not entries:
+        return ExitCode.DONE
+    if not is_agreed:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing was removed: --yes removes it")
+        print("Remove that? [y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise UsageError("nothing was removed")
+    for path in blobs:
+        _asked(lambda path=path: store.remove(path))  # type: ignore[misc]
+    _asked(lambda: kept.remove(entries))
+    console.print("removed")
+    return ExitCode.DONE
+
+
+def _size(size: int) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size = -(-size // 1000)
+    return f"{size} GB"
+
+
+def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
+    """Write entries elsewhere: a folder (an archive of its own), .html, .csv or .parquet.
+
+    Raises:
+        UsageError: ``to`` can't be written, or there is no such entry.
+    """
+    kept, _ = open_archive(archive, state)
+    entries = [find(kept, name) for name in names] if list(names) != ["all"] else _asked(kept.entries)
+    path, kind = Path(to), Path(to).suffix.lower()
+    if kind in (".html", ".csv", ".parquet"):
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"--to {to}: there is no folder {path.parent}")
+        _WRITERS[kind](kept, entries, path)
+    elif kind:
+        raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
+    else:
+        there = Archive(to)
+        for entry in entries:
+            _asked(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
+    make_console().print(Text(f"{counted(len(entries), 'assessment')} written to {to}"), soft_wrap=True)
+
+
+def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+    pages = Pages(kept)
+    if len(entries) == 1:
+        page = _asked(lambda: pages.assessment(entries[0], as_file=True))
+    elif len(entries) == 2:
+        page = _asked(lambda: pages.comparison(entries[0], entries[1], as_file=True))
+    else:
+        raise UsageError(f"--to {path}: a page shows one assessment, or two side by side")
+    path.write_text(page, encoding="utf-8")
+
+
+_COLUMNS = (
+    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "participant", "participant_url"),
+    *("seed", "offline", "score", "max_score", "total_points", "turns_taken", "is_partial", "actions_taken"),
+    *("seconds", "cost", "currency", "started_at", "ended_at"),
+)
+
+
+def _rows(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, object]]:
+    """A row for each entry, with a column for each criterion's points."""
+    rows = []
+    for entry in entries:
+        row: dict[str, object] = {name: getattr(entry, name) for name in _COLUMNS}
+        for criterion in _asked(lambda entry=entry: kept.results(entry)).criteria_results:  # type: ignore[misc]
+            row[f"criterion.{criterion.criterion_id}"] = criterion.score if criterion.max_score else None
+        rows.append(row)
+    return rows
+
+
+def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+    import csv
+
+    rows = _rows(kept, entries)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: agents choose their own names."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError:
+        raise CommandError("a .parquet file needs pyarrow: pip install 'proctor[parquet]', or write .csv") from None
+    rows = _rows(kept, entries)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
+    table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns})
+    parquet.write_table(table, path)
+
+
+_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], None]] = {
+    ".html": _write_page,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+}
+
+
+def import_from(archive: str | None, state: str | None, folder: str) -> None:
+    """Take over all entries of another archive, such as ``export`` writes.
+
+    Raises:
+        UsageError: there is no archive.
+    """
+    kept, _ = open_archive(archive, state)
+    other = Archive(folder)
+    entries = _asked(other.entries)
+    if not entries:
+        raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
+    for entry in entries:
+        _asked(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
+    make_console().print(Text(f"{counted(len(entries), 'assessment')} taken over"), soft_wrap=True)
+
+
+def print_schemas(name: str | None) -> None:
+    """Print the schema of one of an entry's files, or of all.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    known = schemas()
+    if name is not None and name not in known:
+        raise UsageError(f"{name!r} is no file of an entry: there are {', '.join(known)}")
+    print(to_json(known if name is None else known[name], indent=1).decode())
+
+
+def view(archive: str | None, state: str | None, host: str | None, port: int) -> None:
+    """Serve the pages until Ctrl-C."""
+    import uvicorn
+
+    from proctor.running import UnderWay
+    from proctor_processes.serving import Server, address_of, listen
+    from viewer.app import create_app
+
+    kept, config = open_archive(archive, state)
+    try:
+        listener = listen(host or "127.0.0.1", port, "the pages")
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None
+    app = create_app(config.archive_url, config.temporal_ui_url, UnderWay(config))
+    settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    print(f"{kept.folder.root}", flush=True)
+    server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")
+    asyncio.run(server.serve(sockets=[listener]))
+
+
+def find(kept: Archive, name: str) -> ArchiveEntry:
+    """The entry of an id, or of a beginning that only one has.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    return _asked(lambda: kept.find(name))
+
+
+def _asked(work: Callable[[], T]) -> T:
+    """Something that the archive is asked; its problems are the command's."""
+    try:
+        return work()
+    except NoSuchEntryError as problem:
+        raise UsageError(str(problem)) from None
+    except (EntryDamagedError, StoreUnavailableError) as problem:
+        raise CommandError(str(problem)) from None
