@@ -337,7 +337,7 @@ def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -
         import pyarrow  # type: ignore[import-untyped]
         from pyarrow import parquet
     except ImportError:
-        raise CommandError("a .parquet file needs pyarrow: pip install 'proctor[parquet]', or write .csv") from None
+        raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
     rows = _rows(kept, entries)
     columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
     table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns})

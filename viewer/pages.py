@@ -243,6 +243,7 @@ def _turn_view(
 ) -> TurnView:
     counts = Counter(deed.action for deed in record.deeds)
     summary = " · ".join(f"{action} {count}" if count > 1 else action for action, count in counts.items())
+    summary = words.clip(summary, 200)
     label = words.when(record.began_at, zone, "%a %H:%M")
     if not is_whole:
         return TurnView(record, label, summary)
@@ -278,7 +279,7 @@ def _policy_of_file(style: str, script: str) -> str:
 
     return (
         f"default-src 'none'; style-src 'sha256-{named(style)}'; script-src 'sha256-{named(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 

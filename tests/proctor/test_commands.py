@@ -63,7 +63,11 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["fly"], {}, "fly"),
     (["assess"], {}, "Missing argument"),
     (["assess", "email_triage_basic"], {}, "Missing option '--agent'"),
-    (["assess", "x", "--agent", "http://a", "--agent", "http://b"], {}, "--agent is given 2 times: give it once"),
+    (
+        ["assess", "x", "--agent", "http://a", "--agent", "http://b"],
+        {},
+        "2 agents are given: `proctor run` plays several",
+    ),
     (["gateway", "--port", "1", "--port", "1"], {}, "--port is given 2 times"),
     (["assess", "x", "--agent", "http://a", "--max-turns", "0"], {}, "--max-turns"),
     (["assess", "x", "--agent", "http://a", "--seed", "many"], {}, "--seed"),

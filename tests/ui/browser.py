@@ -20,7 +20,7 @@ CHOSEN = "PROCTOR_TEST_CHROMIUM"
 """Environment variable that names the program, where it is none of those below."""
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_FLAGS = [
+FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -65,7 +65,7 @@ async def temporal_ui(address: str) -> AsyncIterator["TemporalUI"]:
         program = require_chromium(playwright.chromium.executable_path)
         with tempfile.TemporaryDirectory(prefix="proctor-browser-", ignore_cleanup_errors=True) as profile:
             browser = await playwright.chromium.launch_persistent_context(
-                profile, executable_path=program, args=_FLAGS, viewport=_SIZE
+                profile, executable_path=program, args=FLAGS, viewport=_SIZE
             )
             try:
                 browser.set_default_timeout(PATIENCE * 1000)

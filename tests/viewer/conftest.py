@@ -1,0 +1,91 @@
+"""One archive, its pages served, and one browser for all tests of this folder."""
+
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from playwright.async_api import Page, async_playwright
+
+from proctor_processes.ports import free_ports
+from proctor_storage.archive import Archive
+from tests.ui.browser import FLAGS, require_chromium
+from tests.viewer.entries import HOSTILE, write_day
+from tests.waiting import PATIENCE
+from viewer.app import create_app
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    """Two ordinary days that part in turn 1, and a hostile one, whose first subject has five million characters."""
+    kept = Archive(str(tmp_path_factory.mktemp("archive")))
+    write_day(kept, "day-one")
+    write_day(kept, "day-two", did="fyi")
+    write_day(kept, "hostile", text=HOSTILE)
+    write_day(kept, "huge", turns=1, text="huge " * 1_000_000)
+    return kept
+
+
+@pytest.fixture(scope="module")
+def site(archive: Archive) -> Iterator[str]:
+    """The pages' address."""
+    (port,) = free_ports(1)
+    app = create_app(archive.folder.root, "http://127.0.0.1:8233")
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+class Reader:
+    """Somebody with a browser: the page, what it complained of, and whom it asked."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    async def opens(self, url: str) -> None:
+        await self.page.goto(url)
+
+    async def require_calm(self, site: str) -> None:
+        """Nothing has run that isn't ours, nothing was complained of, nobody else was asked."""
+        assert await self.page.evaluate("typeof window.pwned") == "undefined"
+        assert self.complaints == []
+        assert [url for url in self.asked if not url.startswith((site, "data:"))] == []
+
+
+@asynccontextmanager
+async def reading(width: int = 1400, scheme: str = "light") -> AsyncIterator[Reader]:
+    """A browser that knows nothing yet, with one page."""
+    async with async_playwright() as playwright:
+        program = require_chromium(playwright.chromium.executable_path)
+        with tempfile.TemporaryDirectory(prefix="proctor-browser-", ignore_cleanup_errors=True) as profile:
+            browser = await playwright.chromium.launch_persistent_context(
+                profile,
+                executable_path=program,
+                args=FLAGS,
+                viewport={"width": width, "height": 900},
+                color_scheme=scheme,  # type: ignore[arg-type]
+            )
+            try:
+                browser.set_default_timeout(PATIENCE * 1000)
+                yield Reader(browser.pages[0])
+            finally:
+                await browser.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
