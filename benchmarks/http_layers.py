@@ -61,7 +61,7 @@ def _starlette_route(simulation: Simulation, route: Route[Call]) -> StarletteRou
             reply = content if isinstance(content, Reply) else Reply(content, route.status)
         except Problem as problem:
             reply = problem_reply(problem)
-        return Response(reply.body(), reply.status, media_type=reply.media_type)
+        return Response(reply.to_bytes(), reply.status, media_type=reply.media_type)
 
     return StarletteRoute(route.path, endpoint, methods=[route.method])
 

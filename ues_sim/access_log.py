@@ -38,7 +38,7 @@ class AccessLog:
         self._last = entry[0]
         self._keys[entry[1]] = None
 
-    def stats(self) -> JsonObject:
+    def summarise(self) -> JsonObject:
         """Counts since the start or the last ``clear``."""
         return {
             "total_requests": self._total,

@@ -30,13 +30,13 @@ def take(simulation: Simulation) -> tuple[str, bytes]:
         content = orjson.dumps(
             {
                 "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
-                "clock": simulation.clock.state(),
+                "clock": simulation.clock.dump(),
                 "is_running": simulation.is_running,
                 "states": simulation.states,
-                "events": simulation.events.all(),
+                "events": simulation.events.list_all(),
                 "undo": simulation.undo_stack,
                 "redo": simulation.redo_stack,
-                "holds": simulation.holds.active(),
+                "holds": simulation.holds.list_active(),
                 "keys": simulation.keys.dump(),
                 "access_log": simulation.access_log.dump(),
                 "scenario_metadata": simulation.scenario_metadata,

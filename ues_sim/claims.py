@@ -58,7 +58,7 @@ def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simul
         NotFound: 404, the work in hand is gone, and there is no checkpoint to go back to.
     """
     simulation = host.simulations.get(simulation_id)
-    held = host.fence_of(simulation_id)
+    held = host.find_fence(simulation_id)
     stands_there = simulation is not None and _stands_at(simulation, claim.checkpoint)
     if not (claim.looks and stands_there):
         fences.refuse_lower(claim.fence, held)
@@ -107,7 +107,7 @@ def _issue(simulation: Simulation, wanted: KeyWanted) -> None:
         return
     revoke_all(simulation, wanted.name)
     simulation.keys.create(wanted.key_id, wanted.name, wanted.permissions, wanted.secret, ADMIN_KEY_ID, simulation.ids)
-    simulation.changed()
+    simulation.note_change()
 
 
 def revoke_all(simulation: Simulation, name: str) -> None:
@@ -115,4 +115,4 @@ def revoke_all(simulation: Simulation, name: str) -> None:
     for key in list(simulation.keys.by_id.values()):
         if key.data["name"] == name and key.data["revoked_at"] is None:
             simulation.keys.revoke(key.key_id)
-            simulation.changed()
+            simulation.note_change()

@@ -43,7 +43,7 @@ class Clock:
             return "paused"
         return "auto_advance" if self.auto_advance else "manual"
 
-    def target(self, wall: datetime, still_until: datetime | None) -> datetime:
+    def find_target(self, wall: datetime, still_until: datetime | None) -> datetime:
         """Where auto-advance should have brought the clock by ``wall``; time before ``still_until`` doesn't count."""
         since = self.last_wall if still_until is None else max(self.last_wall, still_until)
         elapsed = max(0.0, (wall - since).total_seconds()) * self.time_scale
@@ -52,7 +52,7 @@ class Clock:
         except OverflowError:
             return LAST_INSTANT
 
-    def state(self) -> JsonObject:
+    def dump(self) -> JsonObject:
         """The ``time_state`` of a scenario file."""
         return {
             "current_time": self.text,

@@ -63,7 +63,7 @@ class EventLog:
         self.counts[status] = self.counts.get(status, 0) + 1
         event["status"] = status
 
-    def next_pending(self) -> Event | None:
+    def find_next(self) -> Event | None:
         """The pending event that runs first."""
         queue = self._queue
         while queue:
@@ -73,12 +73,12 @@ class EventLog:
             heapq.heappop(queue)
         return None
 
-    def ordered(self, start: str | None = None, end: str | None = None) -> Iterator[Event]:
+    def list_ordered(self, start: str | None = None, end: str | None = None) -> Iterator[Event]:
         """Events in order of execution, from ``start`` to ``end`` inclusive (canonical texts)."""
         first = 0 if start is None else bisect_left(self._order, (start,))
         last = len(self._order) if end is None else bisect_right(self._order, end, key=lambda place: place[0])
         return (self.by_id[place[3]] for place in islice(self._order, first, last))
 
-    def all(self) -> list[Event]:
+    def list_all(self) -> list[Event]:
         """Every event in order of creation, as a checkpoint stores them."""
         return list(self.by_id.values())

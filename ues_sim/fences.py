@@ -57,12 +57,12 @@ class Ended:
 
     def note(self, simulation_id: str, fence: int) -> None:
         """A simulation was ended by this fence."""
-        self._fences[simulation_id] = max(fence, self.fence_of(simulation_id))
+        self._fences[simulation_id] = max(fence, self.find_fence(simulation_id))
         self._fences.move_to_end(simulation_id)
         while len(self._fences) > self._most:
             self._fences.popitem(last=False)
 
-    def fence_of(self, simulation_id: str) -> int:
+    def find_fence(self, simulation_id: str) -> int:
         """The fence by which a simulation was ended; 0 where it wasn't."""
         return self._fences.get(simulation_id, 0)
 

@@ -15,7 +15,7 @@ class Holds:
         self.still_until: datetime | None = None
         """The wall time at which a hold has ended since the last look; auto-advance doesn't count what lay before."""
 
-    def active(self) -> list[JsonObject]:
+    def list_active(self) -> list[JsonObject]:
         """The holds that haven't expired, oldest first."""
         if not self.by_id:
             return []
@@ -45,7 +45,7 @@ class Holds:
 
     def release(self, hold_id: str) -> None:
         """End a hold. Raises NotFound (404) when there is none such, or no longer."""
-        self.active()
+        self.list_active()
         if self.by_id.pop(hold_id, None) is None:
             raise NotFound(f"There is no active hold {hold_id[:80]!r}; it may have expired.")
         self.still_until = wall_now()

@@ -26,7 +26,7 @@ class Host:
         with a fence: it takes a claim to bring that back.
         """
         chosen = simulation_id or f"sim_{secrets.token_hex(8)}"
-        fences.require(None, self.ended.fence_of(chosen), changes=True)
+        fences.require(None, self.ended.find_fence(chosen), changes=True)
         if chosen in self.simulations:
             raise Conflict(f"simulation_id {chosen!r} is taken; choose another, or leave it out to have one made.")
         return self.replace(chosen, admin_secret, seed)
@@ -49,17 +49,17 @@ class Host:
             raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")
         return simulation
 
-    def fence_of(self, simulation_id: str) -> int:
+    def find_fence(self, simulation_id: str) -> int:
         """The fence that holds a simulation, or by which it was ended; 0 for none."""
         there = self.simulations.get(simulation_id)
-        return max(there.fence if there else 0, self.ended.fence_of(simulation_id))
+        return max(there.fence if there else 0, self.ended.find_fence(simulation_id))
 
     def delete(self, simulation_id: str, fence: int | None = None) -> None:
         """Forget a simulation and its keys; a fence is remembered, also of one that isn't there.
 
         Raises NotFound (404), Overtaken (412, a lower fence), FenceMissing (428).
         """
-        held = self.fence_of(simulation_id)
+        held = self.find_fence(simulation_id)
         if fence is None:
             fences.require(None, held, changes=True)
         else:

@@ -33,7 +33,7 @@ class View:
     neighbours: Mapping[str, State]
     """The states of the modalities that this one has declared as neighbours; nothing derived from them is kept."""
 
-    def derived(self, name: Hashable, build: Callable[[], T]) -> T:
+    def derive(self, name: Hashable, build: Callable[[], T]) -> T:
         """What ``build`` returns, built once for each version of the state. Not to be altered."""
         if name not in self.memo:
             self.memo[name] = build()
@@ -173,7 +173,7 @@ class Modality:
         """The compiled validator of a state."""
         return TypeAdapter(self.state)
 
-    def fresh_state(self, now: str) -> State:
+    def make_state(self, now: str) -> State:
         """The state of a new simulation. ``now`` is canonical text."""
         return self.load_state(self.initial(now))
 
@@ -187,7 +187,7 @@ class Modality:
         self.complete(state)
         return state
 
-    def action_of(self, data: JsonObject) -> str | None:
+    def name_action(self, data: JsonObject) -> str | None:
         """The operation that an event's data asks for, as callers see it; None when it names none."""
         if self.discriminator is None:
             return "update"

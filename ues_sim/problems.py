@@ -103,6 +103,7 @@ class Invalid(Problem):
     def __init__(self, detail: list[dict[str, Any]]) -> None:
         super().__init__(detail)
 
+    @property
     def sentence(self) -> str:
         """The same in one line, for places that carry text only."""
         return "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in self.detail)

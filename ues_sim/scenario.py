@@ -50,12 +50,12 @@ _EVENTS: TypeAdapter[list[EventData]] = TypeAdapter(list[EventData])
 
 def export_environment(simulation: Simulation) -> JsonObject:
     """The section ``environment``."""
-    return {"time_state": simulation.clock.state(), "modality_states": simulation.states}
+    return {"time_state": simulation.clock.dump(), "modality_states": simulation.states}
 
 
 def export_events(simulation: Simulation) -> JsonObject:
     """The section ``events``, in order of creation."""
-    return {"events": simulation.events.all()}
+    return {"events": simulation.events.list_all()}
 
 
 def export_full(simulation: Simulation) -> JsonObject:
@@ -90,7 +90,7 @@ class _Import:
         self.warnings: list[str] = []
         self.events: list[Event] = []
 
-    def unknown(self, what: str) -> None:
+    def note_unknown(self, what: str) -> None:
         """Note a modality that there is none of: a warning, or with strictness a 400."""
         if self.strict:
             raise Impossible(f"{what}; there are {', '.join(MODALITIES)}.")
@@ -110,7 +110,7 @@ class _Import:
             modality = MODALITIES.get(name)
             if modality is None:
                 self.skipped.append(name)
-                self.unknown(f"modality_states has the unknown modality {name[:80]!r}")
+                self.note_unknown(f"modality_states has the unknown modality {name[:80]!r}")
                 continue
             given = state
             if isinstance(state, dict) and state.get("last_updated") is None:
@@ -124,21 +124,21 @@ class _Import:
         for index, item in enumerate(validate(_EVENTS, data, *loc, context=FROM_FILE)):
             modality = MODALITIES.get(item.modality)
             if modality is None:
-                self.unknown(f"event {index} is for the unknown modality {item.modality[:80]!r}")
+                self.note_unknown(f"event {index} is for the unknown modality {item.modality[:80]!r}")
                 continue
             event: Event = {"event_id": "", **item.model_dump()}
             event["created_at"] = item.created_at or item.scheduled_time
             if item.status == PENDING:
                 try:
-                    event["data"] = self.simulation.checked_data(modality, item.data, item.scheduled_time, "data")
+                    event["data"] = self.simulation.check_data(modality, item.data, item.scheduled_time, "data")
                 except Invalid as error:
-                    self.warnings.append(f"event {index} ({item.modality}) will fail: {error.sentence()}")
+                    self.warnings.append(f"event {index} ({item.modality}) will fail: {error.sentence}")
             self.events.append(event)
 
     def apply_environment(self) -> None:
         """Replace clock and states; a modality that the file doesn't mention starts empty."""
         simulation = self.simulation
-        simulation.changed()
+        simulation.note_change()
         if self.time_state is not None:
             simulation.clock.load(self.time_state)
         simulation.replace_states(self.states)
@@ -152,7 +152,7 @@ class _Import:
             event["event_id"] = ids.draw()
         self.simulation.replace_events([*kept, *self.events])
 
-    def result(self, *, environment: bool, metadata: JsonObject | None = None) -> JsonObject:
+    def sum_up(self, *, environment: bool, metadata: JsonObject | None = None) -> JsonObject:
         """The ``ImportResponse``."""
         return {
             "success": True,
@@ -185,17 +185,17 @@ def import_environment(simulation: Simulation, data: JsonObject, *, historic: st
     loaded.read_environment(section, ("body", "data", *loc))
     loaded.apply_environment()
     now = simulation.clock.text
-    past = [e for e in simulation.events.ordered(end=now) if e["status"] == PENDING and e["scheduled_time"] < now]
+    past = [e for e in simulation.events.list_ordered(end=now) if e["status"] == PENDING and e["scheduled_time"] < now]
     if historic == "delete":
         gone = {event["event_id"] for event in past}
-        simulation.replace_events([event for event in simulation.events.all() if event["event_id"] not in gone])
+        simulation.replace_events([event for event in simulation.events.list_all() if event["event_id"] not in gone])
     elif historic == "apply":
         for event in past:
             simulation.execute(event)
     elif past:
         loaded.warnings.append(f"{len(past)} pending event(s) lie before {now}; they run when the clock is next moved.")
-    simulation.replace_events(simulation.events.all())
-    return loaded.result(environment=True)
+    simulation.replace_events(simulation.events.list_all())
+    return loaded.sum_up(environment=True)
 
 
 def import_events(simulation: Simulation, data: JsonObject, *, merge: bool) -> JsonObject:
@@ -203,8 +203,8 @@ def import_events(simulation: Simulation, data: JsonObject, *, merge: bool) -> J
     loaded = _Import(simulation, strict=False)
     section, loc = _events_section(data)
     loaded.read_events(section, ("body", "data", *loc))
-    loaded.apply_events(simulation.events.all() if merge else [])
-    return loaded.result(environment=False)
+    loaded.apply_events(simulation.events.list_all() if merge else [])
+    return loaded.sum_up(environment=False)
 
 
 def _events_section(data: JsonObject) -> tuple[Any, Loc]:
@@ -236,4 +236,4 @@ def import_full(simulation: Simulation, data: JsonObject, *, strict: bool) -> Js
         loaded.apply_environment()
     loaded.apply_events([])
     simulation.scenario_metadata = dict(metadata) if isinstance(metadata, dict) else {}
-    return loaded.result(environment=environment is not None, metadata=simulation.scenario_metadata or None)
+    return loaded.sum_up(environment=environment is not None, metadata=simulation.scenario_metadata or None)

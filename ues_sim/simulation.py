@@ -85,12 +85,12 @@ class Simulation:
         self.checkpoint: tuple[str, bytes] | None = None
         """Digest and bytes of the last checkpoint taken or restored, while nothing has changed since."""
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """Note that the simulation is no longer equal to its last checkpoint."""
         self.checkpoint = None
         self.is_untouched = False
 
-    def whereabouts(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         """Where it is: checkpoint, mark, fence and life."""
         return {
             "checkpoint": None if self.checkpoint is None else self.checkpoint[0],
@@ -102,7 +102,7 @@ class Simulation:
 
     # --- modalities -----------------------------------------------------------------------------------------------
 
-    def modality(self, name: str) -> Modality:
+    def find_modality(self, name: str) -> Modality:
         """The modality of that name. Raises UnknownModality (404)."""
         found = MODALITIES.get(name)
         if found is None:
@@ -119,13 +119,13 @@ class Simulation:
     def replace_states(self, states: dict[str, State]) -> None:
         """Set the modalities' states anew; those that aren't given start empty."""
         now = self.clock.text
-        self.states = {name: states.get(name) or item.fresh_state(now) for name, item in MODALITIES.items()}
+        self.states = {name: states.get(name) or item.make_state(now) for name, item in MODALITIES.items()}
         self._memos = {name: {} for name in MODALITIES}
         self._indexes = {name: {} for name in MODALITIES}
 
     # --- events ---------------------------------------------------------------------------------------------------
 
-    def checked_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
+    def check_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
         """An event's data made complete and checked, but for an ``input_id`` where none is given: it is then empty.
 
         Draws nothing, so that a refused request leaves the simulation as it was. Raises Invalid (422) with locations
@@ -169,7 +169,7 @@ class Simulation:
             "error_message": None,
             "metadata": {**metadata, "created_by_key": author.key_id},
         }
-        self.changed()
+        self.note_change()
         self.events.add(event)
         return event
 
@@ -180,15 +180,15 @@ class Simulation:
 
         Raises UnknownModality (404) or Impossible (400: a past time, or data that the modality's input refuses).
         """
-        modality = self.modality(name)
+        modality = self.find_modality(name)
         if scheduled_time < self.clock.text:
             raise Impossible(
                 f"scheduled_time {scheduled_time} lies before the simulator's time {self.clock.text}; choose a later."
             )
         try:
-            return modality, self.checked_data(modality, data, scheduled_time, *loc)
+            return modality, self.check_data(modality, data, scheduled_time, *loc)
         except Invalid as error:
-            raise Impossible(f"{error.sentence()}.") from None
+            raise Impossible(f"{error.sentence}.") from None
 
     def schedule(
         self,
@@ -223,7 +223,7 @@ class Simulation:
         )
         if modality.discriminator is not None and action.operation is not None:
             fields = {modality.discriminator: action.operation, **fields}
-        full = self.checked_data(modality, fields, self.clock.text, "body")
+        full = self.check_data(modality, fields, self.clock.text, "body")
         if allowance is not None:
             allowance.grow(EVENT_BYTES + len(orjson.dumps(full)))
         event = self._enter(modality, full, self.clock.text, ACTION_PRIORITY, author, {})
@@ -253,7 +253,7 @@ class Simulation:
 
         Where it may write ``room`` bytes only, returns how many of them are left; None where they weren't enough.
         """
-        self.changed()
+        self.note_change()
         modality = MODALITIES[event["modality"]]
         now = event["scheduled_time"]
         state = self.states[modality.name]
@@ -271,7 +271,7 @@ class Simulation:
             left = None
             self._fail(event, change, "it would write more than its author may in this turn")
         except ValidationError as error:
-            self._fail(event, change, Invalid(problems_of(error, "data")).sentence())
+            self._fail(event, change, Invalid(problems_of(error, "data")).sentence)
         except Exception as error:
             # A defect in one operation must not stop the clock for the events after it.
             logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)
@@ -294,13 +294,13 @@ class Simulation:
             {
                 "event_id": event["event_id"],
                 "modality": modality.name,
-                "action": modality.action_of(event["data"]),
+                "action": modality.name_action(event["data"]),
                 "patch": patch,
             }
         )
         self.redo_stack.clear()
 
-    def event(self, event_id: str) -> Event:
+    def find_event(self, event_id: str) -> Event:
         """The event of that id. Raises NotFound (404)."""
         found = self.events.by_id.get(event_id)
         if found is None:
@@ -309,16 +309,16 @@ class Simulation:
 
     def cancel(self, event_id: str) -> Event:
         """Take a pending event out of the queue. Raises NotFound (404) or Conflict (409, no longer pending)."""
-        event = self.event(event_id)
+        event = self.find_event(event_id)
         if event["status"] != PENDING:
             raise Conflict(f"Event {event_id!r} is {event['status']}; only a pending event can be deleted.")
-        self.changed()
+        self.note_change()
         self.events.set_status(event, CANCELLED)
         return event
 
-    def next_event(self) -> Event:
+    def find_next_event(self) -> Event:
         """The pending event that runs first. Raises NotFound (404)."""
-        event = self.events.next_pending()
+        event = self.events.find_next()
         if event is None:
             raise NotFound("There is no pending event.")
         return event
@@ -327,7 +327,7 @@ class Simulation:
 
     def refuse_if_held(self) -> None:
         """Raise Conflict (409) while a hold is active."""
-        active = self.holds.active()
+        active = self.holds.list_active()
         if active:
             raise Conflict(
                 {
@@ -345,10 +345,10 @@ class Simulation:
 
     def _run_until(self, moment: datetime) -> list[Event]:
         """Run everything due by ``moment`` in order, each at its own time, and leave the clock at ``moment``."""
-        self.changed()
+        self.note_change()
         limit = to_text(moment)
         ran = []
-        while (event := self.events.next_pending()) is not None and event["scheduled_time"] <= limit:
+        while (event := self.events.find_next()) is not None and event["scheduled_time"] <= limit:
             if event["scheduled_time"] > self.clock.text:
                 self.clock.move_to_text(event["scheduled_time"])
             self.execute(event)
@@ -384,7 +384,7 @@ class Simulation:
         Raises Conflict (409, held), Impossible (400, stopped) or NotFound (404, no pending event).
         """
         self._begin_to_move()
-        upcoming = from_text(self.next_event()["scheduled_time"])
+        upcoming = from_text(self.find_next_event()["scheduled_time"])
         return self._run_until(max(upcoming, self.clock.moment))
 
     def catch_up(self) -> None:
@@ -393,20 +393,20 @@ class Simulation:
         if not (self.is_running and clock.auto_advance):
             return
         wall = wall_now()
-        still = clock.is_paused or bool(self.holds.active())
-        target = clock.moment if still else clock.target(wall, self.holds.still_until)
+        still = clock.is_paused or bool(self.holds.list_active())
+        target = clock.moment if still else clock.find_target(wall, self.holds.still_until)
         clock.last_wall, self.holds.still_until = wall, None
         if target > clock.moment:
             self._run_until(target)
 
     def set_scale(self, scale: float) -> None:
         """Let auto-advance run ``scale`` simulated seconds per second."""
-        self.changed()
+        self.note_change()
         self.clock.time_scale = scale
 
     def set_paused(self, paused: bool) -> None:
         """Stop or resume auto-advance. The clock can still be moved by hand."""
-        self.changed()
+        self.note_change()
         self.clock.is_paused = paused
         self.clock.last_wall = wall_now()
 
@@ -414,7 +414,7 @@ class Simulation:
         """Start running. Raises Conflict (409) when it is running already."""
         if self.is_running:
             raise Conflict("The simulation is running already; stop it first.")
-        self.changed()
+        self.note_change()
         self.is_running = True
         self.clock.auto_advance = auto_advance
         self.clock.time_scale = time_scale
@@ -424,7 +424,7 @@ class Simulation:
     def stop(self) -> None:
         """Stop running. Nothing happens when it isn't."""
         if self.is_running:
-            self.changed()
+            self.note_change()
             self.is_running = False
             self.clock.auto_advance = False
 
@@ -441,7 +441,7 @@ class Simulation:
     def _move(self, source: list[Step], target: list[Step], count: int) -> list[Step]:
         moved: list[Step] = []
         while source and len(moved) < count:
-            self.changed()
+            self.note_change()
             step = source.pop()
             self._memos[step["modality"]].clear()
             self._indexes[step["modality"]].clear()
@@ -455,11 +455,11 @@ class Simulation:
 
         Returns how many events there are, all pending now, and how many were undone.
         """
-        self.changed()
+        self.note_change()
         self.stop()
         undone = len(self.undo(len(self.undo_stack)))
         self.redo_stack.clear()
-        events = self.events.all()
+        events = self.events.list_all()
         for event in events:
             event.update(status=PENDING, executed_at=None, error_message=None)
         self.events = EventLog(events)
@@ -469,7 +469,7 @@ class Simulation:
 
     def clear(self, reset_time_to: str | None) -> int:
         """Remove every event, empty every modality, end every hold, and stop. Returns how many events were removed."""
-        self.changed()
+        self.note_change()
         self.stop()
         removed = len(self.events)
         if reset_time_to is not None:
@@ -482,7 +482,7 @@ class Simulation:
 
     def replace_events(self, events: list[Event]) -> None:
         """Set the events anew. The undo history goes: it belongs to what was there before."""
-        self.changed()
+        self.note_change()
         self.events = EventLog(events)
         self.undo_stack = []
         self.redo_stack = []

@@ -84,4 +84,4 @@ def _deeds(simulation: Simulation, step: Step) -> list[Event]:
         return []
     authors = {key.key_id for key in simulation.keys.by_id.values() if key.data["name"] == step.deeds_of}
     at = step.deeds_at
-    return [event for event in simulation.events.ordered(at, at) if event["agent_id"] in authors]
+    return [event for event in simulation.events.list_ordered(at, at) if event["agent_id"] in authors]

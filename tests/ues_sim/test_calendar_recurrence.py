@@ -153,7 +153,7 @@ def test_series_that_never_happen_are_not_searched_for_ever(sim, end_type):
     alone, shared = count(), steps()
     for series in (Series(event(sim, event_id)) for event_id in made):
         for budget in (alone, shared):
-            assert list(series.between("9000-01-01", "9999-01-01", budget)) == []
+            assert list(series.list_between("9000-01-01", "9999-01-01", budget)) == []
     assert next(alone) <= 20 * MOST_STEPS_OF_ONE
     assert next(shared, "used up") == "used up"
 
@@ -201,8 +201,8 @@ def test_series_agree_with_dateutil(seed):
         start, later = (f"{first + timedelta(days=n)}T12:00:00+00:00" for n in (0, chance.randint(0, 700)))
         event = {"start": start, "end": start, "all_day": False, "timezone": "UTC", "recurrence_exceptions": []}
         series, expected = Series({**event, "recurrence": rule}), by_dateutil(rule, first)
-        assert [found.day for found in series.between(None, f"{LATEST.date()}", steps())] == expected, rule
-        seen = [f"{found.day}" for found in series.between(later, f"{LATEST.date()}", steps())]
+        assert [found.day for found in series.list_between(None, f"{LATEST.date()}", steps())] == expected, rule
+        seen = [f"{found.day}" for found in series.list_between(later, f"{LATEST.date()}", steps())]
         assert seen == [f"{day}" for day in expected if f"{day}" >= later[:10]], rule
         assert all(series.on(day) for day in expected[:5]), rule
         assert [series.count_before(day) for day in expected[:5]] == list(range(len(expected[:5]))), rule

@@ -70,9 +70,9 @@ def test_so_does_one_that_was_held_before(running: Simulation, wall: Wall) -> No
 def test_a_hold_lasts_no_longer_than_it_may(running: Simulation, wall: Wall) -> None:
     running.holds.acquire("a", "green", "thinking", 30)
     wall.put_back(3600)
-    assert running.holds.active()
+    assert running.holds.list_active()
     wall.go_on(31)
-    assert not running.holds.active()
+    assert not running.holds.list_active()
 
 
 def test_a_fence_never_goes_down(wall: Wall) -> None:

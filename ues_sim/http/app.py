@@ -86,16 +86,16 @@ class Application:
     async def _answer(self, replying: Awaitable[Reply], scope: Scope, send: Send) -> None:
         try:
             reply = await replying
-            body = reply.body()
+            body = reply.to_bytes()
         except Problem as problem:
             reply = problem_reply(problem)
-            body = reply.body()
+            body = reply.to_bytes()
         except Disconnected:
             return
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
             reply = _SERVER_ERROR
-            body = reply.body()
+            body = reply.to_bytes()
         headers = [
             (b"content-type", reply.media_type.encode()),
             (b"content-length", str(len(body)).encode()),
@@ -259,7 +259,7 @@ class Application:
             body, params = _checked_input(route, scope, raw, limits)
             reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values, allowance)))
             if allowance is not None:
-                reply = reply.encoded()
+                reply = reply.encode()
         finally:
             if allowance is not None:
                 allowance.note_work(thread_time() - began)
@@ -278,7 +278,7 @@ class Application:
         with suppress(asyncio.CancelledError):
             while simulation.is_running and simulation.clock.auto_advance and self._serves(simulation):
                 await asyncio.sleep(TICK_SECONDS)
-                if simulation.events.next_pending() is not None:
+                if simulation.events.find_next() is not None:
                     simulation.catch_up()
 
     def _serves(self, simulation: Simulation) -> bool:

@@ -143,7 +143,7 @@ class HostCall:
     path: dict[str, str]
     fence: int | None
 
-    def url(self, simulation: Simulation) -> str:
+    def locate(self, simulation: Simulation) -> str:
         """Where a simulation stands."""
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
@@ -152,7 +152,7 @@ def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
     simulation.catch_up()
     return {
         "simulation_id": simulation.simulation_id,
-        "base_url": call.url(simulation),
+        "base_url": call.locate(simulation),
         "created_at": simulation.created_at,
         "current_time": simulation.clock.text,
         "is_running": simulation.is_running,
@@ -167,7 +167,7 @@ def _create(call: HostCall) -> JsonObject:
     simulation = call.host.create(body.simulation_id, admin_key, seed)
     return {
         "simulation_id": simulation.simulation_id,
-        "base_url": call.url(simulation),
+        "base_url": call.locate(simulation),
         "admin_key": admin_key,
     }
 
@@ -189,7 +189,7 @@ def _delete(call: HostCall) -> JsonObject:
 
 def _fence(call: HostCall) -> JsonObject:
     simulation_id = call.path["simulation_id"]
-    return {"fence": call.host.fence_of(simulation_id), "is_there": simulation_id in call.host.simulations}
+    return {"fence": call.host.find_fence(simulation_id), "is_there": simulation_id in call.host.simulations}
 
 
 def _step(call: HostCall) -> Reply:
@@ -229,7 +229,7 @@ def _step(call: HostCall) -> Reply:
         ),
     )
     taken = checkpoint.take(simulation)[1] if asked.takes_checkpoint else b""
-    said = orjson.dumps({**simulation.whereabouts(), **found})
+    said = orjson.dumps({**simulation.describe(), **found})
     return Reply(said + b"\n" + taken if taken else said)
 
 

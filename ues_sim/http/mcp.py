@@ -143,7 +143,7 @@ class McpDoor:
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
             reply = await tool.use(arguments, self._caller.get().ask)
-            return _result(reply.body().decode(errors="replace"), is_error=reply.status >= 400)
+            return _result(reply.to_bytes().decode(errors="replace"), is_error=reply.status >= 400)
 
         server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
         server.call_tool(validate_input=False)(call_tool)  # the route itself checks

@@ -46,13 +46,13 @@ class Reply:
     media_type: str = "application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def body(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """The bytes to send."""
         return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
 
-    def encoded(self) -> "Reply":
+    def encode(self) -> "Reply":
         """The same with its content as bytes."""
-        return self if isinstance(self.content, bytes) else replace(self, content=self.body())
+        return self if isinstance(self.content, bytes) else replace(self, content=self.to_bytes())
 
 
 C = TypeVar("C")

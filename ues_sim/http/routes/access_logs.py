@@ -80,12 +80,12 @@ def _search(call: Call) -> JsonObject:
 
 
 def _stats(call: Call) -> JsonObject:
-    return call.simulation.access_log.stats()
+    return call.simulation.access_log.summarise()
 
 
 def _clear(call: Call) -> JsonObject:
     cleared = call.simulation.access_log.clear()
-    call.simulation.changed()
+    call.simulation.note_change()
     return {"cleared": cleared, "message": f"{cleared} entries were forgotten."}
 
 

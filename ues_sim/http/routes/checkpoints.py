@@ -51,7 +51,7 @@ def _restore(call: Call) -> JsonObject:
 
 
 def _current(call: Call) -> JsonObject:
-    return call.simulation.whereabouts()
+    return call.simulation.describe()
 
 
 def _mark(call: Call) -> JsonObject:

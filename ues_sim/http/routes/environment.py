@@ -141,7 +141,7 @@ def _list(_call: Call) -> JsonObject:
 
 
 def _modality(call: Call) -> JsonObject:
-    modality = call.simulation.modality(call.path["modality_name"])
+    modality = call.simulation.find_modality(call.path["modality_name"])
     return {
         "modality_type": modality.name,
         "current_time": call.simulation.clock.text,
@@ -150,7 +150,7 @@ def _modality(call: Call) -> JsonObject:
 
 
 def _query(call: Call) -> JsonObject:
-    modality = call.simulation.modality(call.path["modality_name"])
+    modality = call.simulation.find_modality(call.path["modality_name"])
     if modality.query is None:
         raise Impossible(f"{modality.name} can't be queried; read its state.")
     body: BaseModel = call.body
@@ -171,7 +171,7 @@ def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
     try:
         return validate(query.adapter, parameters)
     except Invalid as error:
-        raise Impossible(f"Query failed for {name}: {error.sentence()}.") from None
+        raise Impossible(f"Query failed for {name}: {error.sentence}.") from None
 
 
 def _validate(call: Call) -> JsonObject:

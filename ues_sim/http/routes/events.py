@@ -145,7 +145,7 @@ def _matching(call: Call) -> Iterator[Event]:
         raise Impossible(f"There is no status {params.status[:40]!r}; there are {', '.join(STATUSES)}.")
     return (
         event
-        for event in call.simulation.events.ordered(params.start_time, params.end_time)
+        for event in call.simulation.events.list_ordered(params.start_time, params.end_time)
         if (params.status is None or event["status"] == params.status)
         and (params.modality is None or event["modality"] == params.modality)
         and (params.agent_id is None or event["agent_id"] == params.agent_id)
@@ -204,7 +204,7 @@ def _batch(call: Call) -> Reply:
                 result["event_id"] = _schedule(call, item, loc)["event_id"]
         except Problem as problem:
             result["success"] = False
-            result["error"] = problem.sentence() if isinstance(problem, Invalid) else str(problem.detail)
+            result["error"] = problem.sentence if isinstance(problem, Invalid) else str(problem.detail)
             if body.stop_on_first_error:
                 break
     failed = sum(not result["success"] for result in results)
@@ -223,12 +223,12 @@ def _batch(call: Call) -> Reply:
 
 
 def _next(call: Call) -> JsonObject:
-    return answer(call.simulation.next_event())
+    return answer(call.simulation.find_next_event())
 
 
 def _summary(call: Call) -> JsonObject:
     events = call.simulation.events
-    upcoming = events.next_pending()
+    upcoming = events.find_next()
     return {
         "total": len(events),
         "pending": events.count(PENDING),
@@ -241,7 +241,7 @@ def _summary(call: Call) -> JsonObject:
 
 
 def _get(call: Call) -> JsonObject:
-    return answer(call.simulation.event(call.path["event_id"]))
+    return answer(call.simulation.find_event(call.path["event_id"]))
 
 
 def _delete(call: Call) -> JsonObject:

@@ -83,7 +83,7 @@ def _create(call: Call) -> JsonObject:
     simulation = call.simulation
     secret = body.secret or new_secret()
     key = simulation.keys.create(body.key_id, body.name, body.permissions, secret, call.key.key_id, simulation.ids)
-    simulation.changed()
+    simulation.note_change()
     return {
         "key_id": key.key_id,
         "secret": secret,
@@ -112,7 +112,7 @@ def _get(call: Call) -> JsonObject:
 
 def _revoke(call: Call) -> JsonObject:
     key = call.simulation.keys.revoke(call.path["key_id"])
-    call.simulation.changed()
+    call.simulation.note_change()
     return {
         "key_id": key.key_id,
         "name": key.data["name"],

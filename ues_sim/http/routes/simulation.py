@@ -194,7 +194,7 @@ def _stop(call: Call) -> JsonObject:
 
 def _status(call: Call) -> JsonObject:
     simulation = call.simulation
-    upcoming = simulation.events.next_pending()
+    upcoming = simulation.events.find_next()
     return {
         "is_running": simulation.is_running,
         "current_time": simulation.clock.text,
@@ -260,21 +260,21 @@ def _redo(call: Call) -> JsonObject:
 def _hold(call: Call) -> JsonObject:
     body: HoldRequest = call.body
     simulation = call.simulation
-    simulation.changed()
+    simulation.note_change()
     hold = simulation.holds.acquire(simulation.ids.draw(), body.agent_id, body.reason, body.timeout_seconds)
     shown = {name: value for name, value in hold.items() if name != "agent_id"}
-    return {**shown, "active_hold_count": len(simulation.holds.active())}
+    return {**shown, "active_hold_count": len(simulation.holds.list_active())}
 
 
 def _release(call: Call) -> JsonObject:
     hold_id = call.path["hold_id"]
     call.simulation.holds.release(hold_id)
-    call.simulation.changed()
-    return {"released": True, "hold_id": hold_id, "active_hold_count": len(call.simulation.holds.active())}
+    call.simulation.note_change()
+    return {"released": True, "hold_id": hold_id, "active_hold_count": len(call.simulation.holds.list_active())}
 
 
 def _holds(call: Call) -> JsonObject:
-    active = call.simulation.holds.active()
+    active = call.simulation.holds.list_active()
     return {"holds": active, "active_count": len(active)}
 
 

@@ -128,7 +128,7 @@ def _set(call: Call) -> JsonObject:
 def _skip(call: Call) -> JsonObject:
     before = call.simulation.clock.text
     ran = call.simulation.skip_to_next()
-    upcoming = call.simulation.events.next_pending()
+    upcoming = call.simulation.events.find_next()
     return {
         "previous_time": before,
         "current_time": call.simulation.clock.text,

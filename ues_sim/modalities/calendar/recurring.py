@@ -149,7 +149,7 @@ def remove_from(change: Change, event: Event, recurrence_id: str) -> None:
 def _find(change: Change, event: Event, recurrence_id: str) -> tuple[Series, Occurrence]:
     """The series, and the occurrence that is named, left out or not."""
     series = Series(event)
-    day = series.day_of(recurrence_id)
+    day = series.find_day(recurrence_id)
     if day is None:
         raise change.fail(f"recurrence_id {recurrence_id!r} is neither a date nor a date-time")
     occurrence = series.on(day)
@@ -161,7 +161,7 @@ def _find(change: Change, event: Event, recurrence_id: str) -> tuple[Series, Occ
 def _own(change: Change, event: Event, series: Series, occurrence: Occurrence) -> Event | None:
     """The event that stands for an occurrence."""
     return next(
-        (own for own in replacements(change.state, event) if series.day_of(own["recurrence_id"]) == occurrence.day),
+        (own for own in replacements(change.state, event) if series.find_day(own["recurrence_id"]) == occurrence.day),
         None,
     )
 
@@ -173,7 +173,7 @@ def _refuse_if_left_out(change: Change, event: Event, series: Series, occurrence
 
 def _leave_out(change: Change, event: Event, recurrence_id: str) -> None:
     series = Series(event)
-    day = series.day_of(recurrence_id)
+    day = series.find_day(recurrence_id)
     if day is None or not series.leaves_out(day):
         change.append(("events", event["event_id"], "recurrence_exceptions"), recurrence_id)
 
@@ -181,13 +181,13 @@ def _leave_out(change: Change, event: Event, recurrence_id: str) -> None:
 def _replaced_since(change: Change, event: Event, series: Series, day: date) -> list[Event]:
     """The events that stand for occurrences on that day or later."""
     return [
-        own for own in replacements(change.state, event) if (series.day_of(own["recurrence_id"]) or date.min) >= day
+        own for own in replacements(change.state, event) if (series.find_day(own["recurrence_id"]) or date.min) >= day
     ]
 
 
 def _exceptions(event: Event, series: Series, *, since: date = date.min, before: date | None = None) -> list[str]:
     """The exceptions of a part of a series. One that names no day belongs to the beginning."""
-    days = [(text, series.day_of(text) or date.min) for text in event["recurrence_exceptions"]]
+    days = [(text, series.find_day(text) or date.min) for text in event["recurrence_exceptions"]]
     return [text for text, day in days if day >= since and (before is None or day < before)]
 
 
@@ -211,7 +211,7 @@ def _moved(change: Change, event: Event, series: Series, occurrence: Occurrence,
     try:
         wanted: str = fields.get("start", occurrence.start)
         length = from_text(fields.get("end", occurrence.end)) - from_text(wanted)
-        start = series.moved_start(occurrence.start, wanted)
+        start = series.move_start(occurrence.start, wanted)
         return {"start": start, "end": to_text(from_text(start) + length)}
     except OverflowError:
         raise change.fail("the series would lie outside the years 1 to 9999") from None
@@ -219,7 +219,7 @@ def _moved(change: Change, event: Event, series: Series, occurrence: Occurrence,
 
 def _renamed(text: str, before: Series, after: Series, shift: timedelta) -> str:
     """An exception or ``recurrence_id`` of a series that has moved."""
-    day = before.day_of(text)
+    day = before.find_day(text)
     try:
         if day is None:
             return text

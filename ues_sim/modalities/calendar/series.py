@@ -98,9 +98,9 @@ class Series:
         self._place = _place(event)
         self.first = _local(event["start"], self._place)
         """When it first starts, in local time, whether or not the rule has an occurrence then."""
-        self._left_out = {self.day_of(text) for text in (*event["recurrence_exceptions"], *replaced)}
+        self._left_out = {self.find_day(text) for text in (*event["recurrence_exceptions"], *replaced)}
 
-    def day_of(self, text: str) -> date | None:
+    def find_day(self, text: str) -> date | None:
         """The day that an exception or a ``recurrence_id`` names: a date, or when the occurrence starts; None when it
         is neither. Midnight in UTC, where the series starts at another time, is read as a date.
         """
@@ -117,7 +117,7 @@ class Series:
             return start
         return to_text(datetime.combine(day, self.first.time(), self._place))
 
-    def moved_start(self, occurrence: str, start: str) -> str:
+    def move_start(self, occurrence: str, start: str) -> str:
         """When the series starts if the occurrence that starts at the one instant is to start at the other. Raises
         OverflowError.
         """
@@ -141,7 +141,7 @@ class Series:
         """How many occurrences there are before that day, those left out included."""
         return sum(1 for _ in takewhile(lambda each: each < day, self._days(date.min, steps())))
 
-    def between(self, begin: str | None, over: str | None, budget: Iterator[int]) -> Iterator[Occurrence]:
+    def list_between(self, begin: str | None, over: str | None, budget: Iterator[int]) -> Iterator[Occurrence]:
         """The occurrences that lie between two instants, if only in part, in order."""
         since = date.min
         if begin is not None:

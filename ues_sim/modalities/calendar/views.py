@@ -134,7 +134,7 @@ def _found(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> 
         if event["recurrence"] is None and overlaps(event["start"], event["end"], request.start, request.end)
     ]
     recurring = [event for event in events if event["recurrence"] is not None]
-    replaced = view.derived("replaced", lambda: _replaced(view.state))
+    replaced = view.derive("replaced", lambda: _replaced(view.state))
     if request.expand_recurring:
         listed = [_occurrences(event, request, view.now, replaced, budget) for event in recurring]
         return [*found, *islice(merge(*listed, key=itemgetter("start")), MOST_OCCURRENCES)]
@@ -142,7 +142,7 @@ def _found(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> 
         return [*found, *recurring]
     for event in recurring:
         series = _series(event, replaced, budget)
-        if series is not None and next(series.between(request.start, request.end, budget), None) is not None:
+        if series is not None and next(series.list_between(request.start, request.end, budget), None) is not None:
             found.append(event)
     return found
 
@@ -175,7 +175,7 @@ def _occurrences(
     if over is None and event["recurrence"]["end_type"] == "never":
         over = _a_year_after(max(now, request.start or now))
     series = _series(event, replaced, budget)
-    for occurrence in series.between(request.start, over, budget) if series is not None else ():
+    for occurrence in series.list_between(request.start, over, budget) if series is not None else ():
         yield {
             **event,
             "start": occurrence.start,

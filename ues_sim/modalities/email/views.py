@@ -46,7 +46,7 @@ def show(view: View, params: EmailStateParams) -> JsonObject:
     state = view.state
     emails = state["emails"]
     parts = (
-        view.derived("compact", lambda: _compact(state))
+        view.derive("compact", lambda: _compact(state))
         if params.compact
         else {name: state[name] for name in ("emails", "threads", "folders", "labels")}
     )
@@ -206,7 +206,7 @@ def query(view: View, request: EmailQueryRequest) -> JsonObject:
     key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
     newest_first = request.sort_order != "asc"
     by: Callable[[Email], Any] = _urgency if key == "priority" else itemgetter(key)
-    found = view.derived(
+    found = view.derive(
         (with_drafts, key, newest_first),
         lambda: sorted(_emails(view.state, with_drafts=with_drafts), key=by, reverse=newest_first),
     )

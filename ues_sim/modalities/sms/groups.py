@@ -32,12 +32,12 @@ def create_group(change: Change, given: SMSInput) -> None:
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
     creator = data.creator_number or change.state["user_phone_number"]
-    people = [creator, *(one.phone_number for one in data.people())]
+    people = [creator, *(one.phone_number for one in data.people)]
     conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
     conversation["conversation_type"] = "group"
     conversation["group_name"] = data.group_name
     conversation["group_photo_url"] = data.group_photo_url
-    named_admins = [creator, *(one.phone_number for one in data.people() if one.is_admin)]
+    named_admins = [creator, *(one.phone_number for one in data.people if one.is_admin)]
     admins = {address_key("phone", number) for number in named_admins}
     for participant in conversation["participants"]:
         participant["is_admin"] = address_key("phone", participant["phone_number"]) in admins
@@ -82,7 +82,7 @@ def leave_group(change: Change, given: SMSInput) -> None:
     """The user leaves a group, or whoever is named."""
     data = part_of(given, models.GroupData)
     _group(change, data.thread_id)
-    named = [data.phone_number, *(one.phone_number for one in data.people()), data.creator_number]
+    named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]
     number = next((number for number in named if number), change.state["user_phone_number"])
     _leave(change, str(data.thread_id), number, given.timestamp)
 

@@ -161,6 +161,7 @@ class GroupData(Record):
     participant_numbers: list[str] = Field(default_factory=list)
     participants: list[str | Invited] = Field(default_factory=list)
 
+    @property
     def people(self) -> list[Invited]:
         """Everybody named, in the order given."""
         named = [*self.participant_numbers, *self.participants]
@@ -236,6 +237,7 @@ class SMSInput(InputModel):
     participant_data: dict[str, Any] | None = None
     conversation_update_data: dict[str, Any] | None = None
 
+    @property
     def part(self) -> tuple[str, type[Record]]:
         """Which of its objects the action reads, and that object's shape."""
         if self.action == "leave_group" and self.group_data is None and self.participant_data is not None:
@@ -244,7 +246,7 @@ class SMSInput(InputModel):
 
     @model_validator(mode="after")
     def _has_its_action_s_object(self) -> "SMSInput":
-        name, kind = self.part()
+        name, kind = self.part
         value = getattr(self, name)
         if value is None:
             raise ValueError(f"{self.action} needs {name}")

@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 def part_of(given: SMSInput, kind: type[M]) -> M:
     """The action's own object; the input's validator has seen that it is there and fits."""
-    name, _ = given.part()
+    name, _ = given.part
     return kind.model_validate(getattr(given, name))
 
 

@@ -33,7 +33,7 @@ def show(view: View, params: StateParams) -> JsonObject:
     state = view.state
     messages = state["messages"]
     parts = (
-        view.derived("compact", lambda: _compact(state))
+        view.derive("compact", lambda: _compact(state))
         if params.compact
         else {"messages": messages, "conversations": state["conversations"]}
     )
