@@ -69,8 +69,8 @@ class AssessmentHandler(RequestHandler):
             task = await self._first_task(started)
         else:
             with temporal_errors(started.task_id):
-                await wait_until_closed(await self._connection.client(), started.task_id)
-            task = await self._stories.task(started.task_id)
+                await wait_until_closed(await self._connection.connect(), started.task_id)
+            task = await self._stories.read_task(started.task_id)
         return modes.tailor_task(apply_history_length(task, params.configuration))
 
     async def on_message_send_stream(
@@ -101,7 +101,7 @@ class AssessmentHandler(RequestHandler):
         """
         validate_history_length(params)
         with temporal_errors(params.id):
-            client = await self._connection.client()
+            client = await self._connection.connect()
             try:
                 execution = await find_assessment(client, params.id)
             except RPCError as problem:
@@ -112,7 +112,7 @@ class AssessmentHandler(RequestHandler):
             else:
                 stands = task.status.HasField("message")
                 wanted = params.history_length or (0 if stands else 1)
-                updates = await self._stories.subscriptions.latest_of(task.id, wanted) if wanted else []
+                updates = await self._stories.subscriptions.read_latest(task.id, wanted) if wanted else []
                 if updates and not stands:
                     state = task.status.state
                     task.status.CopyFrom(update_status(task, updates[-1]))
@@ -135,18 +135,18 @@ class AssessmentHandler(RequestHandler):
         """Every update of a task that has ended."""
         if entry := await self._archive.entry(execution.id, execution.run_id):
             return await self._archive.updates(entry)
-        return await self._stories.subscriptions.all_of(execution.id)
+        return await self._stories.subscriptions.read_all(execution.id)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Tasks by context, state and time of change, page by page."""
         with temporal_errors():
-            return await list_tasks(await self._connection.client(), params, self._config)
+            return await list_tasks(await self._connection.connect(), params, self._config)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
         """Cancel an assessment and wait until it has wound up, at most ``CANCEL_WAIT`` seconds."""
         with temporal_errors(params.id):
-            client = await self._connection.client()
+            client = await self._connection.connect()
             if is_closed(await find_assessment(client, params.id)):
                 raise _not_cancelable(params.id)
             try:
@@ -157,7 +157,7 @@ class AssessmentHandler(RequestHandler):
                 raise
             with suppress(TimeoutError):
                 await asyncio.wait_for(wait_until_closed(client, params.id), CANCEL_WAIT)
-        return await self._stories.task(params.id)
+        return await self._stories.read_task(params.id)
 
     @validate_request_params
     async def on_subscribe_to_task(
@@ -168,7 +168,7 @@ class AssessmentHandler(RequestHandler):
         A caller that lost its connection knows by ``metadata.sequence`` which updates it has seen.
         """
         with temporal_errors(params.id):
-            client = await self._connection.client()
+            client = await self._connection.connect()
             try:
                 execution = await find_assessment(client, params.id)
             except RPCError as problem:
@@ -189,7 +189,7 @@ class AssessmentHandler(RequestHandler):
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Have a webhook told the task's whole story, from the first update on; the same id replaces."""
-        await self._stories.task(params.task_id)
+        await self._stories.read_task(params.task_id)
         with temporal_errors():
             return await self._webhooks.register(params.task_id, await checked(params, protocol_of(context)))
 
@@ -197,7 +197,7 @@ class AssessmentHandler(RequestHandler):
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """One of a task's webhooks, without its secrets."""
-        await self._stories.task(params.task_id)
+        await self._stories.read_task(params.task_id)
         with temporal_errors():
             return await self._webhooks.get(params.task_id, params.id)
 
@@ -206,16 +206,16 @@ class AssessmentHandler(RequestHandler):
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
         """All of a task's webhooks, without their secrets; there are few, so all on one page."""
-        await self._stories.task(params.task_id)
+        await self._stories.read_task(params.task_id)
         with temporal_errors():
-            return ListTaskPushNotificationConfigsResponse(configs=await self._webhooks.all_of(params.task_id))
+            return ListTaskPushNotificationConfigsResponse(configs=await self._webhooks.list_all(params.task_id))
 
     @validate_request_params
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
         """Tell a webhook nothing more; one that there isn't is deleted already."""
-        await self._stories.task(params.task_id)
+        await self._stories.read_task(params.task_id)
         with temporal_errors():
             await self._webhooks.delete(params.task_id, params.id)
 
@@ -240,14 +240,14 @@ class AssessmentHandler(RequestHandler):
         if message.task_id:
             raise await self._why_no_second_message(message.task_id)
         with temporal_errors():
-            started = await start_assessment(await self._connection.client(), message, self._config.task_queue)
+            started = await start_assessment(await self._connection.connect(), message, self._config.task_queue)
             if webhook is not None:
                 await self._webhooks.register(started.task_id, webhook)
             return started
 
     async def _why_no_second_message(self, task_id: str) -> UnsupportedOperationError:
         with temporal_errors(task_id):
-            ended = is_closed(await find_assessment(await self._connection.client(), task_id))
+            ended = is_closed(await find_assessment(await self._connection.connect(), task_id))
         state = "has ended" if ended else "is under way and takes no more messages"
         return UnsupportedOperationError(
             f"Task {task_id} {state}: send a new message without taskId to start another assessment."
@@ -255,7 +255,7 @@ class AssessmentHandler(RequestHandler):
 
     async def _first_task(self, started: Started) -> Task:
         if started.joined:
-            return await self._stories.task(started.task_id)
+            return await self._stories.read_task(started.task_id)
         return submitted_task(started.task_id, started.message, self._config)
 
 

@@ -25,7 +25,7 @@ def run_files_route(config: GreenAgentConfig, connection: TemporalConnection) ->
     async def files_of(task_id: str) -> dict[str, int]:
         if task_id not in known:
             with temporal_errors(task_id):
-                client = await connection.client()
+                client = await connection.connect()
                 execution = await find_assessment(client, task_id)
                 is_over = is_closed(execution)
                 results = (await read_outcome(client, execution, config)).results if is_over else None

@@ -48,7 +48,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
     handler = AssessmentHandler(config, connection)
 
     async def health(request: Request) -> JSONResponse:
-        found = await connection.health(config.task_queue)
+        found = await connection.check(config.task_queue)
         is_well = set(found.values()) == {"ok"}
         return JSONResponse({"status": "ok" if is_well else "degraded", **found}, 200 if is_well else 503)
 

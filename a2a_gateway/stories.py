@@ -45,7 +45,7 @@ class Stories:
 
         return cls(config, TemporalConnection(connected))
 
-    async def task(self, task_id: str) -> Task:
+    async def read_task(self, task_id: str) -> Task:
         """The task as it is now.
 
         Raises:
@@ -53,7 +53,7 @@ class Stories:
             InternalError: Temporal or the store doesn't answer.
         """
         with temporal_errors(task_id):
-            client = await self._connection.client()
+            client = await self._connection.connect()
             return await read_task(client, await find_assessment(client, task_id), self._config)
 
     async def follow(self, task: Task) -> AsyncGenerator[Event]:
@@ -68,21 +68,21 @@ class Stories:
                     elif (why := await self._why_it_stands(task.id)) and why != told:
                         told = why
                         yield standing_event(task, state, why)
-        for event in closing_events(await self.task(task.id)):
+        for event in closing_events(await self.read_task(task.id)):
             yield event
 
     async def _why_it_stands(self, task_id: str) -> str | None:
         with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
-            return why_it_stands(await find_assessment(await self._connection.client(), task_id))
+            return why_it_stands(await find_assessment(await self._connection.connect(), task_id))
         return None
 
-    async def notifications(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
+    async def tell(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
         """The whole story for a webhook.
 
         In protocol 1.0 each is a ``StreamResponse``, as a2a-sdk's own sender has it, in 0.3 the task with the status
         that it has got, the last one with the artifact.
         """
-        task = await self.task(task_id)
+        task = await self.read_task(task_id)
         del task.artifacts[:]
         task.status.CopyFrom(TaskStatus(state=TaskState.TASK_STATE_SUBMITTED))
         number = -1

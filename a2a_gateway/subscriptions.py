@@ -88,7 +88,7 @@ class Subscriptions:
         async with self._reading(task_id) as reader:
             yield reader.updates()
 
-    async def all_of(self, task_id: str) -> list[Update]:
+    async def read_all(self, task_id: str) -> list[Update]:
         """Every update of a task that has ended.
 
         Raises:
@@ -104,9 +104,9 @@ class Subscriptions:
                 )
             return updates
 
-    async def latest_of(self, task_id: str, most: int) -> list[Update]:
+    async def read_latest(self, task_id: str, most: int) -> list[Update]:
         """The last updates so far of a task, at most ``most``; none where no worker answers soon."""
-        client = await self._connection.client()
+        client = await self._connection.connect()
         workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         with suppress(RPCError, WorkflowQueryFailedError):
             end = await workflow.query(OFFSET, result_type=int, rpc_timeout=GLANCE)
@@ -123,7 +123,7 @@ class Subscriptions:
     async def _reading(self, task_id: str) -> AsyncIterator["_Reader"]:
         reader = self._readers.get(task_id)
         if reader is None or reader.finished:
-            reader = self._readers[task_id] = _Reader(await self._connection.client(), task_id, self._polls)
+            reader = self._readers[task_id] = _Reader(await self._connection.connect(), task_id, self._polls)
         reader.listeners += 1
         try:
             yield reader

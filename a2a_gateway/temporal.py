@@ -38,7 +38,7 @@ class TemporalConnection:
         self._factory = factory
         self._attempt: asyncio.Future[Client] | None = None
 
-    async def client(self) -> Client:
+    async def connect(self) -> Client:
         """The connected client.
 
         Raises:
@@ -49,31 +49,31 @@ class TemporalConnection:
             attempt = self._attempt = asyncio.ensure_future(self._factory())
         return await asyncio.shield(attempt)
 
-    async def health(self, task_queue: str) -> dict[str, str]:
+    async def check(self, task_queue: str) -> dict[str, str]:
         """What keeps assessments from being played, by service, as a sentence each; ``ok`` where nothing does."""
-        temporal = await self.problem()
+        temporal = await self.find_problem()
         worker: str | None = "It is not known whether a worker runs, as Temporal is away."
         if temporal is None:
             try:
-                worker = await self.worker_problem(task_queue)
+                worker = await self.find_worker_problem(task_queue)
             except RPCError as problem:
                 temporal = str(problem)
         return {"temporal": temporal or "ok", "worker": worker or "ok"}
 
-    async def problem(self) -> str | None:
+    async def find_problem(self) -> str | None:
         """Why Temporal can't be used right now, as a sentence; None while it can."""
         try:
-            healthy = await (await self.client()).service_client.check_health(timeout=timedelta(seconds=2))
+            healthy = await (await self.connect()).service_client.check_health(timeout=timedelta(seconds=2))
         except (TemporalUnreachableError, RPCError) as problem:
             return str(problem)
         return None if healthy else "Temporal answers, but says that it is not serving."
 
-    async def worker_problem(self, task_queue: str) -> str | None:
+    async def find_worker_problem(self, task_queue: str) -> str | None:
         """Why nobody works at what is asked for, as a sentence; None while some worker polls the task queue.
 
         Temporal says when each worker asked for work last; one that lives asks about once a minute.
         """
-        client = await self.client()
+        client = await self.connect()
         asked = DescribeTaskQueueRequest(
             namespace=client.namespace,
             task_queue=TaskQueue(name=task_queue),

@@ -85,7 +85,7 @@ class Webhooks:
             UnsupportedOperationError: the task has as many as it may have.
         """
         webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
-        client = await self._connection.client()
+        client = await self._connection.connect()
         for _ in range(MOST + 1):  # each time somebody else may have been faster
             kept = await self._kept(client, task_id)
             place = _place_for(webhook, kept)
@@ -104,9 +104,9 @@ class Webhooks:
                 continue
         return _shown(task_id, webhook, with_secrets=True)
 
-    async def all_of(self, task_id: str) -> list[TaskPushNotificationConfig]:
+    async def list_all(self, task_id: str) -> list[TaskPushNotificationConfig]:
         """A task's webhooks, without their secrets."""
-        kept = await self._kept(await self._connection.client(), task_id)
+        kept = await self._kept(await self._connection.connect(), task_id)
         return [_shown(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
 
     async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
@@ -115,7 +115,7 @@ class Webhooks:
         Raises:
             TaskNotFoundError: there is none of this id.
         """
-        found = await self.all_of(task_id)
+        found = await self.list_all(task_id)
         for each in found:
             if each.id == (webhook_id or found[0].id):
                 return each
@@ -123,7 +123,7 @@ class Webhooks:
 
     async def delete(self, task_id: str, webhook_id: str) -> None:
         """Let a webhook go, wherever its notifications are."""
-        client = await self._connection.client()
+        client = await self._connection.connect()
         for each in (await self._kept(client, task_id)).values():
             if each.webhook is not None and each.webhook.id == webhook_id:
                 await self._remove(client, each.execution)

@@ -44,7 +44,7 @@ class AdmissionActivities:
     async def _admitted(self, given: AdmitInput) -> Plan:
         try:
             request = parse_request(given.request)
-            package, files = await self._deployment.package(request.config.scenario_id)
+            package, files = await self._deployment.load_package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         settings = self._deployment.config

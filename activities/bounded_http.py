@@ -30,7 +30,7 @@ class Limit(NamedTuple):
     most: int
     setting: str
 
-    def broken(self, whose: str, amount: int | None, unit: str) -> str:
+    def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
         """The sentence for somebody who sent more: ``amount``, or nobody knows how much."""
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
@@ -106,7 +106,7 @@ class _BoundedStream(httpx.AsyncByteStream):
         self._values = 0
         announced = response.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes.most:
-            raise RefusedBodyError(self._most_bytes.broken(bounds.whose, int(announced[:20]), "bytes"))
+            raise RefusedBodyError(self._most_bytes.describe_breach(bounds.whose, int(announced[:20]), "bytes"))
 
     @property
     def _most_bytes(self) -> Limit:
@@ -138,7 +138,7 @@ class _BoundedStream(httpx.AsyncByteStream):
                 count += 1
                 if bounds.events and count > bounds.events.most:
                     raise RefusedBodyError(
-                        bounds.events.broken(f"The stream of {_lower(bounds.whose)}", None, "events")
+                        bounds.events.describe_breach(f"The stream of {_lower(bounds.whose)}", None, "events")
                     )
                 self._check_event(event)
                 yield event
@@ -150,7 +150,9 @@ class _BoundedStream(httpx.AsyncByteStream):
 
     def _check_event(self, event: bytes | bytearray, is_whole: bool = True) -> None:
         if len(event) > self._bounds.size.most:
-            raise RefusedBodyError(self._bounds.size.broken(f"An event of {_lower(self._bounds.whose)}", None, "bytes"))
+            raise RefusedBodyError(
+                self._bounds.size.describe_breach(f"An event of {_lower(self._bounds.whose)}", None, "bytes")
+            )
         if is_whole:
             self._count_values(event)
 
@@ -160,7 +162,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             return
         self._values += sum(map(body.count, (b",", b"[", b"{")))
         if self._values > self._bounds.values.most:
-            raise RefusedBodyError(self._bounds.values.broken(self._bounds.whose, self._values, "JSON values"))
+            raise RefusedBodyError(self._bounds.values.describe_breach(self._bounds.whose, self._values, "JSON values"))
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes in, unpacked, and no more of it than may be."""
@@ -172,13 +174,13 @@ class _BoundedStream(httpx.AsyncByteStream):
                 await asyncio.sleep(0)
             received += len(piece)
             if received > limit.most:
-                raise RefusedBodyError(limit.broken(self._bounds.whose, None, "bytes"))
+                raise RefusedBodyError(limit.describe_breach(self._bounds.whose, None, "bytes"))
             if count > _MOST_PIECES:
                 raise RefusedBodyError(f"{self._bounds.whose} comes in more than {_MOST_PIECES:,} pieces.")
             plain = piece if self._unpacker is None else self._unpack(piece, limit.most - unpacked)
             unpacked += len(plain)
             if unpacked > limit.most:
-                raise RefusedBodyError(limit.broken(self._bounds.whose, None, "bytes"))
+                raise RefusedBodyError(limit.describe_breach(self._bounds.whose, None, "bytes"))
             if plain:
                 yield plain
 

@@ -75,7 +75,7 @@ class Deployment:
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
-    async def package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
+    async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
         them has changed.
 
@@ -97,11 +97,11 @@ class Deployment:
                 return package, files
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
-    async def frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
+    async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
         """A folder with all files of a scenario as they were when its assessment was admitted."""
         return await self._folder(scenario_id, ref, None)
 
-    async def current_code(self, scenario_id: str) -> tuple[Path, str]:
+    async def unpack_current_code(self, scenario_id: str) -> tuple[Path, str]:
         """A folder with all files of a scenario as they are now, and their hash.
 
         Raises:
@@ -128,7 +128,7 @@ class Deployment:
                 await asyncio.to_thread(shutil.rmtree, oldest.parent, ignore_errors=True)
         return folder
 
-    async def scenario(self, ref: BlobRef) -> ScenarioConfig:
+    async def load_scenario(self, ref: BlobRef) -> ScenarioConfig:
         """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""
         if ref not in self._scenarios:
             while len(self._scenarios) >= _SCENARIOS_KEPT:
@@ -136,7 +136,7 @@ class Deployment:
             self._scenarios[ref] = ScenarioConfig.model_validate_json(await self.store.get(ref))
         return self._scenarios[ref]
 
-    def character_model(self, seed: int, meter: Meter) -> "BaseChatModel":
+    def make_character_model(self, seed: int, meter: Meter) -> "BaseChatModel":
         """The model that speaks for characters; what is asked of it shows on ``meter``."""
         config = self.config
         model = LLMFactory.create(
@@ -144,7 +144,7 @@ class Deployment:
         )
         return meter.on(model, config.response_generator_model, prompts.PROMPT_VERSION)
 
-    def judges(
+    def make_judges(
         self,
         models: Sequence[str],
         votes: int,

@@ -158,7 +158,7 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
             "POST",
             url.copy_with(host=address),  # the address that was checked, whatever the name stands for in a moment
             json=notification.body,
-            headers={**webhook.headers(), "Host": url.netloc.decode("ascii")},
+            headers={**webhook.make_headers(), "Host": url.netloc.decode("ascii")},
             extensions={"sni_hostname": url.raw_host.decode("ascii")},
         )
         try:

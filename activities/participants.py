@@ -87,7 +87,7 @@ class ParticipantActivities:
         answer, simulation, card = await self._heard(
             plan, "the start message", lambda participant: self._start(participant, given, work, simulation)
         )
-        stands = await patiently(simulation.current)
+        stands = await patiently(simulation.look)
         if stands.mark != simulation.mark:
             raise failures.passing(  # whatever the participant says: it was not its fault
                 failures.SIMULATION_LOST,
@@ -115,7 +115,7 @@ class ParticipantActivities:
                 plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation)
             )
             try:
-                stands = await patiently(simulation.current)
+                stands = await patiently(simulation.look)
                 if stands.mark != simulation.mark:
                     raise _lost(step)  # whatever the participant says: it was not its fault
                 said = answer.to_turn()
@@ -221,7 +221,7 @@ class ParticipantActivities:
             simulation = await self._begin(work, again=" again")
         elif _key_in(simulation) == own_fence():
             await _stop_all(participant)
-        access = simulation.access(_key_in(simulation))
+        access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
         answer = await self._say(participant, simulation, message, start_id, _note_task)
@@ -251,7 +251,7 @@ class ParticipantActivities:
                 if greeted.has_failed:
                     return greeted
             answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
-        if answer.may_have_refused and (await patiently(simulation.current)).is_untouched:
+        if answer.may_have_refused and (await patiently(simulation.look)).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
             greeted = await self._greet_again(participant, given, simulation)
             if greeted.has_failed:
@@ -261,7 +261,7 @@ class ParticipantActivities:
 
     async def _greet_again(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         """Tell a participant in mid-assessment where the simulation is and how to get in."""
-        access = simulation.access(_key_in(simulation))
+        access = simulation.make_access(_key_in(simulation))
         summary = await summarise(simulation.admin, given.current_time)
         greeting = await self._greeting(given.plan, access, given.current_time, summary, resumes_turn=given.turn)
         start_id = message_id(given.plan.assessment_id, simulation.mark, "start", access.fingerprint)
@@ -279,7 +279,7 @@ class ParticipantActivities:
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
         """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking."""
-        await patiently(simulation.current)
+        await patiently(simulation.look)
         return await participant.send(message, message_id, on_event, fence=own_fence())
 
     async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
@@ -322,7 +322,7 @@ class ParticipantActivities:
         summary: InitialStateSummary,
         resumes_turn: int | None = None,
     ) -> AssessmentStartMessage:
-        scenario = await self._deployment.scenario(plan.scenario)
+        scenario = await self._deployment.load_scenario(plan.scenario)
         return AssessmentStartMessage(
             ues_url=access.address,
             api_key=access.secret,
@@ -384,7 +384,7 @@ async def _stop_all(participant: ParticipantClient, noted: Iterable[str] = ()) -
     """Have the participant stop what it may still be at: the tasks that it was noted to have, and those it tells of."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*noted, *await participant.unfinished()}))
+            await asyncio.gather(*map(participant.cancel, {*noted, *await participant.list_unfinished()}))
 
 
 def _is_unwanted() -> bool:

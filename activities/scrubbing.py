@@ -124,11 +124,14 @@ class Scrubbing(Interceptor):
         """Wrap an activity's execution."""
         return _Scrubbed(next, self)
 
-    def scrubber(self, simulation_id: str) -> Scrubber:
+    def make_scrubber(self, simulation_id: str) -> Scrubber:
         """For an activity of an assessment, whose id is its simulation's too."""
         secret = self._deployment.config.secret.get_secret_value()
         known = {admin_key(secret, simulation_id), reader_key(secret, simulation_id)}
-        known |= {participant_key(secret, simulation_id, 0), *self._deployment.simulations.host.secrets(simulation_id)}
+        known |= {
+            participant_key(secret, simulation_id, 0),
+            *self._deployment.simulations.host.list_secrets(simulation_id),
+        }
         return Scrubber(self._shared | known)
 
 
@@ -151,7 +154,7 @@ class _Scrubbed(ActivityInboundInterceptor):
         super().init(_ScrubbedBeats(outbound, self._scrubber))
 
     def _scrubber(self) -> Scrubber:
-        return self._scrubbing.scrubber(activity.info().workflow_id or "")
+        return self._scrubbing.make_scrubber(activity.info().workflow_id or "")
 
 
 class _ScrubbedBeats(ActivityOutboundInterceptor):

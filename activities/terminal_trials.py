@@ -254,7 +254,7 @@ class TrialActivities:
                 for each in (working, watching):
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
-        said = json_safe_text(answer.text(_LONGEST_SAID)) if answer is not None else ""
+        said = json_safe_text(answer.find_text(_LONGEST_SAID)) if answer is not None else ""
         return Worked(
             failure_mode=failure_mode,
             failure=failure,
@@ -382,7 +382,7 @@ def _is_unwanted() -> bool:
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
     """How the agent failed: as it says itself, where it names one of Terminal-Bench's modes."""
-    told = next((each["failure_mode"] for each in answer.documents() if "failure_mode" in each), None)
+    told = next((each["failure_mode"] for each in answer.find_documents() if "failure_mode" in each), None)
     if told in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
         return FailureMode(told), f"The agent says that it failed: {told}."
     try:
@@ -394,7 +394,7 @@ def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
 
 def _usage_in(answer: Answer) -> list[ModelUse]:
     """Tokens and cost as the agent tells them: ``usage``, an object or a list of them, each named by ``model``."""
-    for document in answer.documents():
+    for document in answer.find_documents():
         told = document.get("usage")
         uses = told if isinstance(told, list) else [told]
         with suppress(ValidationError):

@@ -38,7 +38,7 @@ class TurnActivities:
     async def apply(self, given: ApplyInput) -> TurnApplied:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
-        scenario = await self._deployment.scenario(plan.scenario)
+        scenario = await self._deployment.load_scenario(plan.scenario)
         found, checkpoint = await self._deployment.simulations.step(
             plan.simulation_id,
             given.checkpoint,
@@ -60,12 +60,12 @@ class TurnActivities:
     @activity.defn
     async def respond(self, given: RespondInput) -> Responded:
         """Let one character decide whether, what and when it answers one message."""
-        scenario = await self._deployment.scenario(given.scenario)
+        scenario = await self._deployment.load_scenario(given.scenario)
         meter = Meter(self._deployment.prices)
         if not given.offline:
             await prepare()
         try:
-            model = None if given.offline else self._deployment.character_model(given.seed, meter)
+            model = None if given.offline else self._deployment.make_character_model(given.seed, meter)
             reply = await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
@@ -75,7 +75,7 @@ class TurnActivities:
     async def advance(self, given: AdvanceInput) -> Advanced:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
-        scenario = await self._deployment.scenario(plan.scenario)
+        scenario = await self._deployment.load_scenario(plan.scenario)
         found, checkpoint = await self._deployment.simulations.step(
             plan.simulation_id,
             given.checkpoint,

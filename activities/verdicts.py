@@ -52,7 +52,7 @@ class VerdictActivities:
 
         A scenario whose evaluator gives no verdict is ``EvaluatorFailed``: it is mended, and the judging done again.
         """
-        scenario = await self._deployment.scenario(given.plan.scenario)
+        scenario = await self._deployment.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
         meter = Meter(self._deployment.prices)
         try:
@@ -104,7 +104,7 @@ class VerdictActivities:
         if plan.offline:
             return []
         seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
-        return self._deployment.judges(self._models(plan), plan.votes, seed, meter, prompt_version)
+        return self._deployment.make_judges(self._models(plan), plan.votes, seed, meter, prompt_version)
 
     def _models(self, plan: Plan) -> list[str]:
         return list(plan.judges or [self._deployment.config.evaluation_model])
@@ -145,8 +145,8 @@ class VerdictActivities:
         """The folder with the evaluators that judge, and the hash of its files."""
         plan = given.plan
         if plan.package is None or (given.is_reset and await self._is_current_wanted()):
-            return await self._deployment.current_code(plan.scenario_id)
-        return await self._deployment.frozen_code(plan.scenario_id, plan.package), plan.package.sha256
+            return await self._deployment.unpack_current_code(plan.scenario_id)
+        return await self._deployment.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 
     async def _is_current_wanted(self) -> bool:
         """Whether this run is a reset that asks for today's evaluators; its history is read once."""

@@ -76,7 +76,7 @@ def cpu_seconds(pid: int) -> float:
 
 def cpu_of_services(supervisor: Supervisor) -> dict[str, float]:
     """Processor time of every service so far, in seconds."""
-    return {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.pid(name)) is not None}
+    return {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.find_pid(name)) is not None}
 
 
 def instant_agent(port: int) -> Service:
@@ -103,7 +103,7 @@ async def measure(repetitions: int, scenarios_dir: str) -> dict[str, Any]:
             state=Path(folder),
             is_durable=False,
         )
-        supervisor = Supervisor([*local.services(), instant_agent(agent)], local.logs, say=say)
+        supervisor = Supervisor([*local.list_services(), instant_agent(agent)], local.logs, say=say)
         async with supervisor:
             await supervisor.start()
             agent_url = f"http://{LOOPBACK}:{agent}"
@@ -121,7 +121,7 @@ async def measure(repetitions: int, scenarios_dir: str) -> dict[str, Any]:
             await asyncio.gather(*(assess(local.gateway_url, agent_url, 100 + i) for i in range(AT_ONCE)))
             together = time.perf_counter() - began
             say(f"{AT_ONCE} at once: {together:.1f} s")
-            worker = supervisor.pid("worker")
+            worker = supervisor.find_pid("worker")
             if worker is None:
                 raise SystemExit("the worker is gone")
             memory = psutil.Process(worker).memory_info().rss

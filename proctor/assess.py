@@ -48,7 +48,7 @@ class AssessOptions:
     quiet: bool = False
     is_whole: bool = False
 
-    def request(self) -> str:
+    def write_request(self) -> str:
         """The request as JSON."""
         config: dict[str, Any] = {"scenario_id": self.scenario_id, "offline": self.offline, "verbose_updates": True}
         chosen = {"seed": self.seed, "max_turns": self.max_turns, "turn_timeout": self.turn_timeout}
@@ -109,7 +109,7 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
         CommandError: the assessment failed or was cancelled; what was scored has been shown.
     """
     _require_writable(options.json_file)
-    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.request()))
+    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.write_request()))
 
 
 async def follow(

@@ -56,7 +56,7 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
             is_durable=False,
         )
         supervisor = Supervisor(
-            stack.services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
+            stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
         )
         hurry.append(supervisor.kill)
         async with supervisor:
@@ -94,6 +94,6 @@ async def _assess(
     except CommandError:
         if not interrupted.is_set():
             for name in ("worker", "agent"):
-                if tail := supervisor.log_tail(name):
+                if tail := supervisor.read_log_tail(name):
                     console.print(Text(f"\nthe end of the {name}'s log:\n{tail}", style="dim"))
         raise

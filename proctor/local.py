@@ -118,7 +118,7 @@ class LocalStack:
         """Temporal's front end, as ``host:port``."""
         return f"{LOOPBACK}:{self.ports.temporal}"
 
-    def environment(self) -> dict[str, str]:
+    def make_environment(self) -> dict[str, str]:
         """What every service has to know of the others; the rest of its settings it reads for itself."""
         example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
         if "datasets_dir" in self.config.model_fields_set:
@@ -138,9 +138,9 @@ class LocalStack:
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
         }
 
-    def services(self) -> list[Service]:
+    def list_services(self) -> list[Service]:
         """The services, in the order in which they are to be ended last to first."""
-        shared = self.environment()
+        shared = self.make_environment()
         services = [
             Service("temporal", self._temporal_command(), _answers(f"{self.ui_url}/api/v1/namespaces/default")),
             Service(

@@ -94,7 +94,7 @@ def _refused(initial_state: Mapping[str, Any]) -> list[str]:
     try:
         said = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
     except Invalid as problem:
-        return [problem.sentence().replace("body.scenario.", "")]
+        return [problem.sentence.replace("body.scenario.", "")]
     except (Conflict, Impossible) as problem:
         return [str(problem)]
     return [str(warning) for warning in said["warnings"]]

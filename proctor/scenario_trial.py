@@ -171,7 +171,7 @@ async def _played(
         simulation = await host.claim(
             Claim(simulation_id, 2, blob_ref(content), mark="turn 1", issue=1), _giving(content)
         )
-        access = simulation.access(1)
+        access = simulation.make_access(1)
         await _be_busy(AsyncUESClient(access.address, access.secret, http=http), scenario, states)
         content = await simulation.checkpoint()
     turn = Step(to=scenario.start_time + TURN_SETTLES, deeds_at=scenario.start_time)

@@ -25,12 +25,12 @@ class SimulatorWatch:
         self._host = host
         self._trouble: str | None = None
 
-    async def standing(self) -> dict[str, int]:
+    async def list_standing(self) -> dict[str, int]:
         """The names of the simulations that stand there, and the fences that hold them; none where the simulator gives
         no answer.
         """
         try:
-            standing = await self._host.standing()
+            standing = await self._host.list_standing()
         except UESError as problem:
             self._note(trouble_with(self._config, problem))
             return {}

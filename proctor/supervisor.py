@@ -118,12 +118,12 @@ class Supervisor:
                 start.cancel()
             await asyncio.gather(*starts, return_exceptions=True)
 
-    def pid(self, name: str) -> int | None:
+    def find_pid(self, name: str) -> int | None:
         """The process id of a service, None while it has none."""
         process = self._children[name].process
         return process.pid if process and process.exit_code is None else None
 
-    def log_tail(self, name: str, lines: int = _TAIL_LINES) -> str:
+    def read_log_tail(self, name: str, lines: int = _TAIL_LINES) -> str:
         """The last lines that a service has written."""
         try:
             text = self._children[name].log.read_bytes()[-64 * 1024 :].decode(errors="replace")
@@ -190,7 +190,7 @@ class Supervisor:
 
     def _not_ready(self, child: _Running, what: str) -> ServiceStartError:
         name = child.service.name
-        return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.log_tail(name)}")
+        return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.read_log_tail(name)}")
 
     async def _keep(self, child: _Running) -> None:
         name, pause, began = child.service.name, _FIRST_PAUSE, time.monotonic()

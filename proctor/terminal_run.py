@@ -117,7 +117,7 @@ async def _run(options: TerminalRunOptions) -> ExitCode:
             state=folder,
             is_durable=True,
         )
-        supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(Text(line)))
+        supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
         hurry.append(supervisor.kill)
         async with supervisor:
             await start_unless(interrupted, supervisor, console)

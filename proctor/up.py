@@ -129,7 +129,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
 async def _stay_up(stack: LocalStack, console: Console) -> None:
     stopping = asyncio.Event()
     hurry = on_signals(stopping)
-    supervisor = Supervisor(stack.services(), stack.logs, say=lambda line: console.print(Text(line)))
+    supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
     hurry.append(supervisor.kill)
     async with supervisor:
         await start_unless(stopping, supervisor, console)

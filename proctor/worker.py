@@ -160,7 +160,7 @@ def _workers(
             lifecycle.conclude,
             lifecycle.keep_results,
             lifecycle.take_down,
-            ArchiveActivities(deployment, scrubbing.scrubber).archive,
+            ArchiveActivities(deployment, scrubbing.make_scrubber).archive,
             turns.apply,
             turns.advance,
         ],
@@ -191,7 +191,7 @@ def _workers(
     notifications = Worker(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
-        activities=[NotificationActivities(config, Stories.from_client(config, client).notifications).notify],
+        activities=[NotificationActivities(config, Stories.from_client(config, client).tell).notify],
         interceptors=[notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -234,7 +234,7 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
     """
     while True:
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
-            fences = await watch.standing()
+            fences = await watch.list_standing()
             for simulation_id in await _of_no_running_assessment(client, list(fences)):
                 status = await status_of(client, simulation_id)
                 is_not_ours = status is None and simulation_host.may_be_others

@@ -34,7 +34,7 @@ class ModelUse(WireModel):
     def _who(self) -> tuple[object, ...]:
         return (self.model, self.endpoint, self.temperature, self.prompt_version, self.currency)
 
-    def plus(self, other: Self) -> Self:
+    def add(self, other: Self) -> Self:
         """This use and another one of the same model; what is unknown in either is unknown in both."""
         cost = _sum(self.cost, other.cost)
         return self.model_copy(
@@ -57,7 +57,7 @@ def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
     found: dict[tuple[object, ...], ModelUse] = {}
     for use in uses:
         known = found.get(use._who)
-        found[use._who] = use if known is None else known.plus(use)
+        found[use._who] = use if known is None else known.add(use)
     return list(found.values())
 
 

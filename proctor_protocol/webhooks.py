@@ -45,7 +45,7 @@ class Webhook(WireModel):
     credentials: str = Field(default="", repr=False)
     protocol: Literal["1.0", "0.3"] = "1.0"
 
-    def headers(self) -> dict[str, str]:
+    def make_headers(self) -> dict[str, str]:
         """What goes along with every notification."""
         headers = {"X-A2A-Notification-Token": self.token} if self.token else {}
         if self.scheme and self.credentials:

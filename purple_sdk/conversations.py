@@ -120,7 +120,7 @@ class Conversation:
         """The turn that is being played, if any; there is never more than one."""
         return next((turn for turn in reversed(self._turns.values()) if not turn.task.done()), None)
 
-    async def turn(self, message_id: str, message: TurnStartMessage) -> Turn:
+    async def take_turn(self, message_id: str, message: TurnStartMessage) -> Turn:
         """The turn that belongs to a message: known already, or started now.
 
         Raises:
@@ -226,7 +226,7 @@ class Conversations:
                 raise
             self._known[context_id] = Conversation(agent, message_id, message)
 
-    async def turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
+    async def take_turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
         """The turn that belongs to a message.
 
         Raises:
@@ -241,7 +241,7 @@ class Conversations:
                     f"no assessment runs in context {context_id}: send assessment_start first "
                     "(this agent may have been restarted since)"
                 )
-            return await conversation.turn(message_id, message)
+            return await conversation.take_turn(message_id, message)
 
     async def complete(self, context_id: str, message: AssessmentCompleteMessage) -> None:
         """End an assessment and drop its agent; one that isn't known has ended already.

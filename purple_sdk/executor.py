@@ -89,7 +89,7 @@ class PurpleAgentExecutor(AgentExecutor):
                 await self._conversations.start(context_id, message.message_id, start)
                 await self._end(updater, TaskState.TASK_STATE_COMPLETED, "ready")
             case TurnStartMessage() as turn_start:
-                turn = await self._conversations.turn(context_id, message.message_id, turn_start)
+                turn = await self._conversations.take_turn(context_id, message.message_id, turn_start)
                 self._open[updater.task_id] = turn
                 await updater.start_work(_text(updater, f"playing {turn}"))
                 await self._wait(turn, updater)

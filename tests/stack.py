@@ -107,7 +107,7 @@ def running_stack(
             is_durable=is_durable,
             dev_server={**DEV_SERVER_SETTINGS, **(dev_server or {})},
         )
-        services = [replace(each, environment={**each.environment, **settings}) for each in local.services()]
+        services = [replace(each, environment={**each.environment, **settings}) for each in local.list_services()]
         supervisor = Supervisor(services, local.logs, say=print)
         stack = Stack(local, supervisor, loop)
         try:

@@ -27,12 +27,12 @@ class Steps:
 
     async def do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """An activity that some worker takes from a task queue."""
-        with self._under_way.step(step.__name__):
+        with self._under_way.begin_step(step.__name__):
             return await workflow.execute_activity_method(step, given, **options)
 
     async def do_here(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
-        with self._under_way.step(step.__name__):
+        with self._under_way.begin_step(step.__name__):
             return await workflow.execute_local_activity_method(step, given, **options)
 
     async def do_quickly(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, summary: str) -> Done:

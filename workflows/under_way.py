@@ -15,7 +15,7 @@ class UnderWay:
         self._told: set[tuple[str, int, str]] = set()
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def begin_step(self, name: str) -> Iterator[None]:
         """A step of this name (the activity's type) is under way."""
         if not self._steps[name]:
             self._told = {told for told in self._told if told[0] != name}

@@ -71,7 +71,7 @@ class _Sent:
                 return message
         return None
 
-    def thread(self, message: Json) -> list[ThreadEntry]:
+    def find_thread(self, message: Json) -> list[ThreadEntry]:
         """What was said in a message's thread before it, oldest first."""
         earlier = [
             other
@@ -105,7 +105,7 @@ def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         subject=mail["subject"],
         body=mail["body_text"],
         sent_at=instant(mail["sent_at"]),
-        thread=mails.thread(mail),
+        thread=mails.find_thread(mail),
     )
 
 
@@ -121,7 +121,7 @@ def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         to=text["to_numbers"],
         body=text["body"],
         sent_at=instant(text["sent_at"]),
-        thread=texts.thread(text),
+        thread=texts.find_thread(text),
     )
 
 

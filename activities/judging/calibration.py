@@ -68,7 +68,7 @@ class Calibration(BaseModel):
     usage: ModelUse | None
     outcomes: list[CaseOutcome]
 
-    def in_short(self) -> dict[str, Any]:
+    def sum_up(self) -> dict[str, Any]:
         """What a result says of it."""
         return {
             "judge": self.model,
@@ -204,7 +204,7 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
 def calibrations_of(state: Path, scenario_id: str, models: Sequence[str]) -> list[dict[str, Any]]:
     """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
     return [
-        found.in_short()
+        found.sum_up()
         if (found := calibration_of(state, scenario_id, model)) is not None
         else {"judge": model, "is_calibrated": False, "prompt_version": PROMPT_VERSION}
         for model in dict.fromkeys(models)

@@ -156,7 +156,7 @@ def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
 
 def evidence_text(user_prompt: str, window: Window) -> str:
     """The part of the prompt that every criterion of an assessment shares."""
-    lines = "\n".join(record.line() for record in window.records) or "(nothing)"
+    lines = "\n".join(record.render() for record in window.records) or "(nothing)"
     return json_safe_text(
         f"What the user asked the assistant to do:\n{user_prompt}\n\n"
         f"The evidence:\n{quote_untrusted('records of the assessment', lines)}"

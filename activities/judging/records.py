@@ -61,7 +61,7 @@ class Record:
     to: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def line(self) -> str:
+    def render(self) -> str:
         """The record as one line of JSON; ``text`` comes last."""
         known = {
             "id": self.id,
@@ -122,7 +122,7 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
     filled: list[list[Record]] = [[]]
     room = budget
     for record in (part for whole in records for part in whole.split(budget // 2)):
-        length = len(record.line()) + 1
+        length = len(record.render()) + 1
         if length > room and filled[-1]:
             filled.append([])
             room = budget

@@ -35,7 +35,7 @@ class Counter(BaseCallbackHandler):
                 }
             )
         if self.use.calls:
-            self.use = self.use.plus(one)
+            self.use = self.use.add(one)
         else:
             told = {"calls", "input_tokens", "output_tokens", "cached_tokens", "cost"}
             self.use = self.use.model_copy(update={**one.model_dump(include=told), "currency": self._currency})

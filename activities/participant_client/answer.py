@@ -88,7 +88,7 @@ class Answer:
         self._events += 1
         most = self._bounds.answer.events
         if most is not None and self._events > most.most:
-            raise RefusedBodyError(most.broken("The stream of the participant's answer", None, "events"))
+            raise RefusedBodyError(most.describe_breach("The stream of the participant's answer", None, "events"))
         if event.HasField("message"):
             self._add(event.message.parts)
             self.state = TaskState.TASK_STATE_COMPLETED
@@ -134,15 +134,15 @@ class Answer:
         most = self._bounds.answer.size
         if self._streamed_bytes + self._task_bytes > most.most:
             raise RefusedBodyError(
-                most.broken("The participant's answer", self._streamed_bytes + self._task_bytes, "bytes")
+                most.describe_breach("The participant's answer", self._streamed_bytes + self._task_bytes, "bytes")
             )
 
-    def text(self, most: int = _LONGEST_QUOTE) -> str:
+    def find_text(self, most: int = _LONGEST_QUOTE) -> str:
         """The last text, cut; as short as error sentences want it, unless said otherwise."""
         texts = (part.text for part in reversed(self.parts) if part.HasField("text"))
         return next((text.strip()[:most] for text in texts if text.strip()), "")
 
-    def documents(self) -> Iterator[dict[str, Any]]:
+    def find_documents(self) -> Iterator[dict[str, Any]]:
         """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data."""
         for part in reversed(self.parts):
             if part.HasField("text"):
@@ -164,9 +164,9 @@ class Answer:
                 with anything else than a well-formed ``turn_complete`` or ``early_completion``, or with too much.
         """
         self.require_success()
-        document = next((document for document in self.documents() if "message_type" in document), None)
+        document = next((document for document in self.find_documents() if "message_type" in document), None)
         if document is None:
-            said = f" (it said {show_value(self.text())})" if self.text() else ""
+            said = f" (it said {show_value(self.find_text())})" if self.find_text() else ""
             raise _misbehaved(
                 f"The participant's answer to turn_start has no message_type{said}: "
                 "it must answer with turn_complete or early_completion."
@@ -182,26 +182,28 @@ class Answer:
             ) from None
         size, most = len(to_json(said_of_turn.actions or [])), self._bounds.report
         if size > most.most:
-            raise _misbehaved(most.broken("The participant's report of its actions in a turn", size, "bytes"))
+            raise _misbehaved(most.describe_breach("The participant's report of its actions in a turn", size, "bytes"))
         return said_of_turn
 
     def _require_measure(self, document: dict[str, Any]) -> None:
         """Count before anything is made of it."""
         actions, bounds = document.get("actions"), self._bounds
         if isinstance(actions, list) and len(actions) > bounds.actions.most:
-            raise _misbehaved(bounds.actions.broken("The participant's report of a turn", len(actions), "actions"))
+            raise _misbehaved(
+                bounds.actions.describe_breach("The participant's report of a turn", len(actions), "actions")
+            )
         for name in ("notes", "reason"):
             text = document.get(name)
             size = len(text.encode(errors="replace")) if isinstance(text, str) else 0
             if size > bounds.notes.most:
-                raise _misbehaved(bounds.notes.broken(f"The participant's {name} for a turn", size, "bytes"))
+                raise _misbehaved(bounds.notes.describe_breach(f"The participant's {name} for a turn", size, "bytes"))
 
     def require_success(self) -> None:
         """Raise ``ParticipantFailed`` where the participant says that it failed."""
         if self._error is not None:
             raise failures.final(failures.PARTICIPANT_FAILED, f"The participant failed: {self._error}")
         if self.state is not None and self.state in _FAILED:
-            reason = f": {self.text()}" if self.text() else "."
+            reason = f": {self.find_text()}" if self.find_text() else "."
             raise failures.final(failures.PARTICIPANT_FAILED, f"The participant's task {_FAILED[self.state]}{reason}")
 
 

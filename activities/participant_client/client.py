@@ -135,7 +135,7 @@ class ParticipantClient:
         except (TaskNotFoundError, *NO_LOOKING):
             return None
 
-    async def unfinished(self) -> list[str]:
+    async def list_unfinished(self) -> list[str]:
         """Tasks of this context that the participant is still at; none where it can't say so.
 
         Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.

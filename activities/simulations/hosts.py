@@ -134,7 +134,7 @@ class Simulation(ABC):
     life: str = ""
 
     @abstractmethod
-    def access(self, issue: int) -> Access:
+    def make_access(self, issue: int) -> Access:
         """What the participant has to know, with the key that was issued last."""
 
     @property
@@ -147,7 +147,7 @@ class Simulation(ABC):
         return
 
     @abstractmethod
-    async def current(self) -> CurrentCheckpoint:
+    async def look(self) -> CurrentCheckpoint:
         """Where it is.
 
         Raises:
@@ -195,14 +195,14 @@ class SimulationHost(ABC):
         """End one, and all its keys with it; one that is gone already is fine. Nobody from before brings it back."""
 
     @abstractmethod
-    async def holder(self, simulation_id: str) -> int:
+    async def find_holder(self, simulation_id: str) -> int:
         """The fence that holds one that is there; 0 where there is none."""
 
     @abstractmethod
-    async def standing(self) -> dict[str, int]:
+    async def list_standing(self) -> dict[str, int]:
         """The names of those that are there and can be ended from here, and the fences that hold them."""
 
-    def secrets(self, simulation_id: str) -> set[str]:
+    def list_secrets(self, simulation_id: str) -> set[str]:
         """Keys of the participant's that can't be told by their looks."""
         return set()
 

@@ -22,7 +22,7 @@ class Lease:
         self._one_at_a_time = asyncio.Lock()
 
     @asynccontextmanager
-    async def taken(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
+    async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
         """Take the server over, once what is under way has ended.
 
         Raises:
@@ -35,7 +35,7 @@ class Lease:
             yield
 
     @asynccontextmanager
-    async def held(self, fence: int | None) -> AsyncIterator[None]:
+    async def hold(self, fence: int | None) -> AsyncIterator[None]:
         """Act as the attempt that has taken it; None for whoever only looks.
 
         Raises:
@@ -55,7 +55,7 @@ class LeasedClient(httpx.AsyncClient):
 
     async def send(self, request: httpx.Request, **options: object) -> httpx.Response:
         """See ``httpx``."""
-        async with self._lease.held(self._fence):
+        async with self._lease.hold(self._fence):
             return await self._http.send(request, **options)  # type: ignore[arg-type]
 
 

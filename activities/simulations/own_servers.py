@@ -80,9 +80,9 @@ class OwnServers(SimulationHost):
                 refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
             try:
                 own = self._found(claim.simulation_id)
-                async with own.lease.taken(claim.fence, looks=claim.looks):
+                async with own.lease.take(claim.fence, looks=claim.looks):
                     if claim.keep is not None and own.mark == claim.keep:
-                        await own.current()
+                        await own.look()
                     else:
                         await self._have_stand(own, claim, content)
             except SimulationGoneError:
@@ -90,7 +90,7 @@ class OwnServers(SimulationHost):
                     raise
                 refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
                 own = await self._start_again(claim, await content())
-                async with own.lease.taken(claim.fence, looks=claim.looks):
+                async with own.lease.take(claim.fence, looks=claim.looks):
                     await self._have_stand(own, claim, content)
             self._note_fence(claim.simulation_id, claim.fence)
             return own.leased(None if claim.looks else claim.fence)
@@ -108,7 +108,7 @@ class OwnServers(SimulationHost):
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
 
-    async def holder(self, simulation_id: str) -> int:
+    async def find_holder(self, simulation_id: str) -> int:
         """See ``SimulationHost``."""
         return self._fence_of(simulation_id) if simulation_id in self._served else 0
 
@@ -116,11 +116,11 @@ class OwnServers(SimulationHost):
         """The names of the simulations that this worker has a server for."""
         return list(self._served)
 
-    async def standing(self) -> dict[str, int]:
+    async def list_standing(self) -> dict[str, int]:
         """See ``SimulationHost``."""
         return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
 
-    def secrets(self, simulation_id: str) -> set[str]:
+    def list_secrets(self, simulation_id: str) -> set[str]:
         """See ``SimulationHost``; some servers choose keys by themselves."""
         served = self._served.get(simulation_id)
         return {served.simulation.participant_secret} if served else set()
@@ -274,5 +274,5 @@ def _environment(key: str) -> dict[str, str]:
 
 
 async def _said(server: ServerProcess) -> str:
-    words = (await server.last_words())[:_LONGEST_WORDS]
+    words = (await server.hear_last_words())[:_LONGEST_WORDS]
     return f" It said: {words}" if words else ""

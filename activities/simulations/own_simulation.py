@@ -147,19 +147,19 @@ class OwnSimulation:
         self._can_checkpoint: bool | None = None
 
     @property
-    def access(self) -> Access:
+    def make_access(self) -> Access:
         """What the participant has to know."""
         return Access(self.address, self.participant_secret)
 
     @property
     def is_known_to_participant(self) -> bool:
         """See ``Simulation``."""
-        return self._told == self.access.fingerprint
+        return self._told == self.make_access.fingerprint
 
     def participant_was_told(self) -> None:
         """See ``Simulation``; the next checkpoint says so."""
         if not self.is_known_to_participant:
-            self._told = self.access.fingerprint
+            self._told = self.make_access.fingerprint
             self._base = self._claimed_at = None
 
     async def is_ready(self) -> bool:
@@ -187,7 +187,7 @@ class OwnSimulation:
                 lacking.append(f"{request} ({purpose})")
         return lacking
 
-    async def current(self) -> CurrentCheckpoint:
+    async def look(self) -> CurrentCheckpoint:
         """Where it is.
 
         Raises:
@@ -210,7 +210,7 @@ class OwnSimulation:
 
     async def stands_at(self, checkpoint: str) -> bool:
         """Whether the simulation equals a checkpoint (its SHA-256)."""
-        return (await self.current()).checkpoint == checkpoint
+        return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:
         """The simulation as it is now; a server without checkpoints is asked for an export."""
@@ -369,9 +369,9 @@ class LeasedSimulation(Simulation):
         self.reader, self.reader_secret = own.reader, own.reader_secret
         self.mark, self.life = own.mark, own.life
 
-    def access(self, issue: int) -> Access:
+    def make_access(self, issue: int) -> Access:
         """See ``Simulation``."""
-        return self.own.access
+        return self.own.make_access
 
     @property
     def is_known_to_participant(self) -> bool:
@@ -382,26 +382,26 @@ class LeasedSimulation(Simulation):
         """See ``Simulation``."""
         self.own.participant_was_told()
 
-    async def current(self) -> CurrentCheckpoint:
+    async def look(self) -> CurrentCheckpoint:
         """See ``Simulation``."""
-        async with self.own.lease.held(self._fence):
-            return await self.own.current()
+        async with self.own.lease.hold(self._fence):
+            return await self.own.look()
 
     async def checkpoint(self) -> bytes:
         """See ``Simulation``."""
-        async with self.own.lease.held(self._fence):
+        async with self.own.lease.hold(self._fence):
             return await self.own.checkpoint()
 
     async def make_reader_key(self) -> None:
         """See ``Simulation``."""
-        async with self.own.lease.held(self._fence):
+        async with self.own.lease.hold(self._fence):
             await self.own.make_reader_key()
         self.reader, self.reader_secret = self.own.reader, self.own.reader_secret
 
     async def carry_out(self, step: Step) -> Stepped:
         """Carry out a step by the contract's own requests."""
         if step.closes:
-            async with self.own.lease.held(self._fence):
+            async with self.own.lease.hold(self._fence):
                 await self.own.revoke_participant_key()
         now = (await self.admin.time.get_state()).current_time
         for event in step.events:

@@ -62,7 +62,7 @@ class ServerProcess:
         """Have one more secret taken out of what it says."""
         self._secrets.append(secret)
 
-    async def last_words(self) -> str:
+    async def hear_last_words(self) -> str:
         """The last line that it has written, or nothing."""
         await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
         return self._last_lines[-1] if self._last_lines else ""

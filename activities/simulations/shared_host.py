@@ -53,12 +53,12 @@ class HostedSimulation(Simulation):
         self._address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
 
-    def access(self, issue: int) -> Access:
+    def make_access(self, issue: int) -> Access:
         """See ``Simulation``."""
         secret = participant_key(self._secret, self._simulation_id, issue)
         return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
-    async def current(self) -> CurrentCheckpoint:
+    async def look(self) -> CurrentCheckpoint:
         """See ``Simulation``."""
         try:
             return await self.admin.simulation.current()
@@ -109,12 +109,12 @@ class SharedHost(SimulationHost):
         except NotFoundError:
             return
 
-    async def holder(self, simulation_id: str) -> int:
+    async def find_holder(self, simulation_id: str) -> int:
         """See ``SimulationHost``."""
         found = await self._host().fence(simulation_id)
         return found.fence if found.is_there else 0
 
-    async def standing(self) -> dict[str, int]:
+    async def list_standing(self) -> dict[str, int]:
         """See ``SimulationHost``; the server knows."""
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 

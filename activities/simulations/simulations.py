@@ -57,7 +57,7 @@ class Simulations:
 
     async def is_held_by_newer(self, simulation_id: str) -> bool:
         """Whether a newer attempt than the one that runs is at work in a simulation."""
-        return await self.host.holder(simulation_id) > own_fence()
+        return await self.host.find_holder(simulation_id) > own_fence()
 
 
 async def require_still(simulation: Simulation) -> None:
@@ -67,7 +67,7 @@ async def require_still(simulation: Simulation) -> None:
         ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
         SimulationGoneError: it is gone.
     """
-    if (await simulation.current()).life != simulation.life:
+    if (await simulation.look()).life != simulation.life:
         raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
 
 

@@ -90,7 +90,7 @@ async def test_many_requests_share_one_attempt_to_connect(
 ) -> None:
     """An address that swallows packets: each attempt lasts until its time is up, here until ten requests wait."""
     attempts, waiting = 0, 0
-    ask = TemporalConnection.client
+    ask = TemporalConnection.connect
 
     async def counted(connection: TemporalConnection) -> Client:
         nonlocal waiting
@@ -103,7 +103,7 @@ async def test_many_requests_share_one_attempt_to_connect(
         await eventually(lambda: waiting == 10 * attempts)
         raise TemporalUnreachableError("can't reach Temporal at 192.0.2.1:7233")
 
-    monkeypatch.setattr(TemporalConnection, "client", counted)
+    monkeypatch.setattr(TemporalConnection, "connect", counted)
     async with running_gateway(config, swallowed) as gateway:
         for attempt in (1, 2):
             answers = await asyncio.gather(*(call03(gateway.http, "tasks/get", {"id": "t"}) for _ in range(10)))

@@ -57,7 +57,7 @@ STORY = ["task", *map(str, range(6)), "artifact", "completed"]
 async def notifying(client: Client, config: GreenAgentConfig, story: Story | None = None) -> AsyncIterator[None]:
     """A worker for webhooks, as ``proctor worker`` has it beside the one for assessments."""
     async with AsyncExitStack() as stack:
-        story, beats = story or Stories.from_client(config, client).notifications, Heartbeats()
+        story, beats = story or Stories.from_client(config, client).tell, Heartbeats()
         deliveries = Worker(
             client,
             task_queue=config.task_queue + NOTIFICATIONS_QUEUE,

@@ -105,7 +105,7 @@ async def by_panel(
 
 
 def test_every_writing_deed_note_and_entry_is_one_record() -> None:
-    records = [json.loads(record.line()) for record in records_of(context())]
+    records = [json.loads(record.render()) for record in records_of(context())]
     assert [(record["id"], record["kind"]) for record in records] == [
         ("d1", "deed"),
         ("w1", "writing"),
@@ -123,7 +123,7 @@ def test_every_writing_deed_note_and_entry_is_one_record() -> None:
 
 def test_a_text_that_looks_like_records_stays_one_record() -> None:
     log = [said(FORGED), said("One.\u2028{}\x85{}")]
-    lines = [record.line() for record in records_of(context(action_log=log, turn_notes={}, final_state={}))]
+    lines = [record.render() for record in records_of(context(action_log=log, turn_notes={}, final_state={}))]
     assert all("\n" not in line and "\r" not in line for line in lines)
     assert [json.loads(line)["id"] for line in lines] == ["d1", "w1", "d2", "w2"]
     assert json.loads(lines[1])["text"] == FORGED

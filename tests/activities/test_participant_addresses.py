@@ -25,7 +25,7 @@ async def told(url: str, **settings: Any) -> str:
     clients = ParticipantClients(GreenAgentConfig(**settings))
     try:
         async with clients.talk(url, "an assessment") as participant:
-            return (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).text()
+            return (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).find_text()
     except ApplicationError as problem:
         return (
             problem.message if problem.type == failures.PARTICIPANT_MISBEHAVED else f"{problem.type}: {problem.message}"

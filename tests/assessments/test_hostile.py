@@ -119,7 +119,7 @@ async def test_strangers_beside_a_neighbour(stack: Stack) -> None:
     assert strangers["a card that drips"].paths == [CARD, CARD]  # to greet it, and to say goodbye: no other attempt
     assert beside.state == "completed", beside.sentence
     assert outcome(beside) == outcome(in_peace)
-    assert peak_memory(stack.supervisor.pid("worker")) < MOST_MEMORY
+    assert peak_memory(stack.supervisor.find_pid("worker")) < MOST_MEMORY
 
 
 async def stranger(stack: Stack, server: Hostile, turn_timeout: float) -> Assessed:

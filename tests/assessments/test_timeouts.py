@@ -111,7 +111,7 @@ async def test_a_worker_that_hangs_is_missed_at_its_heartbeat(stack: Stack) -> N
         played.append(turn)
         await goes_on.wait()
 
-    worker = stack.supervisor.pid("worker")
+    worker = stack.supervisor.find_pid("worker")
     assert worker is not None
     async with serving(wait) as url, running(stack, url, "tiny", max_turns=1) as assessment:
         await assessment.until("turn_started")

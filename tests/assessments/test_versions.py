@@ -31,7 +31,7 @@ def versioned(scenarios_dir: Path) -> Iterator[Stack]:
 @asynccontextmanager
 async def another_worker(stack: Stack, build_id: str) -> AsyncIterator[None]:
     """A second worker, of another version."""
-    environment = {**os.environ, **stack.local.environment(), "AGENTBEATS_GREEN_WORKER_BUILD_ID": build_id}
+    environment = {**os.environ, **stack.local.make_environment(), "AGENTBEATS_GREEN_WORKER_BUILD_ID": build_id}
     with (stack.local.logs / f"worker-{build_id}.log").open("w") as log:
         worker = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "proctor", "worker", env=environment, stdout=log, stderr=log

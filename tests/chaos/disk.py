@@ -183,7 +183,7 @@ async def table(stack: Stack, disk: Disk) -> None:
     undisturbed = (await Run(stack, None, None).play()).results
 
     def simulator() -> None:
-        pid = stack.supervisor.pid("ues")
+        pid = stack.supervisor.find_pid("ues")
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
 

@@ -67,7 +67,7 @@ class Services(Stack):
 
     def pid(self, name: str) -> int | None:
         """The process id of a service; None while it is dead."""
-        return self.supervisor.pid(name)
+        return self.supervisor.find_pid(name)
 
     def kill(self, name: str) -> None:
         """SIGKILL a service, as the kernel would when memory runs out."""
@@ -190,7 +190,7 @@ def _relay(name: str, address: str, upstream: str) -> Service:
 def _all_services(
     local: LocalStack, for_workers: dict[str, str], to_temporal: list[str], listening_post_url: str
 ) -> Iterator[Service]:
-    for service in local.services():
+    for service in local.list_services():
         if service.name == "agent":
             command = [sys.executable, "-m", "tests.chaos.participant", str(local.ports.agent), listening_post_url]
             yield replace(service, command=command)

@@ -99,7 +99,7 @@ async def test_the_worker_dies_in_a_turn(
     left: list[bool] = []
 
     def end_the_worker() -> None:
-        pid = served.supervisor.pid("worker")
+        pid = served.supervisor.find_pid("worker")
         assert pid is not None
         servers = {process.pid for process in limited.processes()}
         assert servers

@@ -110,21 +110,21 @@ def command(request: pytest.FixtureRequest, program: Program) -> str:
 async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
-    assert (await simulation.current()).checkpoint is None
+    assert (await simulation.look()).checkpoint is None
     checkpoint = await simulation.checkpoint()
     at_start = blob_ref(checkpoint).sha256
     await claimed(servers, checkpoint, mark="turn 1", issue=ISSUE)
     assert await simulation.stands_at(at_start)
-    assert (await simulation.current()).mark == "turn 1"
+    assert (await simulation.look()).mark == "turn 1"
     async with participant(simulation) as client:
         await client.email.query()
-        assert (await simulation.current()).is_untouched
+        assert (await simulation.look()).is_untouched
         await ask_ben(client)
-    assert not (await simulation.current()).is_untouched
+    assert not (await simulation.look()).is_untouched
     assert not await simulation.stands_at(at_start)
-    life = (await simulation.current()).life
+    life = (await simulation.look()).life
     assert await claimed(servers, checkpoint) is simulation
-    stands = await simulation.current()
+    stands = await simulation.look()
     assert (stands.checkpoint, stands.mark, stands.is_untouched) == (at_start, None, True)
     assert stands.life != life
     assert not await deeds(simulation)
@@ -153,7 +153,7 @@ async def test_who_was_overtaken_can_do_nothing(worker: MakeWorker, command: str
     after = await claimed(servers, checkpoint)
     for overtaken in (
         before.admin.time.advance(60),
-        before.current(),
+        before.look(),
         before.checkpoint(),
         before.make_reader_key(),
         servers.create("a", 7, 1),
@@ -186,7 +186,7 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     # Address or key are new, so the participant has to be told, and the next checkpoint says that it was.
     assert not other.is_known_to_participant
     other.participant_was_told()
-    assert not (await other.current()).is_untouched
+    assert not (await other.look()).is_untouched
     told = await other.checkpoint()
     assert not (await claimed(first, told, issue=ISSUE)).is_known_to_participant
     async with participant(other) as client:
@@ -203,7 +203,7 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
         process.send_signal(signal.SIGKILL)
     while True:
         try:
-            await simulation.current()
+            await simulation.look()
         except SimulationGoneError:
             break
         except UESError:

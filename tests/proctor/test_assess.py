@@ -145,6 +145,6 @@ async def test_an_assessment_that_ends_while_the_gateway_is_away_is_not_lost(sta
 
 
 def kill_gateway(stack: Stack) -> None:
-    pid = stack.supervisor.pid("gateway")
+    pid = stack.supervisor.find_pid("gateway")
     assert pid is not None
     os.kill(pid, signal.SIGKILL)

@@ -52,7 +52,7 @@ def stack(tmp_path: Path, *, is_durable: bool, **settings: str) -> LocalStack:
 
 
 def test_the_dev_server_knows_every_search_attribute(tmp_path: Path) -> None:
-    command = list(stack(tmp_path, is_durable=True).services()[0].command)
+    command = list(stack(tmp_path, is_durable=True).list_services()[0].command)
     given = {command[i + 1].split("=")[0] for i, word in enumerate(command) if word == "--search-attribute"}
     assert given == {key.name for key in SEARCH_ATTRIBUTES}
     assert f"{tmp_path}/temporal.db" in command
@@ -60,11 +60,11 @@ def test_the_dev_server_knows_every_search_attribute(tmp_path: Path) -> None:
 
 
 def test_a_demo_keeps_no_database(tmp_path: Path) -> None:
-    assert "--db-filename" not in stack(tmp_path, is_durable=False).services()[0].command
+    assert "--db-filename" not in stack(tmp_path, is_durable=False).list_services()[0].command
 
 
 def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path: Path) -> None:
-    services = {service.name: service for service in stack(tmp_path, is_durable=True).services()}
+    services = {service.name: service for service in stack(tmp_path, is_durable=True).list_services()}
     worker, gateway = services["worker"].environment, services["gateway"].environment
     assert worker == gateway
     assert worker["AGENTBEATS_GREEN_STORAGE_URL"] == str(tmp_path / "storage")
@@ -74,7 +74,7 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path:
 
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
-    assert own.environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
+    assert own.make_environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
 
 
 OUTSIDE = "http://evaluator.example:8000/"
@@ -102,7 +102,7 @@ def test_participants_elsewhere_are_told_the_simulators_address_where_it_is_open
 ) -> None:
     local = stack(tmp_path, is_durable=True, **settings)
     assert local.ues_public_url == address
-    assert local.environment()["AGENTBEATS_GREEN_UES_PUBLIC_URL"] == (address or "")
+    assert local.make_environment()["AGENTBEATS_GREEN_UES_PUBLIC_URL"] == (address or "")
 
 
 @pytest.mark.parametrize(

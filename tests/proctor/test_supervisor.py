@@ -49,7 +49,7 @@ async def test_a_service_starts_only_when_those_before_it_are_ready(tmp_path: Pa
     services = [late, service(tmp_path, "second", after=("first",), does=look)]
     async with Supervisor(services, tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        assert is_running(supervisor.pid("second"))
+        assert is_running(supervisor.find_pid("second"))
 
 
 async def test_all_are_ended_last_to_first(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_all_are_ended_last_to_first(tmp_path: Path) -> None:
     services = [service(tmp_path, name, does=noting.format(str(order), name)) for name in ("a", "b", "c")]
     async with Supervisor(services, tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        pids = [supervisor.pid(name) for name in ("a", "b", "c")]
+        pids = [supervisor.find_pid(name) for name in ("a", "b", "c")]
     assert order.read_text().split() == ["c", "b", "a"]
     assert not any(map(is_running, pids))
 
@@ -67,12 +67,12 @@ async def test_a_service_that_dies_is_started_again(tmp_path: Path) -> None:
     said: list[str] = []
     async with Supervisor([service(tmp_path, "a")], tmp_path / "logs", said.append) as supervisor:
         await supervisor.start()
-        before = supervisor.pid("a")
+        before = supervisor.find_pid("a")
         assert before is not None
         os.kill(before, signal.SIGKILL)
         await eventually(lambda: len(said) == 2)
-        assert is_running(supervisor.pid("a"))
-        assert supervisor.pid("a") != before
+        assert is_running(supervisor.find_pid("a"))
+        assert supervisor.find_pid("a") != before
     assert said[0].startswith("a was killed by SIGKILL; starting it again")
     assert "ready again" in said[1]
 
@@ -82,7 +82,7 @@ async def test_a_service_that_ends_before_it_is_ready_is_told_with_its_log(tmp_p
     async with Supervisor([service(tmp_path, "a"), broken], tmp_path / "logs", print) as supervisor:
         with pytest.raises(ServiceStartError, match="broken ended with exit code 1 before it was ready") as raised:
             await supervisor.start()
-        started = supervisor.pid("a")
+        started = supervisor.find_pid("a")
     assert "no such database" in str(raised.value)
     assert not is_running(started)
 
@@ -99,7 +99,7 @@ async def test_a_service_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     deaf = service(tmp_path, "deaf", does="signal.signal(signal.SIGTERM, signal.SIG_IGN)", stop=0.5)
     async with Supervisor([deaf], tmp_path / "logs", said.append) as supervisor:
         await supervisor.start()
-        pid = supervisor.pid("deaf")
+        pid = supervisor.find_pid("deaf")
     assert not is_running(pid)
     assert said == ["deaf did not end within 0.5 s: killed"]
 
@@ -130,7 +130,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
             services = [service(folder, "a"), service(folder, "b")]
             async with Supervisor(services, folder / "logs", print, temporary=folder) as supervisor:
                 await supervisor.start()
-                print(supervisor.pid("a"), supervisor.pid("b"), flush=True)
+                print(supervisor.find_pid("a"), supervisor.find_pid("b"), flush=True)
                 await asyncio.sleep(60)
 
         asyncio.run(main(Path(sys.argv[1])))

@@ -102,13 +102,13 @@ async def test_an_idle_context_is_dropped_and_a_busy_one_is_not() -> None:
     conversations = Conversations(ProbeAgent, PurpleAgentConfig(), idle_limit=0.1)
     await begin(conversations, "idle")
     await begin(conversations, "busy")
-    playing = await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
+    playing = await conversations.take_turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
     await asyncio.sleep(0.2)
     await begin(conversations, "new")
     assert len(conversations) == 2
     with pytest.raises(NoAssessmentError, match="no assessment runs in context idle"):
-        await conversations.turn("idle", "t1", TurnStartMessage.model_validate(turn(1)))
-    assert await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1))) is playing
+        await conversations.take_turn("idle", "t1", TurnStartMessage.model_validate(turn(1)))
+    assert await conversations.take_turn("busy", "t1", TurnStartMessage.model_validate(turn(1))) is playing
     await conversations.aclose()
     assert playing.task.cancelled()
     assert len(conversations) == 0
@@ -119,6 +119,6 @@ async def test_an_application_that_ends_leaves_no_turn_running() -> None:
     app = create_app(ProbeAgent, PurpleAgentConfig(), conversations=conversations)
     async with app.router.lifespan_context(app):
         await begin(conversations, "busy")
-        playing = await conversations.turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
+        playing = await conversations.take_turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
     assert playing.task.cancelled()
     assert len(conversations) == 0

@@ -204,7 +204,7 @@ class _Assessment:
     ) -> tuple[TurnCompleteMessage | EarlyCompletionMessage | None, BlobRef]:
         simulations = self._deployment.simulations
         simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
-        access = simulation.access(1)
+        access = simulation.make_access(1)
         said = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
         told = said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
         return told, await simulations.keep(simulation)

@@ -129,7 +129,7 @@ class TerminalAgent:
                 work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(problem)[:300]
                 return
             more = ModelUse(model=use.model, calls=1, input_tokens=said.input_tokens, output_tokens=said.output_tokens)
-            use = use.plus(more)
+            use = use.add(more)
             work.usage = [use]
             work.said = said.text or work.said
             if not said.wishes:
