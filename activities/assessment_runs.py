@@ -171,7 +171,7 @@ class AssessmentRuns:
 
     async def _hash_of(self, scenario_id: str) -> str:
         try:
-            _, files = await self._deployment.package(scenario_id)
+            _, files = await self._deployment.load_package(scenario_id)
         except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise BadRequestError(str(problem)) from None
         return (await self._store.put(files)).sha256
