@@ -430,6 +430,19 @@ def ues(
     run_ues(host, port, single, public_url, state)
 
 
+@app.command("new-agent")
+def new_agent(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
+) -> None:
+    """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
+    from pathlib import Path
+
+    from proctor.new_agent import new_agent
+
+    raise typer.Exit(new_agent(name, Path(folder)))
+
+
 @agent_app.callback()
 def agent() -> None:
     """Agents that come with proctor."""
