@@ -23,7 +23,8 @@ def placements() -> list[tuple[str, str, str]]:
         "in the turn": "turn: after",
         "while the turn is read": "apply",
         "while time advances": "advancing",
-        "in the judging": "judging",
+        # The judges of several criteria read side by side, and the model may have been asked by then.
+        "in the judging": "judging: reading",
     }
     timed = [(phase, process, seconds) for seconds in SECONDS for phase in PHASES for process in PROCESSES]
     told = [
