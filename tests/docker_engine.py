@@ -52,23 +52,36 @@ class DockerEngine:
                 raise NoEngineError(f"{program} is not installed: {_REMEDY}")
         if os.getuid() != 0:
             raise NoEngineError(f"dockerd needs root, and this is another user: {_REMEDY}")
-        (self.folder / "dockerd.pid").unlink(missing_ok=True)
-        log = (self.folder / "dockerd.log").open("ab")
-        self._process = subprocess.Popen(
-            [
-                "dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", "--host", self.url,
-                "--data-root", str(self.folder / "data"), "--exec-root", str(self.folder / "exec"),
-                "--pidfile", str(self.folder / "dockerd.pid"),
-            ],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        log.close()
+        for left in (
+            2,
+            1,
+            0,
+        ):  # a containerd that doesn't start in time, on a machine that is very busy, may the next time
+            if self._starts():
+                return
+            self.kill()
+            if not left:
+                said = (self.folder / "dockerd.log").read_text(errors="replace").strip().splitlines()[-3:]
+                raise NoEngineError(f"dockerd doesn't start ({' '.join(said)}): {_REMEDY}")
+
+    def _starts(self) -> bool:
+        for stale in ("dockerd.pid", "exec/containerd/containerd.pid"):
+            (self.folder / stale).unlink(missing_ok=True)  # somebody else may have that number by now
+        with (self.folder / "dockerd.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    "dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", "--host", self.url,
+                    "--data-root", str(self.folder / "data"), "--exec-root", str(self.folder / "exec"),
+                    "--pidfile", str(self.folder / "dockerd.pid"),
+                ],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
         until = time.monotonic() + _PATIENCE
         while not self.answers():
             if self._process.poll() is not None or time.monotonic() > until:
-                said = (self.folder / "dockerd.log").read_text(errors="replace").strip().splitlines()[-3:]
-                raise NoEngineError(f"dockerd doesn't start ({' '.join(said)}): {_REMEDY}")
+                return False
             time.sleep(0.1)
+        return True
 
     def answers(self) -> bool:
         """Whether it answers."""
@@ -86,6 +99,16 @@ class DockerEngine:
             time.sleep(0.2)
         if self._process is not None:
             self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Have it stand still for a while; containers go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it, and remove all that is on the disk."""

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 
 from aiodocker import DockerError
 from aiodocker.execs import Exec
+from aiodocker.stream import Stream
 from pydantic import BaseModel, ConfigDict
 
+from activities.terminal import engine as engine_of
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentLostError
 from activities.terminal.references import EnvironmentRef
@@ -141,7 +143,7 @@ async def execute(
     is_timed_out = False
     try:
         with engine.speaking():
-            async with made.start() as stream:
+            async with _opened(made) as stream:
                 try:
                     async with asyncio.timeout(timeout) as limit:
                         while (message := await stream.read_out()) is not None:
@@ -190,7 +192,7 @@ async def run_plainly(
     made = await create_exec(engine, environment, command, cwd="/", user="root")
     try:
         with engine.speaking():
-            async with made.start() as stream:
+            async with _opened(made) as stream:
                 try:
                     async with asyncio.timeout(timeout) as limit:
                         while (message := await stream.read_out()) is not None:
@@ -240,6 +242,18 @@ def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostEr
     return EnvironmentLostError(
         f"The container {environment.container} can't be used any more ({' '.join(problem.message.split())[:300]})"
     )
+
+
+@asynccontextmanager
+async def _opened(made: Exec) -> AsyncIterator[Stream]:
+    """A command's output, from when the engine has begun it."""
+    stream = made.start()
+    async with asyncio.timeout(engine_of.ANSWERS_WITHIN):
+        await stream.__aenter__()
+    try:
+        yield stream
+    finally:
+        await stream.close()
 
 
 class _Session:

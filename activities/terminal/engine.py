@@ -21,8 +21,10 @@ TRIAL = "proctor.trial"
 SOCKET = "unix:///var/run/docker.sock"
 """Where an engine listens if nobody says otherwise."""
 
-_ANSWERS_WITHIN = 120.0
+ANSWERS_WITHIN = 120.0
 """Seconds; an engine on a busy machine takes long to start a container, and one that is frozen says nothing at all."""
+
+_UNIX = "unix://"
 
 _UNREACHABLE = 900
 """The status that aiodocker gives to what never reached the engine."""
@@ -64,15 +66,20 @@ class Engine:
         self.has_init = True
         """Whether the engine has an init process to give to containers; found out by the first that can't start."""
         self._docker: Docker | None = None
+        self._connector: aiohttp.BaseConnector | None = None
         self._machine: Machine | None = None
 
     @property
     def docker(self) -> Docker:
         """The client, made at its first use, in the event loop that uses it."""
         if self._docker is None:
-            timeout = aiohttp.ClientTimeout(total=_ANSWERS_WITHIN, sock_connect=10)
             try:
-                self._docker = Docker(url=self.url, timeout=timeout)
+                # Each command of a trial holds a connection for as long as it runs: there must be no end of them.
+                if self.url.startswith(_UNIX):
+                    self._connector = aiohttp.UnixConnector(self.url.removeprefix(_UNIX), limit=0)
+                    self._docker = Docker(url=f"{_UNIX}localhost", connector=self._connector)
+                else:
+                    self._docker = Docker(url=self.url)
             except ValueError as problem:
                 raise EngineUnavailableError(
                     f"The Docker engine's address {self.url} can't be used ({problem}): write one such as {SOCKET}"
@@ -144,9 +151,12 @@ class Engine:
                 params=written,
                 data=body,
                 headers={"Content-Type": content_type},
-                timeout=timeout and aiohttp.ClientTimeout(total=timeout),
+                timeout=aiohttp.ClientTimeout(total=timeout or ANSWERS_WITHIN, sock_connect=10),
             ) as response:
-                yield response
+                try:
+                    yield response
+                finally:
+                    response.close()
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
@@ -171,7 +181,9 @@ class Engine:
         """Close all connections."""
         if self._docker is not None:
             await self._docker.close()
-            self._docker = None
+            if self._connector is not None:
+                await self._connector.close()
+            self._docker = self._connector = None
 
 
 def labelled(run: str | None = None, trial: str | None = None) -> dict[str, list[str]]:

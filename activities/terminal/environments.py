@@ -203,7 +203,9 @@ async def _prepared(
         code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", _PREPARE + processes.LIST])
         if code != 0:
             raise EnvironmentFailedError(
-                f"The container of {task.id} runs no /bin/sh: {' '.join(said.split())[:300]}", said
+                f"The container of {task.id} ended as soon as it was started, or has no /bin/sh to run: "
+                f"{' '.join(said.split())[:300]}",
+                await output_of(engine, container),
             )
         own = processes.read_listing(said)
         if task.healthcheck is not None:

@@ -116,7 +116,7 @@ async def test_a_broken_dockerfile(trials: Trials, tmp_path: Path, dockerfile: s
 
 async def test_a_container_that_does_not_stay(trials: Trials, tmp_path: Path) -> None:
     compose = "services:\n  client:\n    build: .\n    command: [sh, -c, 'echo going; exit 3']\n"
-    with pytest.raises(TerminalError, match=r"can't be used any more|ended as soon as it was started") as problem:
+    with pytest.raises(TerminalError, match="ended as soon as it was started") as problem:
         await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
     assert problem.value.blame == "task"
     assert "going" in problem.value.log

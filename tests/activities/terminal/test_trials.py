@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.terminal import contexts, environments, images, sweeping
+from activities.terminal import engine as engine_module
 from activities.terminal.collecting import collect
 from activities.terminal.copying import copy_in, copy_out
 from activities.terminal.engine import Engine, labelled
@@ -152,7 +153,7 @@ async def test_an_engine_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="starts an engine of its own; part of make nightly")
-async def test_an_engine_that_dies_and_comes_back(tmp_path: Path) -> None:
+async def test_an_engine_that_dies_freezes_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with own_engine() as docker:
         engine = Engine(docker.url)
         trials = Trials(engine, "run")
@@ -166,5 +167,10 @@ async def test_an_engine_that_dies_and_comes_back(tmp_path: Path) -> None:
             assert (await trial.start()).container_id != first.container_id
             await trial.solve()
             assert (await trial.test()).is_resolved
+            again = await trials.of(format_two(tmp_path / "task"), "trial-2")
+            monkeypatch.setattr(engine_module, "ANSWERS_WITHIN", 2.0)
+            with docker.frozen(), pytest.raises(EngineUnavailableError, match="doesn't answer"):
+                await again.act("true")
+            assert (await again.act("echo awake")).output == "awake\n"
         finally:
             await engine.aclose()
