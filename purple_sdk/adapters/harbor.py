@@ -1,7 +1,7 @@
 """An A2A agent in Harbor (0.25), the successor of Terminal-Bench's harness, and a Docker environment without compose.
 
     harbor run --path TASKS --agent purple_sdk.adapters.harbor:A2AAgent --agent-kwarg agent_url=http://HOST:8001 \\
-        --environment-import-path purple_sdk.adapters.harbor:DockerEnvironment
+        --env purple_sdk.adapters.harbor:DockerEnvironment
 
 ``A2AAgent`` tells the agent the container's name, so the environment must be one of containers on this host.
 ``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, where Harbor's own asks for a compose that
@@ -142,8 +142,11 @@ class DockerEnvironment(BaseEnvironment):
         variables = [part for name, value in self._startup_env().items() for part in ("--env", f"{name}={value}")]
         await _must(
             *("run", "--detach", "--name", self.container, "--network", network, *limits, *variables),
-            *("--entrypoint", "sh", image, "-c", "mkdir -p /logs/agent /logs/verifier /logs/artifacts; sleep infinity"),
+            *("--entrypoint", "sh", image, "-c", "sleep infinity"),
         )
+        # Whoever the task's users are: agent and tests write there.
+        folders = "/logs/agent /logs/verifier /logs/artifacts"
+        await _must("exec", "--user", "root", self.container, "sh", "-c", f"mkdir -p {folders}; chmod 777 {folders}")
 
     async def stop(self, delete: bool) -> None:
         """Stop the container, and remove it where that is wanted."""
