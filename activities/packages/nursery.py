@@ -1,11 +1,12 @@
 """The process that the processes with scenarios' code are forked from: everything they need is imported once, here.
 
 No scenario's code runs in it. The worker starts it (``processes.Nursery``) and talks to it over a socket, a JSON object
-a line: ``{"fork": LIMITS}``, with a socket and a pipe for output beside it, is answered with ``{"pid": PID}``;
-``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is gone it ends, and all
-that it has forked with it.
+a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket and a pipe for output beside it, is answered with
+``{"pid": PID}``; ``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is
+gone it ends, and all that it has forked with it.
 """
 
+import importlib
 import json
 import os
 import select
@@ -70,6 +71,8 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
     for command in map(json.loads, line.splitlines()):  # a kill may have been said just before a fork
         if "fork" in command:
             job, output = descriptors
+            if command["has_model"]:  # a second of imports, here once and not in each of them
+                importlib.import_module("activities.packages.relayed_model")
             pid = _fork(control, socket.socket(fileno=job), output, Limits(**command["fork"]))
             children.add(pid)
             os.close(output)

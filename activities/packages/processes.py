@@ -171,8 +171,8 @@ class Nursery:
         async with self._one_at_a_time:
             await self._start()
 
-    async def fork(self, given: int) -> CodeProcess:
-        """A new process, waiting for its task, for which it has so many bytes to read.
+    async def fork(self, given: int, *, has_model: bool = False) -> CodeProcess:
+        """A new process, waiting for its task, for which it has so many bytes to read, and perhaps a model to ask.
 
         Raises:
             EvaluatorRetryError: none could be made.
@@ -181,7 +181,8 @@ class Nursery:
             for _ in range(2):  # it may have died since the last time
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
-                    return await asyncio.wait_for(self._fork(self._limits.with_room_for(given)), _FORK_SECONDS)
+                    limits = self._limits.with_room_for(given)
+                    return await asyncio.wait_for(self._fork(limits, has_model), _FORK_SECONDS)
                 self._abandon()
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
 
@@ -209,14 +210,14 @@ class Nursery:
         self._control = ours
         self._reading = asyncio.create_task(self._read(ours))
 
-    async def _fork(self, limits: Limits) -> CodeProcess:
+    async def _fork(self, limits: Limits, has_model: bool) -> CodeProcess:
         assert self._control is not None
         control, loop = self._control, asyncio.get_running_loop()
         job, their_job = socket.socketpair()
         output, their_output = os.pipe()
         try:
             self._forked = loop.create_future()
-            command = json.dumps({"fork": asdict(limits)}).encode() + b"\n"
+            command = json.dumps({"fork": asdict(limits), "has_model": has_model}).encode() + b"\n"
             socket.send_fds(control, [command], [their_job.fileno(), their_output])
         except BaseException:
             job.close()
@@ -362,7 +363,7 @@ class ScenarioCode:
         if self._idle[key]:
             return self._idle[key].pop()
         evidence = await bench.fetch()
-        process = await self._nursery.fork(len(evidence))
+        process = await self._nursery.fork(len(evidence), has_model=bench.task.has_model)
         await process.say(bench.task.model_dump_json().encode())
         await process.say(evidence)
         return process
