@@ -57,6 +57,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
 
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
+        *pages,  # first: HTTP+JSON takes every path for one of a tenant's
         Route("/health", health),
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
@@ -71,7 +72,6 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
             with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
         ),
     ]
-    routes += pages
     return Starlette(routes=routes, middleware=[Middleware(RefusalLog), Middleware(BodyLimit, rpc_path=RPC_PATH)])
 
 

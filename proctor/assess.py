@@ -33,8 +33,8 @@ STANDARD_OUTPUT = "-"
 class AssessOptions:
     """What the person asked for; None stands for the evaluator's own choice.
 
-    ``is_whole``: the table of all criteria, not only the biggest losses. ``json_file`` is where the exact result goes,
-    ``-`` for standard output.
+    ``is_whole``: the table of all criteria, not only the biggest losses. ``has_pages``: the gateway is still there
+    afterwards, and shows the assessment. ``json_file`` is where the exact result goes, ``-`` for standard output.
     """
 
     scenario_id: str
@@ -47,6 +47,7 @@ class AssessOptions:
     json_file: str | None = None
     quiet: bool = False
     is_whole: bool = False
+    has_pages: bool = True
 
     def write_request(self) -> str:
         """The request as JSON."""
@@ -153,7 +154,7 @@ def _conclude_results(options: AssessOptions, console: Console, exact: bytes, wo
             workflow_url,
             with_failure=False,  # that is the command's last word
             is_whole=options.is_whole,
-            page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}",
+            page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}" if options.has_pages else None,
         )
         if options.json_file and options.json_file != STANDARD_OUTPUT:
             console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)

@@ -88,6 +88,7 @@ async def _assess(
         seed=seed,
         offline=True,
         json_file=RESULT_FILE,
+        has_pages=False,
     )
     try:
         return await play(options, console, interrupted)

@@ -31,6 +31,9 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
 
+RETENTION = "P30D"
+"""For how long the dev server keeps closed workflows, unless the settings say otherwise; by itself it is one day."""
+
 _PROBE_SECONDS = 1.0
 
 
@@ -136,6 +139,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
+            "AGENTBEATS_GREEN_TEMPORAL_RETENTION": self.config.temporal_retention or RETENTION,
         }
 
     def list_services(self) -> list[Service]:

@@ -8,8 +8,11 @@ from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any
 
+from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
@@ -43,6 +46,7 @@ from proctor.containers import play_trials
 from proctor.simulator_watch import SimulatorWatch
 from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
@@ -93,6 +97,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     client = await connect(config)
     try:
         await ensure_search_attributes(client)
+        await ensure_retention(client, config)
     except RPCError as problem:
         raise TemporalUnreachableError(refusal_by_temporal(config, problem)) from None
     stop = asyncio.Event()
@@ -259,6 +264,19 @@ def _log(config: GreenAgentConfig) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for room in _OUR_ROOMS:
         logging.getLogger(room).setLevel(config.log_level)
+
+
+async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
+    """Have Temporal keep closed workflows for as long as the settings say, where they say anything."""
+    if not config.temporal_retention:
+        return
+    wanted = Duration()
+    wanted.FromTimedelta(parse_iso8601_duration(config.temporal_retention))
+    await client.workflow_service.update_namespace(
+        UpdateNamespaceRequest(
+            namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=wanted)
+        )
+    )
 
 
 async def ensure_search_attributes(client: Client) -> None:

@@ -137,6 +137,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     share: ``archive`` beside a store in ``state``, within any other store. ``response_generator_base_url`` and
     ``evaluation_base_url`` point a model at another endpoint of the same kind of API.
 
+    ``temporal_retention`` is for how long Temporal keeps closed workflows, which can be reset until then: workers see
+    to it at their start where it is set, as `proctor up` and compose do; otherwise the namespace is left as it is.
+
     ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
     windows), ``judge_max_tokens`` the longest answer that it may give.
 
@@ -197,6 +200,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     archive_url: str = Field(default_factory=_archive_of, validate_default=True)
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
+    temporal_retention: Duration | None = None
     temporal_ui_url: str | None = "http://127.0.0.1:8233"
     example_participant_url: str = "http://localhost:8001"
     task_queue: str = "assessments"

@@ -3,16 +3,25 @@
 import json
 from pathlib import Path
 
+import httpx
 import jsonschema
-from a2a.types import CancelTaskRequest
+import pytest
+from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
+from a2a.utils.errors import TaskNotFoundError, UnsupportedOperationError
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest, DescribeNamespaceRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.archive import schemas
 from proctor_storage.archive import Archive
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import running
 from tests.assessments.scripts import BEN, ask_ben, diligent
 from tests.assessments.test_cancel import dawdling
 from tests.stack import Stack, assess, serving
+from tests.waiting import eventually
 
 
 def entry_of(archive: Archive, task_id: str):
@@ -60,6 +69,47 @@ async def test_a_completed_assessment(stack: Stack) -> None:
         content = (folder / name).read_text()
         for document in content.splitlines() if name.endswith("l") else [content]:
             jsonschema.validate(json.loads(document), schema)
+
+
+async def test_an_ended_task_is_read_when_temporal_has_forgotten_it(stack: Stack) -> None:
+    async with serving(diligent) as url:
+        assessed = await assess(stack, url, "tiny")
+    assert assessed.results is not None
+    task_id = assessed.results.assessment_id
+    client = await connect(stack.config)
+    kept = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    assert kept.config.workflow_execution_retention_ttl.ToTimedelta().days == 30
+    async with sdk_client(stack.gateway_url) as caller:
+        known = await caller.get_task(GetTaskRequest(id=task_id, history_length=1000))
+        await client.workflow_service.delete_workflow_execution(
+            DeleteWorkflowExecutionRequest(
+                namespace=client.namespace, workflow_execution=WorkflowExecution(workflow_id=task_id)
+            )
+        )
+        await eventually(lambda: is_forgotten(client, task_id))
+        found = await caller.get_task(GetTaskRequest(id=task_id, history_length=1000))
+        with pytest.raises(UnsupportedOperationError, match="has ended"):
+            await anext(aiter(caller.subscribe(SubscribeToTaskRequest(id=task_id))))
+        with pytest.raises(TaskNotFoundError):
+            await caller.get_task(GetTaskRequest(id="nobody"))
+    assert found.artifacts == known.artifacts
+    assert found.history == known.history
+    assert len(found.history) == len(assessed.updates) + 1
+    assert (found.status.state, found.status.message) == (known.status.state, known.status.message)
+    assert (found.context_id, found.metadata) == (known.context_id, known.metadata)
+    async with httpx.AsyncClient(trust_env=False) as http:
+        overview = await http.get(f"{stack.gateway_url}/")
+        page = await http.get(f"{stack.gateway_url}/view/{task_id}")
+    assert task_id in overview.text
+    assert "Ben is asked" in page.text or "Lunch?" in page.text
+
+
+async def is_forgotten(client: Client, task_id: str) -> bool:
+    try:
+        await client.get_workflow_handle(task_id).describe()
+    except RPCError as problem:
+        return problem.status == RPCStatusCode.NOT_FOUND
+    return False
 
 
 async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack) -> None:

@@ -1,0 +1,135 @@
+"""The commands over the archive, with nothing that runs: no Temporal, no worker, no gateway."""
+
+import csv
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from proctor.archive_commands import (
+    Filters,
+    compare_entries,
+    export,
+    import_from,
+    list_entries,
+    moment,
+    print_schemas,
+    prune,
+    show_entry,
+)
+from proctor.errors import CommandError, UsageError
+from proctor_storage.archive import Archive
+from proctor_storage.blobs import BlobStore
+from tests.viewer.entries import write_day
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Two days, and no Temporal anywhere."""
+    monkeypatch.setenv("AGENTBEATS_GREEN_TEMPORAL_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setenv("AGENTBEATS_GREEN_CONNECT_TIMEOUT", "0.1")
+    monkeypatch.setenv("AGENTBEATS_GREEN_STATE", str(tmp_path))
+    kept = Archive(str(tmp_path / "archive"))
+    write_day(kept, "day-one")
+    write_day(kept, "day-two", did="fyi")
+    return kept.folder.root
+
+
+def test_list(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    list_entries(archive, None, Filters(), 50, False)
+    said = capsys.readouterr().out
+    assert said.count("secretary") == 2
+    assert "3/6" in said
+    list_entries(archive, None, Filters(agent="SECRET", scenario="lunch", status="completed"), 1, True)
+    (first,) = json.loads(capsys.readouterr().out)
+    assert (first["id"], first["score"]) == ("day-two", 3)
+    list_entries(archive, None, Filters(since="2026-04-01"), 50, False)
+    assert "nothing was found" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="--since 'soon': write a date"):
+        moment("soon", "--since")
+
+
+def test_show_tells_what_was_lost_in_words(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show_entry(archive, None, "day-o", False, False)
+    said = capsys.readouterr().out
+    assert "-3  Anna is asked (1/4)" in said
+    assert "not met: She is asked in time" in said
+    assert "earned by: Anna is asked in the first turn." in said
+    assert "Mails are polite" not in said
+    show_entry(archive, None, "day-one", False, True)
+    assert "Mails are polite" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="2 entries begin with 'day'"):
+        show_entry(archive, None, "day", False, False)
+
+
+def test_compare(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compare_entries(archive, None, "day-one", "day-two")
+    assert "they part in turn 1" in capsys.readouterr().out
+    compare_entries(archive, None, "day-one", "day-one")
+    assert "they did the same in every turn" in capsys.readouterr().out
+
+
+def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(archive, None, ["all"], str(tmp_path / "there"))
+    import_from(str(tmp_path / "elsewhere"), None, str(tmp_path / "there"))
+    assert Archive(str(tmp_path / "elsewhere")).entries() == Archive(archive).entries()
+    export(archive, None, ["all"], str(tmp_path / "all.csv"))
+    with (tmp_path / "all.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["criterion.asks"]) for row in rows] == [("day-two", "1"), ("day-one", "1")]
+    from pyarrow import parquet
+
+    export(archive, None, ["all"], str(tmp_path / "all.parquet"))
+    assert parquet.read_table(tmp_path / "all.parquet").column("score").to_pylist() == [3, 3]
+    export(archive, None, ["day-one"], str(tmp_path / "one.html"))
+    assert "News of turn 2" in (tmp_path / "one.html").read_text()
+    for to, sentence in (("x.pdf", "name a folder, or a file that ends with"), ("no/where.csv", "there is no folder")):
+        with pytest.raises(UsageError, match=sentence):
+            export(archive, None, ["all"], to)
+    with pytest.raises(UsageError, match="holds no entry of an archive"):
+        import_from(archive, None, str(tmp_path / "nothing"))
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_text(tmp_path: Path) -> None:
+    kept = Archive(str(tmp_path / "archive"))
+    write_day(kept, "evil", text='=HYPERLINK("http://elsewhere.example")')
+    export(kept.folder.root, None, ["evil"], str(tmp_path / "evil.csv"))
+    with (tmp_path / "evil.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert row["participant"].startswith("'=")
+
+
+def test_prune_removes_checkpoints_apart_from_results(
+    archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = BlobStore(str(tmp_path / "storage"))
+    old, new = store.put_blocking(b"old"), store.put_blocking(b"new")
+    long_ago = time.time() - 40 * 86_400
+    os.utime(tmp_path / "storage" / old.sha256[:2] / old.sha256[2:], (long_ago, long_ago))
+
+    with pytest.raises(UsageError, match="what is younger than 2 days may be of an assessment under way"):
+        prune(archive, None, "1d", False, True)
+    with pytest.raises(UsageError, match="nothing was removed: --yes"):
+        prune(archive, None, "30d", True, False)
+    said = capsys.readouterr().out
+    assert "1 checkpoint or payload" in said
+    assert "2 entries" in said
+    assert store.get_blocking(old) == b"old"
+
+    prune(archive, None, "30d", False, True)
+    assert "removed" in capsys.readouterr().out
+    assert store.get_blocking(new) == b"new"
+    with pytest.raises(LookupError):
+        store.get_blocking(old)
+    assert len(Archive(archive).entries()) == 2
+    prune(archive, None, "30d", True, True)
+    assert Archive(archive).entries() == []
+
+
+def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    print_schemas("turns.jsonl")
+    assert json.loads(capsys.readouterr().out)["title"] == "TurnRecord"
+    with pytest.raises(CommandError, match=r"'nothing' is no file of an entry: there are entry\.json"):
+        print_schemas("nothing")
