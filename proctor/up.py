@@ -180,7 +180,7 @@ async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console:
 def addresses(stack: LocalStack) -> RenderableType:
     """Where everything is, and what to type next."""
     table = Table.grid(padding=(0, 3))
-    table.add_row("gateway", stack.gateway_url, "A2A: send assessments here")
+    table.add_row("gateway", stack.gateway_url, "A2A: send assessments here; in a browser: look at them")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
     table.add_row("Temporal", stack.temporal_address)
     table.add_row(

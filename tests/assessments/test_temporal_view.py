@@ -38,6 +38,7 @@ STORY = [
     ("judge_criterion", "asked"),
     ("judge_criterion", "told"),
     ("judge_criterion", "manners"),
+    ("archive", "archive"),
     ("farewell", "tell the participant"),
     ("take_down", "end the simulation"),
 ]

@@ -1,6 +1,7 @@
 """What a person sees of an assessment: on recorded updates of a real one, and on some that were made up."""
 
 import io
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -370,3 +371,18 @@ def test_where_a_score_comes_from_is_told_in_a_line() -> None:
 
 def test_a_result_of_proctor_0_1_says_nothing_of_that() -> None:
     assert "from:" not in report(results_of(criterion("One", 1, 2)))
+
+
+def test_a_report_ends_with_the_biggest_losses_and_says_of_a_partial_play_that_it_is_one() -> None:
+    results = recorded_results().model_copy(update={"is_partial": True, "scenario_turns": 12})
+    text = io.StringIO()
+    print_report(Console(file=text, width=120), results, is_whole=False)
+    lines = text.getvalue().splitlines()
+    assert any(line.startswith("overall (") and ", partial" in line for line in lines)
+    assert any(line.startswith("a partial play: ") and "of about 12" in line for line in lines)
+    lost = [line for line in lines if re.match(r"-\d+  ", line)]
+    points = [int(line.partition(" ")[0]) for line in lost]
+    assert points == sorted(points)
+    assert len(lost) <= 5
+    judges = {criterion.judged_by for criterion in results.criteria_results}
+    assert not any(judge in line for line in lines for judge in judges - {"nobody"})
