@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ import aiohttp
 from aiodocker import Docker, DockerError
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.terminal.failures import EngineUnavailableError
+from activities.terminal.failures import EngineUnavailableError, RegistryUnavailableError
 
 RUN = "proctor.run"
 """Label of every container, network, volume and image: the run that it was made for."""
@@ -25,6 +26,15 @@ ANSWERS_WITHIN = 120.0
 """Seconds; an engine on a busy machine takes long to start a container, and one that is frozen says nothing at all."""
 
 _UNIX = "unix://"
+
+_FULL = "no space left on device"
+
+_NETWORK = re.compile(
+    r"dial tcp|no such host|i/o timeout|TLS handshake|connection (refused|reset)|toomanyrequests|unexpected EOF"
+    r"|Client\.Timeout|context deadline|temporary failure|server misbehaving|50[0234] ",
+    re.IGNORECASE,
+)
+"""How an engine says that it can't reach a registry."""
 
 _UNREACHABLE = 900
 """The status that aiodocker gives to what never reached the engine."""
@@ -166,6 +176,8 @@ class Engine:
         except DockerError as problem:
             if problem.status in (_UNREACHABLE, 502, 503, 504):
                 raise self.unavailable(problem.message) from problem
+            if _FULL in problem.message:
+                raise self.full() from problem
             raise
         except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
             raise self.unavailable(str(problem) or type(problem).__name__) from problem
@@ -176,6 +188,23 @@ class Engine:
             f"The Docker engine at {self.url} doesn't answer ({' '.join(why.split())[:200]}): see that it runs and "
             "that the evaluator's user may use its socket, or name another in DOCKER_HOST"
         )
+
+    def full(self) -> EngineUnavailableError:
+        """The failure of an engine whose disk is full."""
+        return EngineUnavailableError(
+            f"The disk of the Docker engine at {self.url} is full: free some space there (docker system prune)"
+        )
+
+    def refused(self, message: str) -> EngineUnavailableError | RegistryUnavailableError | None:
+        """What an engine says that can't build or pull, if what it was given is not to blame; None if that is."""
+        if _FULL in message:
+            return self.full()
+        if _NETWORK.search(message):
+            return RegistryUnavailableError(
+                f"An image can't be fetched just now ({' '.join(message.split())[:300]}): see that the engine's "
+                "machine reaches the registry, or have the image there beforehand"
+            )
+        return None
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -34,6 +34,10 @@ class ImageFailedError(TerminalError):
     blame = "task"
 
 
+class RegistryUnavailableError(TerminalError):
+    """An image can't be fetched for no fault of its task's: the registry is out of reach, or asks to wait."""
+
+
 class EnvironmentFailedError(TerminalError):
     """The task's containers don't start, or never become healthy."""
 

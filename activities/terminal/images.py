@@ -16,7 +16,7 @@ from aiodocker import DockerError
 from activities.terminal import compose_files, contexts, shell
 from activities.terminal.dockerfiles import needs_buildkit
 from activities.terminal.engine import RUN, TRIAL, Engine, labelled
-from activities.terminal.failures import ImageFailedError
+from activities.terminal.failures import ImageFailedError, RegistryUnavailableError
 from activities.terminal.format_one import load_yaml
 from activities.terminal.notes import Notes
 from activities.terminal.references import ImageRef
@@ -126,7 +126,7 @@ async def _image(
     if image is not None:
         try:
             return await _pulled(engine, image, seconds)
-        except ImageFailedError:
+        except (ImageFailedError, RegistryUnavailableError):
             if build is None:
                 raise
     assert build is not None
@@ -176,7 +176,7 @@ async def _is_there(engine: Engine, name: str) -> bool:
     except DockerError as problem:
         if problem.status == 404:
             return False
-        raise
+        raise ImageFailedError(f"The image {name} can't be used: {problem.message[:300]}") from problem
     return True
 
 
@@ -242,6 +242,8 @@ async def _stream(
     except DockerError as problem:
         wrong = problem.message
     log = "\n".join(line for line in lines if line.strip())
+    if wrong and (passing := engine.refused(wrong)) is not None:
+        raise passing
     if wrong:
         raise ImageFailedError(f"The image can't be {done}: {' '.join(wrong.split())[:500]}", log)
     return log
@@ -264,5 +266,7 @@ async def _build_with_buildkit(
             f"The image could not be built in {seconds:g} s: allow more with build_timeout_sec", ended.output
         )
     if ended.exit_code != 0:
+        if (passing := engine.refused(ended.output)) is not None:
+            raise passing
         last = ended.output.strip().splitlines()[-1:] or ["docker build said nothing"]
         raise ImageFailedError(f"The image can't be built from {build.dockerfile}: {last[0][:500]}", ended.output)
