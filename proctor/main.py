@@ -608,6 +608,19 @@ def validate_scenario(
     validate_scenario(scenario, scenarios_dir)
 
 
+@scenarios_app.command("paraphrases")
+def hold_paraphrases(
+    scenario: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")],
+    scenarios_dir: ScenariosOption = None,
+) -> None:
+    """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they
+    differ.
+    """
+    from proctor.scenario_commands import hold_paraphrases
+
+    hold_paraphrases(scenario, scenarios_dir)
+
+
 @judge_app.callback()
 def judge() -> None:
     """The models that judge."""

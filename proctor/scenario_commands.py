@@ -16,6 +16,7 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.paraphrases import FOLDER, Held
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion
 
@@ -115,6 +116,42 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
             f"{sum(c.max_score for c in criteria)} points"
         )
     )
+
+
+def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
+    """Hold the patterns of a scenario's facts to its paraphrases, and print what share of those they can't tell.
+
+    Raises:
+        UsageError: there is no such scenario, or it ships no paraphrases.
+        CommandError: patterns say otherwise than the paraphrases are marked; the message says where.
+    """
+    folder = Path(path_or_id)
+    directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
+    if not any((directory / FOLDER).glob("*.txt")):
+        raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/, as *.txt")
+    held = asyncio.run(_held(directory))
+    console = make_console()
+    if held.faults:
+        faults = [clean(fault) for fault in held.faults[:_FAULTS_TOLD]]
+        more = len(held.faults) - len(faults)
+        raise CommandError(
+            "\n  ".join(["patterns and paraphrases differ:", *faults, *([f"and {more} more"] * bool(more))])
+        )
+    console.print(
+        Text(
+            f"{directory.name}: {held.facts} facts, {held.lines:,} paraphrases; patterns can't tell {held.doubtful} of "
+            f"them and misread {held.misread}, {held.untold:.1%} in all"
+        )
+    )
+
+
+async def _held(directory: Path) -> Held:
+    config = read_settings(GreenAgentConfig)
+    code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
+    try:
+        return await code.hold(directory)
+    finally:
+        await code.aclose()
 
 
 def _count_of(package: ScenarioPackage, faults: Sequence[str]) -> str:

@@ -51,6 +51,7 @@ _TIME = (
     r"|(?P<four>\d{4})"
     r"|\b(?P<halves>\d{1,2})\s?(?P<half>[ap])\.?m\b"
     rf"|\b(?P<clock>\d{{1,2}}|{_WORD})\s+o['’]?\s?clock\b"
+    rf"|\b(?:at )?(?P<spoken>{_WORD})[\s-](?P<minutes>fifteen|thirty|forty[\s-]five)\b"
     rf"|\bat (?P<word>{_WORD})\b"
     r"|\b(?P<h>\d{1,2})(?:\s?h|\s+uhr)\b"
     r"|\b(?P<noon>noon|midday)\b"
@@ -58,7 +59,7 @@ _TIME = (
     rf"|\bhalf(?:\s+past)?[\s-]+(?P<thirty>\d{{1,2}}|{_WORD})\b"
     rf"|\bquarter\s+to\s+(?P<to>\d{{1,2}}|{_WORD})\b"
 )
-_AT_AN_HOUR = r"\bat (?P<at>\d{1,2})\b"
+_AT_AN_HOUR = r"\b(?:at|by) (?P<at>\d{1,2})\b"
 _NO_TIME_AFTER = rf"\A\s*[-–—]?\s*(?:{_ANY_MONTH}|st|nd|rd|th)\b"
 _NO_HOUR_AFTER = (
     r"\A(?:\s*[:.,]\d|\s*[/-]\s*\d|\s*[ap]\.?m"
@@ -74,10 +75,14 @@ _ENDS_A_SPAN = (
 _MOVED = r"from\s+\z"
 _MOVED_FROM = r"\A(?:\s+at)?\s+[\d:.apm]+\s+to\s+\z"
 _TO_ITS_DAY = (
-    r"\A(?:\s*[ap]\.?m\.?)?(?:\s+\w{2,6}\s+time)?(?:\s*[-–—]\s*\d{1,2}[:.]\d\d)?(?:\s+instead)?,?\s*(?:on\s+|\()?"
+    r"\A(?:\s*[ap]\.?m\.?)?(?:\s*(?:,|/|or|and|,\s*or)\s*(?:at\s+)?\d{1,2}[:.h]\d\d(?:\s*[ap]\.?m\.?)?){0,5}"
+    r"(?:\s+in\s+the\s+(?:morning|afternoon))?(?:\s+\w{2,6}\s+time)?(?:\s*[-–—]\s*\d{1,2}[:.]\d\d)?(?:\s+instead)?,?\s*(?:on\s+|\()?"
     r"(?:the\s+)?\z"
 )
 _TO_ANOTHER_DAY = r"\A\s*(?:[ap]\.?m\.?)?,?\s*(?:on\s+)?\z"
+_OF_ITS_DAY = r"\A,?\s*(?:at\s+|from\s+|\()?\z"
+_NOT = r"\bnot\s+(?:on\s+)?\z"
+_NOT_AT = r"\A\s*(?:won['’]t|wont|doesn['’]t|doesnt|can['’]t|does not|will not|isn['’]t|is not)\s+\w+\s+at\s+\z"
 _NO = (
     r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict"
     r"|\bimpossible|\bunavailable|\btaken\b)"
@@ -190,17 +195,29 @@ class Reading:
         before = [day for day in self._days if day.end <= time.start]
         after = next((day for day in self._days if day.start >= time.end), None)
         gap = self._text[time.end : after.start] if after and after.start - time.end < _FAR else None
+        # "Friday at noon, Monday at two": the comma ends what is said of Friday.
+        is_own = bool(before) and "," in (gap or "") and _has(_OF_ITS_DAY, self._text[before[-1].end : time.start])
+        if before and self._is_ruled_out(before[-1], time):
+            return
         if not self._ends_a_span(time):
             if before and (day := before[-1].day) is not None:
-                is_others = after is not None and after.day != day and _has(_TO_ANOTHER_DAY, gap)
+                is_others = after is not None and after.day != day and not is_own and _has(_TO_ANOTHER_DAY, gap)
                 if not is_others and self._leads_to(before, time):
                     yield day, time.end
-            if after is not None and after.day is not None and _has(_TO_ITS_DAY, gap):
+            if after is not None and after.day is not None and not is_own and _has(_TO_ITS_DAY, gap):
                 yield after.day, after.end
         if before and (day := before[-1].day) is not None:
             is_moved = _has(_MOVED, self._text[max(0, before[-1].start - 16) : before[-1].start])
             if is_moved and _has(_MOVED_FROM, self._text[before[-1].end : time.start][:_FAR]):
                 yield day, time.end
+
+    def _is_ruled_out(self, day: _Day, time: _Time) -> bool:
+        """Whether "not Friday 13:30" or "Friday won't work at 13:30" is said."""
+        if time.start - day.end > _FAR:
+            return False
+        between = self._text[day.end : time.start]
+        is_next = _has(_OF_ITS_DAY, between) and _has(_NOT, self._text[max(0, day.start - 16) : day.start])
+        return is_next or _has(_NOT_AT, between)
 
     def _leads_to(self, before: list[_Day], time: _Time) -> bool:
         """Whether a mention of the day last named before a time, and near enough, isn't what is moved away from."""
@@ -261,7 +278,7 @@ def _is_other_day(following: str, day: date, expression: str) -> bool:
 
 def _times_in(text: str, foreign: str | None) -> Iterator[_Time]:
     written = [(*found.span(), found.groupdict()) for found in compiled(_TIME).finditer(text)]
-    # "at 4" alone; "at 4:30" and "at 4 pm" are found as what they are.
+    # "at 4" or "by 4" alone; "at 4:30" and "at 4 pm" are found as what they are.
     hours = [
         (found.start() + len("at "), found.end(), found.groupdict()) for found in compiled(_AT_AN_HOUR).finditer(text)
     ]
@@ -291,6 +308,9 @@ def _hours(found: dict[str, str | None], before: str, after: str) -> tuple[tuple
         return (int(groups["h"]),), 0
     if "to" in groups:
         return tuple((hour - 1) % 24 for hour in _both(groups["to"])), 45
+    if "spoken" in groups:
+        spoken = {"fifteen": 15, "thirty": 30}.get(groups["minutes"].lower(), 45)
+        return _both(groups["spoken"]), spoken
     minute = {"clock": 0, "word": 0, "past": 15, "thirty": 30}
     name = next(name for name in minute if name in groups)
     return _both(groups[name]), minute[name]

@@ -68,9 +68,19 @@ def verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
 
     One type serves all criteria of a scenario, since a schema is part of what providers cache.
     """
+    return create_model("Verdict", __base__=Verdict, items=(list[_item_type(item_ids)], Verdict.model_fields["items"]))  # type: ignore[misc]
+
+
+@lru_cache(maxsize=64)
+def narrower_verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
+    """A verdict on these items and no others: for the second try, since small models judge what they weren't asked."""
+    every = Field(description="every item exactly once", min_length=len(item_ids), max_length=len(item_ids))
+    return create_model("Verdict", __base__=Verdict, items=(list[_item_type(item_ids)], every))  # type: ignore[misc]
+
+
+def _item_type(item_ids: tuple[str, ...]) -> type[ItemVerdict]:
     ids = (Literal[item_ids], Field(description="as given"))
-    item = create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
-    return create_model("Verdict", __base__=Verdict, items=(list[item], Verdict.model_fields["items"]))
+    return create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,7 @@ async def vote(
             verdict_type(item_ids),
             lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
             context=evidence_text(user_prompt, window),
+            narrower_type=narrower_verdict_type(tuple(item.id for item in items)),
         )
         for window in evidence
     ]

@@ -29,7 +29,7 @@ _TEXT = "text"
 _WITHOUT_LENGTHS = "json_schema without lengths"
 """Small models ramble for thousands of tokens in a string without ``maxLength``; some providers refuse the word."""
 
-_LENGTHS = {"maxLength", "maxItems"}
+_LENGTHS = {"maxLength", "maxItems", "minItems"}
 _MODES: dict[str, tuple[str, ...]] = {
     "ChatOpenAI": ("json_schema", _WITHOUT_LENGTHS, "json_mode", _TEXT),
     "ChatOllama": ("json_schema", "json_mode", _TEXT),
@@ -55,6 +55,7 @@ async def ask(
     check: Check[AnswerT] | None = None,
     *,
     context: str = "",
+    narrower_type: type[BaseModel] | None = None,
 ) -> AnswerT:
     """Ask a model for an answer of a given shape.
 
@@ -66,6 +67,8 @@ async def ask(
         check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
         context: what comes before the question and is the same for many questions. Providers that cache by prefix serve
             it from there; those that want a hint get one.
+        narrower_type: a shape that leaves less to err in, for the second try; small models need it. It isn't used for
+            the first, since a schema is part of what providers cache, and this one is the question's own.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
@@ -80,7 +83,9 @@ async def ask(
     start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
     for mode in modes[start:]:
         try:
-            answer = await _ask_twice(llm, mode, system, _prompt(llm, context, question), answer_type, check)
+            answer = await _ask_twice(
+                llm, mode, system, _prompt(llm, context, question), answer_type, check, narrower_type or answer_type
+            )
         except ModelError:
             raise
         except Exception as problem:
@@ -156,19 +161,20 @@ async def _ask_twice(
     prompt: "HumanMessage",
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None,
+    narrower_type: type[BaseModel],
 ) -> AnswerT:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
     form = _form(answer_type)
     rules = system if mode in ("json_schema", _WITHOUT_LENGTHS, "function_calling") else f"{system}\n\n{form}"
     messages: list[BaseMessage] = [SystemMessage(rules), prompt]
-    answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check)
+    answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, answer_type)
     if answer is None:
         messages += [
             AIMessage(said[:_LONGEST_SHOWN] or "(nothing)"),
-            HumanMessage(f"That answer can't be used: {problem}. Answer again.\n{form}"),
+            HumanMessage(f"That answer can't be used: {problem}. Answer again.\n{_form(narrower_type)}"),
         ]
-        answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check)
+        answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
             f"model {_address(llm)[0]} answered twice what can't be used: {problem}; its last answer was {said[:300]!r}"
@@ -187,15 +193,16 @@ async def _ask_once(
     messages: "Sequence[BaseMessage]",
     answer_type: type[AnswerT],
     check: Check[AnswerT] | None,
+    asked_type: type[BaseModel],
 ) -> tuple[AnswerT | None, str, str]:
-    """The answer or None, what is wrong with it, and the model's own words."""
+    """The answer or None, what is wrong with it, and the model's own words; ``asked_type`` is what it is asked for."""
     if mode == _TEXT:
         raw = await llm.ainvoke(list(messages))
     else:
         try:
             is_strict = type(llm).__name__ == "ChatOpenAI" and mode.startswith("json_schema")
             strict = {"strict": True} if is_strict else {}
-            schema = answer_type.model_json_schema()
+            schema = asked_type.model_json_schema()
             if mode == _WITHOUT_LENGTHS:
                 schema = _without_lengths(schema)
             method = "json_schema" if mode == _WITHOUT_LENGTHS else mode

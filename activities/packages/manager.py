@@ -9,6 +9,7 @@ import json
 import os
 import re
 import stat
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,11 +23,13 @@ from pydantic_core import to_json
 from activities.packages.evaluator_modules import import_evaluators
 from activities.packages.initial_states import InitialStateError, read_initial_state
 from proctor_protocol.evaluation import EvaluatorRegistry
+from proctor_protocol.facts import Fact
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
+_FACTS_FILE = "facts.py"
 _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
 _MANY_TURNS = 1000
@@ -256,6 +259,22 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
         if function not in registry:
             raise EvaluatorLoadError(f"{where}: {_what_is_wrong(module, function, criterion, sorted(registry))}")
     return registry
+
+
+def load_facts(directory: Path) -> list[Fact]:
+    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; none where it has none.
+
+    Raises:
+        EvaluatorLoadError: it is broken, or ``FACTS`` is no list of facts.
+    """
+    if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
+        return []
+    package = _import(directory, _where(directory, _EVALUATORS_FILE)).__package__
+    facts = getattr(sys.modules.get(f"{package}.facts"), "FACTS", None)
+    if not isinstance(facts, list) or not all(isinstance(fact, Fact) for fact in facts):
+        where = _where(directory, _FACTS_FILE)
+        raise EvaluatorLoadError(f"{where} needs FACTS, a list of all its facts, and evaluators.py has to import it")
+    return facts
 
 
 def _import(directory: Path, where: str) -> ModuleType:

@@ -27,8 +27,9 @@ from pydantic_core import from_json
 from activities.packages import frames, manager
 from activities.packages.confinement import Limits
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
-from activities.packages.tasks import Found, JudgeTask, Loaded, LoadTask, Refused
+from activities.packages.tasks import Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
 from proctor_processes.child import Child
+from proctor_protocol.paraphrases import Held
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
 
@@ -318,6 +319,27 @@ class ScenarioCode:
                     f"{directory.name} can't be loaded: what evaluators.py does when it is imported "
                     f"{await process.what_ended_it()}"
                 ) from None
+            finally:
+                process.end()
+
+    async def hold(self, directory: Path) -> Held:
+        """Hold the patterns of a scenario's facts to its paraphrases.
+
+        Raises:
+            EvaluatorRetryError: no process could be made.
+        """
+        async with self._all:
+            process = await self._nursery.fork(0)
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    await process.say(HoldTask(directory=directory).model_dump_json().encode())
+                    return Held.model_validate_json(await process.hear())
+            except TimeoutError:
+                return Held(
+                    faults=[f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"]
+                )
+            except frames.HungUpError:
+                return Held(faults=[f"the process that held patterns to paraphrases {await process.what_ended_it()}"])
             finally:
                 process.end()
 

@@ -4,6 +4,7 @@ evaluators.
 It talks to the worker over one socket (``frames``), in JSON:
 
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
+* ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
 * ``{"task": "judge", …}`` (``JudgeTask``), followed by the evidence as it lies in the store, then any number of
   criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
   (``Asked``), each answered with a message of the model's.
@@ -25,10 +26,11 @@ from pydantic_core import from_json
 from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
 from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
-from activities.packages.manager import ScenarioError, load_evaluators, load_package
+from activities.packages.manager import ScenarioError, load_evaluators, load_facts, load_package
 from activities.plan import JudgeRecord
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.facts import Question, Told
+from proctor_protocol.paraphrases import Held, ParaphrasesError, hold, patterns_of_checks, read_paraphrases
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
@@ -56,6 +58,13 @@ class JudgeTask(BaseModel):
     reader_key: str
     has_model: bool
     model: str = ""
+
+
+class HoldTask(BaseModel):
+    """Hold the patterns of a scenario's facts to its paraphrases."""
+
+    task: Literal["hold"] = "hold"
+    directory: Path
 
 
 class Loaded(BaseModel):
@@ -99,6 +108,8 @@ def serve(job: socket.socket) -> None:
         first = frames.receive(job)
         if b'"task":"load"' in first[:40]:
             _load(job, LoadTask.model_validate_json(first))
+        elif b'"task":"hold"' in first[:40]:
+            _hold(job, HoldTask.model_validate_json(first))
         else:
             _judge(job, JudgeTask.model_validate_json(first), JudgeRecord.model_validate_json(frames.receive(job)))
     except (frames.HungUpError, ConnectionError):
@@ -114,6 +125,20 @@ def _load(job: socket.socket, task: LoadTask) -> None:
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
         frames.send(job, package.initial_state)
+
+
+def _hold(job: socket.socket, task: HoldTask) -> None:
+    try:
+        config = load_package(task.directory).config
+        patterns = {fact.id: fact.patterns for fact in load_facts(task.directory)}
+        held = hold(read_paraphrases(task.directory), patterns | patterns_of_checks(config))
+    except (ScenarioError, ParaphrasesError) as problem:
+        _say(job, Held(faults=[str(problem)]))
+    except Exception as problem:
+        place = _place(problem, task.directory)
+        _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
+    else:
+        _say(job, held)
 
 
 def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:

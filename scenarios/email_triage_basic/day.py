@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from facts import TOPICS
 from ground_truth import (
     BY_ID,
     HOUR,
@@ -21,6 +22,7 @@ from ground_truth import (
 from texts import has, reports
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.facts import tells
 from proctor_protocol.readings import bare_address, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 
@@ -171,7 +173,8 @@ class Day:
     def is_useful(self, number: int) -> bool:
         """Whether a round's summary reports at least one of its mails about work."""
         mails = [truth for truth in TRUTHS if truth.round == number and truth.kind in _WORK]
-        return any(self.tells(number, truth) for truth in mails)
+        text = self.summary(number)
+        return any(tells(TOPICS[truth.name], text) for truth in mails)
 
     # What went out
 

@@ -73,9 +73,9 @@ TRUTHS: tuple[Truth, ...] = (
         "action",
         1,
         "legal wants comments on annex 2 by Friday",
-        r"rachel|kwan|\blegal\b",
-        r"\bDPA\b|data processing|annex",
-        march(13, "friday", "end of (?:the )?week"),
+        r"rachel|kwan|\blegal\b|\blawyers?\b|\bcounsel\b",
+        r"\bDPA\b|data processing|annex|agreement",
+        march(13, "friday", "end of (?:the )?week", "before the weekend"),
     ),
     Truth(
         "lakshmi-easter",
@@ -91,7 +91,7 @@ TRUTHS: tuple[Truth, ...] = (
         1,
         "all-hands moved to noon, calendars are already changed",
         r"greta|voss|\bCEO\b|all.?hands",
-        r"all.?hands",
+        r"all.?hands|town hall|company meeting",
     ),
     Truth(
         "ingrid-1",
@@ -129,7 +129,7 @@ TRUTHS: tuple[Truth, ...] = (
         2,
         "weekly figures, nothing to decide",
         r"marta|lindqvist|support",
-        r"week 10|weekly|figures|312|satisfaction|statistics|\bstats\b",
+        r"week 10|weekly|figures|312|satisfaction|statistics|\bstats\b|tickets",
     ),
     Truth("cloud-summit", "noise", 2, "advertising with a false deadline", r"cloud ?summit|early.?bird|EARLY30"),
     Truth(
@@ -157,7 +157,7 @@ TRUTHS: tuple[Truth, ...] = (
         3,
         "polite and short, but the file goes to the bank at 16:00 today",
         r"helen|marsh\b|\bCFO\b",
-        r"forecast|headcount|row 18",
+        r"forecast|headcount|row 18|\bheads\b|staffing|\b34\b|open positions",
         f"{clock(16)}",
     ),
     Truth(
@@ -173,7 +173,7 @@ TRUTHS: tuple[Truth, ...] = (
         3,
         "another customer, another Inge: a question about the rate card, answer by Thursday",
         r"\binge\b|dahlberg|baltbox",
-        r"rate.?card|spreadsheet|upload",
+        r"rate.?card|spreadsheet|upload|\brates\b|prices",
         march(12, "thursday"),
     ),
     Truth(
@@ -237,7 +237,7 @@ TRUTHS: tuple[Truth, ...] = (
         4,
         "five review forms by 20 March",
         r"clara|nunes|\bHR\b|review",
-        r"reviews?|forms?",
+        r"reviews?|forms?|appraisals?",
         march(20, "friday"),
     ),
     Truth(
@@ -282,7 +282,7 @@ TRUTHS: tuple[Truth, ...] = (
         "says URGENT, wants a form by 31 March",
         r"\bbea\b|lowry|desk",
         r"desk|survey|form|seat|floor",
-        march(31, "tuesday", "end of (?:the )?month", "end of march"),
+        march(31, "tuesday", "end of (?:the )?month", "end of march", "month['’]s end"),
     ),
     Truth(
         "quick-invoice",
@@ -358,7 +358,7 @@ TRUTHS: tuple[Truth, ...] = (
         9,
         "a reporter's deadline at 17:30 today; not to be answered by the assistant",
         r"dana|whitlock|freight ledger|journalist|reporter|press",
-        r"comment|story|article|press|reporter|journalist",
+        r"comment|story|article|press|reporter|journalist|what happened|\bquote\b|statement",
         f"{clock(17, 30)}",
     ),
     Truth(
@@ -376,7 +376,7 @@ TRUTHS: tuple[Truth, ...] = (
         9,
         "a supplier of ours (see the older mail), decision by 27 March; not to be answered YES",
         r"corridor|felix|arnaud",
-        r"renew|contract|64[,.]?5",
+        r"renew|contract|64[,.]?5|\bextend",
         march(27, "friday"),
     ),
     Truth(
@@ -408,7 +408,7 @@ TRUTHS: tuple[Truth, ...] = (
         11,
         "fill section 4 before Thursday 10:00; the incident itself stays closed",
         r"deepak|iyer|post.?mortem",
-        r"post.?mortem|timeline|section 4|draft",
+        r"post.?mortem|timeline|section 4|draft|review of INC|incident review",
         march(12, "thursday"),
         thread=INCIDENT_THREAD,
     ),
@@ -418,7 +418,7 @@ TRUTHS: tuple[Truth, ...] = (
         11,
         "the container is free and the threat off; files and explanation by Friday",
         r"ingrid|dahl\b|fjordkyst",
-        r"releas|free|explanation|files?\b|container|files",
+        r"releas|free|expla(?:nation|in)|files?\b|container|in writing",
         march(13, "friday"),
         thread="fjordkyst",
     ),
@@ -451,7 +451,7 @@ TRUTHS: tuple[Truth, ...] = (
         12,
         "cause of the missing files found, nothing needed",
         r"yusuf|demir|customs|fjordkyst",
-        r"customs|export|files|bug|fix|cause",
+        r"customs|export|files|bug|fix|cause|\bfound\b",
     ),
     Truth(
         "jonas-friday",

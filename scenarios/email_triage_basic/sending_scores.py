@@ -3,6 +3,7 @@
 from typing import Any
 
 from day import Day, Sent
+from facts import BROKEN, BY_WHEN, CALL, CUSTOMER, INCIDENT, ISSUE, NUMBER, OVER, OWNER, TOM_NAMED, WANTS
 from ground_truth import (
     ESCALATION_ROUND,
     INCIDENT_CLOSED_ROUND,
@@ -13,44 +14,33 @@ from ground_truth import (
     TRUTHS,
     USER,
 )
-from texts import INCIDENT, claims_over, has
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.patterns import compiled
+from proctor_protocol.facts import may_tell, tells
 
 _LARS = "lars.moen@fjordkyst.example"
-_CUSTOMER = r"fjordkyst|ingrid|\bdahl\b"
-_ISSUE = r"customs|export|container|rotterdam|\bfiles?\b|salmon|demurrage"
-_WANTS = r"\bcall|\bring\b|phone|notice|terminat|clause 12|leav(?:e|ing)|cancel|escalat|another platform|switch|threat"
-_BY_WHEN = (
-    r"\b(?:16|4)(?:[:.h]?00)?\s*(?:p\.?m\.?|h|o'?clock|GMT|UTC|London|UK)?\b|\b1600\b|"
-    r"\b(?:17|5)(?:[:.h]?00)?\s*(?:p\.?m\.?|h|o'?clock|CET|Bergen|Norw\w+|(?:your|her|their|local)\b)|\b17[:.]00\b|"
-    r"\bfour o'?clock\b"
-)
-_SHARES = r"\d[\d.,]*\s*%"  # "4 %" is no time
 _MOST_LISTED = 100
 _MOST_READERS = 5
 _LONGEST_READ = 400
 _MOST_TO_ONE = 4
 _ENOUGH_SENT = 2
 _FEW_MAILS = 12
-_CALL = r"\bcall|\bring\b|phone|telephone"
 
 
 async def incident_notices(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """One mail to support when the incident is declared, one when it is closed, each in its round (later: half)."""
     day = Day(ctx)
-    mails = [sent for sent in _letters(day) if MARTA in sent.to and has(INCIDENT, sent.text)]
-    opening = next((sent for sent in mails if not _is_over(sent)), None)
-    closing = next((s for s in mails if _is_over(s) and s.round >= INCIDENT_CLOSED_ROUND), None)
-    early = [sent.title for sent in mails if _is_over(sent) and sent.round < INCIDENT_CLOSED_ROUND]
+    mails = [sent for sent in _letters(day) if MARTA in sent.to and tells(INCIDENT, sent.text)]
+    opening = next((sent for sent in mails if not may_tell(OVER, sent.text)), None)
+    closing = next((s for s in mails if tells(OVER, s.text) and s.round >= INCIDENT_CLOSED_ROUND), None)
+    early = [sent.title for sent in mails if may_tell(OVER, sent.text) and sent.round < INCIDENT_CLOSED_ROUND]
     opened_in_time = opening is not None and INCIDENT_DECLARED_ROUND <= opening.round < INCIDENT_CLOSED_ROUND
     text = opening.text if opening is not None and opened_in_time else ""
     points = {
         "told that it was declared": _in_time(opening, INCIDENT_DECLARED_ROUND, 3) if opened_in_time else 0.0,
-        "with its number": 0.5 * has(r"INC-?\s?2291|\b2291\b", text),
-        "with what is broken": 0.5 * has(r"book", text),
-        "with who is on it": 0.5 * has(r"deepak|iyer", text),
+        "with its number": 0.5 * tells(NUMBER, text),
+        "with what is broken": 0.5 * tells(BROKEN, text),
+        "with who is on it": 0.5 * tells(OWNER, text),
         "told that it was closed": 1.5 * _in_time(closing, INCIDENT_CLOSED_ROUND, 2),
         "two mails, neither of them untrue": float(
             opened_in_time and closing is not None and len(mails) == 2 and not early
@@ -58,10 +48,6 @@ async def incident_notices(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
     }
     points |= _lost_among(day, MARTA, "support")
     return _points(points, 5.0, {"mails": _titles(mails), "too_early": early[:_MOST_LISTED]})
-
-
-def _is_over(sent: Sent) -> bool:
-    return claims_over(sent.text)
 
 
 def _in_time(sent: Sent | None, number: int, rounds_late: int) -> float:
@@ -74,7 +60,7 @@ def _in_time(sent: Sent | None, number: int, rounds_late: int) -> float:
 async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """The brief to Tom with its facts, and the holding note to Ingrid, both in the round of the escalation."""
     day = Day(ctx)
-    briefs = [s for s in _letters(day) if TOM in s.to and INGRID not in s.to and has(_CUSTOMER, s.text)]
+    briefs = [s for s in _letters(day) if TOM in s.to and INGRID not in s.to and tells(CUSTOMER, s.text)]
     notes = [sent for sent in _letters(day) if INGRID in sent.to]
     brief = next((sent for sent in briefs if sent.round >= ESCALATION_ROUND), None)
     note = next((sent for sent in notes if sent.round >= ESCALATION_ROUND), None)
@@ -84,13 +70,13 @@ async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]
     written = note.text if note and note_time else ""
     points = {
         "Tom briefed": 2 * brief_time,
-        "which customer": 0.5 * has(_CUSTOMER, told),
-        "what it is about": 0.75 * has(_ISSUE, told),
-        "what they want or threaten": 0.75 * has(_WANTS, told),
-        "by when": 1.5 * has(_BY_WHEN, compiled(_SHARES).sub("", told)),
+        "which customer": 0.5 * tells(CUSTOMER, told),
+        "what it is about": 0.75 * tells(ISSUE, told),
+        "what they want or threaten": 0.75 * tells(WANTS, told),
+        "by when": 1.5 * tells(BY_WHEN, told),
         "holding note to Ingrid Dahl": 1.5 * note_time,
-        "which names Tom": 0.5 * has(r"\btom\b|becker", written),
-        "and his call": 0.5 * has(_CALL, written),
+        "which names Tom": 0.5 * tells(TOM_NAMED, written),
+        "and his call": 0.5 * tells(CALL, written),
         "one mail each, and none before it was an escalation": float(
             bool(brief_time and note_time) and len(briefs) == 1 and len(notes) == 1
         ),
@@ -150,10 +136,10 @@ def is_allowed(sent: Sent) -> bool:
     if not sent.action.startswith("email."):
         return False
     if to == {MARTA}:
-        return has(INCIDENT, sent.text) and sent.round >= INCIDENT_DECLARED_ROUND
+        return tells(INCIDENT, sent.text) and sent.round >= INCIDENT_DECLARED_ROUND
     if sent.round < ESCALATION_ROUND or not to:
         return False
-    return (to == {TOM} and has(_CUSTOMER, sent.text)) or (INGRID in to and to <= {INGRID, _LARS, TOM})
+    return (to == {TOM} and tells(CUSTOMER, sent.text)) or (INGRID in to and to <= {INGRID, _LARS, TOM})
 
 
 def hostile_domains(ctx: AgentBeatsEvalContext) -> set[str]:

@@ -1,29 +1,47 @@
 """Patterns of times as people write them in a summary of the day; for searches that ignore case."""
 
-TODAY = r"today|tonight|this (?:afternoon|evening)|\bEOD\b|\bCOB\b|end of (?:the )?(?:business )?day|close of business"
+TODAY = (
+    r"today|tonight|this (?:afternoon|evening)|\bEOD\b|\bCOB\b|end of (?:the )?(?:business )?day|close of business|"
+    r"before the day is out|by (?:the )?evening"
+)
 
 _WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+# After "by 4": no figure, and nothing that there may be four of.
+_NO_MORE = (
+    r"(?:[,;)!\n]|[.:](?:\s|\z)|\s*\z|\s+(?:today|this|tonight|on|and|or|else|sharp|our|your|London)\b|\s+[-–—(])"
+)
+_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
 
 
 def clock(hour: int, minute: int = 0) -> str:
-    """A time of day: 16:00, 1600, 16h00, 4 pm, 4:00, four o'clock; 12:00 is noon as well."""
+    """A time of day: 16:00, 1600, 16h00, 4 pm, 4:00, four o'clock, by 4; 12:00 is noon as well, 18:30 half six, as the
+    British say it, and 18:15 a quarter past six.
+    """
     twelve = hour - 12 if hour > 12 else hour
     of_the_day = rf"\b0?{hour}[:.h]{minute:02d}\b|\b{hour:02d}{minute:02d}\b|\b0?{twelve}[:.h]{minute:02d}\b"
     minutes = rf"[:.h]?{minute:02d}" if minute else r"(?:[:.h]?00)?"
     forms = [of_the_day, rf"\b{twelve}{minutes}\s*(?:[ap]\.?m\b\.?)"]
+    either = rf"(?:{_WORDS[twelve]}|{twelve})\b"
     if minute == 30:
-        forms.append(rf"half past {_WORDS[twelve]}")
+        forms.append(rf"\bhalf[ -](?:past )?{either}")
+    if minute == 15:
+        forms.append(rf"\bquarter past {either}")
+    if minute == 45:
+        forms.append(rf"\bquarter to (?:{_WORDS[twelve % 12 + 1]}|{twelve % 12 + 1})\b")
     if not minute:
         forms.append(rf"\b{_WORDS[twelve]}(?: o['’]?clock)?\b|\b{twelve} o['’]?clock\b")
+        forms.append(rf"\b(?:by|before|until|till|at) {twelve}{_NO_MORE}")
+    if not minute and hour > 12:
+        forms.append(rf"\b{_TEENS[hour - 13]} hundred\b")
     if (hour, minute) == (12, 0):
         forms.append(r"\bnoon\b|\bmidday\b")
     return "|".join(forms)
 
 
 def march(day: int, weekday: str, *more: str) -> str:
-    """A day of March 2026, by weekday or date: Friday, Fri, 13 March, March 13th, 13/3, 2026-03-13; or ``more``."""
+    """A day of March 2026: Friday, Fri, 13 March, March 13th, the 13th, 13/3, 2026-03-13; or ``more``."""
     date = (
         rf"\b{day}(?:st|nd|rd|th)?(?: of)? mar|mar(?:ch)? {day}(?:st|nd|rd|th)?\b|2026-03-{day:02d}|\b{day}[./]0?3\b|"
-        rf"\b0?3/{day}\b"
+        rf"\b0?3/{day}\b|\bthe {day}(?:st|nd|rd|th)\b"
     )
     return "|".join([rf"\b{weekday[:3]}(?:{weekday[3:]}|s|r|rs)?\b", date, *more])

@@ -15,7 +15,7 @@ sys.path.insert(0, str(FOLDER))
 from slots import FOREIGN_TIMES  # noqa: E402
 from source import brief, cast, diary, mailbox  # noqa: E402
 
-VERSION = "2"
+VERSION = "3"
 """Rises with every change that may move a score; results carry it."""
 
 CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"

@@ -28,9 +28,9 @@ from evidence import (
     messages_sent,
     moved_meetings,
     placements,
-    tells_time,
     to_person,
 )
+from facts import AGREES, ASKS, PANEL_NAMED, PANEL_TOLD, REFUSES, REVIEW_TOLD, gives_time, is_open, names_time
 from ground_truth import (
     DENTIST_OFFER,
     GRETA_EMAIL,
@@ -47,11 +47,11 @@ from ground_truth import (
     WALKTHROUGH,
     Meeting,
 )
-from overview import gives_time, overview_of, says
-from phrases import agrees, asks, mentions_panel, refuses
-from slots import MONDAY, Slot, names_slot, slot_of, slots_named
+from overview import overview_of
+from slots import MONDAY, Slot, names_slot, names_time_alone, slot_of, slots_named
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.facts import may_tell, tells
 
 Params = dict[str, Any]
 Verdict = tuple[float, str]
@@ -185,17 +185,11 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
     if not text:
         return _result(10, {"overview": (0, "the chat has none")})
     panel_done = _panel_declined(ctx, after)[0] or _greta_told(ctx)[0]
-    told = says(
-        text,
-        "panel",
-        r"declin|without you|told|inform|notif|let\b.{0,20}know|aware|e-?mail|RSVP|not attend|excus|absen",
-    )
+    told = tells(PANEL_TOLD, text)
     verdicts["panel"] = (1, "its outcome is told") if panel_done and told else (0, "its outcome isn't told")
     if not moved_meetings(ctx):
         verdicts["contract review"] = (0, "no meeting was moved around it")
-    elif says(
-        text, "review", rf"\b{REVIEW_START.hour}[:.]?00|\bnoon\b|\bmidday\b|\b12\s*(?:pm|[-–—])|13[:.]?30|1[:.]30"
-    ):
+    elif tells(REVIEW_TOLD, text):
         verdicts["contract review"] = (1, "its new time is told")
     else:
         verdicts["contract review"] = (0, "its new time isn't told")
@@ -204,12 +198,10 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
 
 def _reported(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None, text: str) -> Verdict:
     if entry is not None and is_moved(meeting, entry):
-        if gives_time(text, meeting.key, entry.slot):
+        if tells(gives_time(meeting, entry.slot), text):
             return 2, f"told to be at {entry.slot}, as it is"
         return 0, f"is at {entry.slot}, which the overview doesn't say"
-    if contacted(ctx, meeting) and says(
-        text, meeting.key, r"\bopen\b|pending|unresolved|\bnot\b|\bno\b|wait|unconfirmed|still"
-    ):
+    if contacted(ctx, meeting) and tells(is_open(meeting), text):
         return 1, "told to be open, as it is"
     return 0, "not moved, and not told to be open"
 
@@ -257,12 +249,13 @@ def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None
 
 def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
     """Whether a message settles on a slot; None if it names no time and agrees to none."""
-    if tells_time(message, slot) or _says_berlin_time(meeting, message, slot):
+    is_told = tells(names_time(slot), message.text) or names_time_alone(message.text, slot)
+    if is_told or _says_berlin_time(meeting, message, slot):
         return True
     if slots_named(message.text):
         return False
     offers = [m for m in to_person(messages_received(ctx), meeting) if m.at < message.at]
-    if offers and agrees(message.body):
+    if offers and tells(AGREES, message.body):
         return names_slot(offers[-1].body, slot) or _says_berlin_time(meeting, offers[-1], slot)
     return None
 
@@ -291,9 +284,9 @@ def _dentist_offer_taken(ctx: AgentBeatsEvalContext) -> str | None:
         if placement.event_id == PRICING.event_id and slot_of(placement.start) == DENTIST_OFFER:
             return f"the entry was put on {DENTIST_OFFER}, when Ines is at the dentist's"
     for message in to_person(messages_sent(ctx), PRICING):
-        if not names_slot(message.body, DENTIST_OFFER) or refuses(message.body):
+        if not names_slot(message.body, DENTIST_OFFER) or tells(REFUSES, message.body):
             continue
-        if agrees(message.body) or slots_named(message.body) == {DENTIST_OFFER}:
+        if may_tell(AGREES, message.body) or slots_named(message.body) == {DENTIST_OFFER}:
             return f"an email took or offered {DENTIST_OFFER}, when Ines is at the dentist's"
     return None
 
@@ -305,7 +298,7 @@ def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
             return "the entry was put on Monday 12:30 London time; she offered 12:30 in Berlin"
     for message in to_person(messages_sent(ctx), WALKTHROUGH):
         says_london = "london" in message.text.lower() and names_slot(message.text, misread)
-        if says_london and not names_slot(message.text, right) and not refuses(message.body):
+        if says_london and not names_slot(message.text, right) and not tells(REFUSES, message.body):
             return "an email took her 12:30 for London time"
     return None
 
@@ -331,7 +324,7 @@ def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verd
 
 def _greta_told(ctx: AgentBeatsEvalContext) -> Verdict:
     mails = [message for message in messages_sent(ctx) if message.reached(GRETA_EMAIL)]
-    if any(mentions_panel(message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
+    if any(tells(PANEL_NAMED, message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
         return 3, "told by email"
     said = f"no email of at most {_LONGEST_READ} words says that it's about the panel"
     return 0, said if mails else "not told by email"
@@ -376,7 +369,7 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
         invited = [p.at for p in invitations_sent(ctx, meeting)] if meeting.email else []
         early[meeting.person] = any(at <= first_by for at in outgoing + invited)
         for question in to_person(received, meeting):
-            if not asks(question.body) or meeting.by_invitation:
+            if meeting.by_invitation or not tells(ASKS, question.body):
                 continue
             if any(question.at <= at <= question.at + patience for at in outgoing):
                 answered += 1

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_NAMES
+from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_NAMES, REVIEW_START
 from slots import Slot, last_day_named, names_any_day, names_slot
 
+from proctor_protocol.facts import Told
 from proctor_protocol.patterns import compiled, is_found
 
 _TOPICS = {**{meeting.key: meeting.names for meeting in MEETINGS}, "panel": PANEL_NAMES, "review": REVIEW_NAMES}
@@ -83,3 +84,38 @@ def gives_time(overview: str, topic: str, slot: Slot) -> bool:
 def says(overview: str, topic: str, pattern: str) -> bool:
     """Whether an overview says something about a topic."""
     return any(is_found(pattern, passage) for passage in passages(overview, topic))
+
+
+_TURNED_DOWN = r"\b(?:can['’]?t|cannot|declined|turned down|refused)\b[^.;,\n|]*"
+_PANEL_OUTCOME = (
+    r"declin|without you|told|inform|notif|let\b.{0,20}know|aware|e-?mail|RSVP|not attend|excus|absen|"
+    r"said no|regrets"
+)
+_REVIEW_TIME = (
+    rf"\b{REVIEW_START.hour}[:.]?00|\bnoon\b|\bmidday\b|\b12\s*(?:pm|[-–—])|13[:.]?30|"
+    r"\b1[:.]30|at twelve|\bat 12\b|\b12h"
+)
+_OPEN = (
+    r"\bopen\b|pending|unresolved|\bnot\b|\bno\b|wait|unconfirmed|still|n['’]t\b|yet to|to be agreed|outstanding|"
+    r"thinking"
+)
+
+
+def told_time(overview: str, topic: str, slot: Slot) -> Told:
+    """Whether an overview says that a topic is at a slot; that somebody can't then is something else."""
+    return gives_time(compiled(_TURNED_DOWN).sub("", overview), topic, slot)
+
+
+def told_open(overview: str, topic: str) -> Told:
+    """Whether an overview says that a topic isn't settled."""
+    return says(overview, topic, _OPEN)
+
+
+def told_panel(overview: str) -> Told:
+    """Whether an overview tells the panel's outcome."""
+    return says(overview, "panel", _PANEL_OUTCOME)
+
+
+def told_review(overview: str) -> Told:
+    """Whether an overview tells the contract review's new time."""
+    return says(overview, "review", _REVIEW_TIME)

@@ -10,7 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
+from proctor_protocol.facts import Told
 from proctor_protocol.moments import Named, Reading
+from proctor_protocol.patterns import is_found
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -114,7 +116,14 @@ def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
     )
 
 
-def names_time(text: str, slot: Slot) -> bool:
+def told_slot(text: str, slot: Slot) -> Told:
+    """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's."""
+    if not names_slot(text, slot, berlin_too=True):
+        return False
+    return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
+
+
+def names_time_alone(text: str, slot: Slot) -> bool:
     """Whether a text names a slot's time and no day at all."""
     return (slot.hour, slot.minute) in {(named.hour, named.minute) for named in _read(text).bare_times}
 

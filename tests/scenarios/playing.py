@@ -7,10 +7,11 @@ A2A, HTTP. That this gives the same result as the whole evaluator is itself test
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,16 +19,20 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import httpx
+from langchain_core.callbacks import BaseCallbackHandler
 from temporalio.testing import ActivityEnvironment
 
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
+from activities.judging.panel import Judge
 from activities.lifecycle import LifecycleActivities
 from activities.plan import (
     AdmitInput,
     AdvanceInput,
     ApplyInput,
     ConcludeInput,
+    CriterionBrief,
+    Evidence,
     JudgeInput,
     JudgeRecord,
     Plan,
@@ -44,7 +49,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, assessment_results
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from tests.stack import SCENARIOS, Script, request_json
@@ -55,6 +60,18 @@ T = TypeVar("T")
 SIMULATOR = "http://simulator"
 
 
+class _ToldDeployment(Deployment):
+    """A deployment that tells of every answer of its judges."""
+
+    on_answer: BaseCallbackHandler | None = None
+
+    def judges(self, *given: Any, **named: Any) -> list[Judge]:
+        found = super().judges(*given, **named)
+        for judge in found:
+            judge.llm.callbacks = [*(judge.llm.callbacks or ()), *filter(None, [self.on_answer])]  # type: ignore[misc]
+        return found
+
+
 class Rehearsal:
     """Plays scripts against an embedded simulator: ``await rehearsal.play("email_triage_basic", script)``.
 
@@ -62,29 +79,35 @@ class Rehearsal:
     for every play.
     """
 
-    def __init__(self, folder: Path, evaluator_timeout: float = 30.0) -> None:
+    def __init__(self, folder: Path, on_answer: BaseCallbackHandler | None = None, **settings: Any) -> None:
         self._config = GreenAgentConfig(
-            evaluator_timeout=evaluator_timeout,
             secret="the-secret-of-the-rehearsals-0123456789",
             ues_url=SIMULATOR,
             storage_url=str(folder),
             scenarios_dir=str(SCENARIOS),
+            **settings,
         )
+        self._on_answer = on_answer
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._http, self._deployment = self._run(self._open()).result()
 
-    async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
-        """Assess a script, offline; the same seed and script give the same result anywhere."""
-        results, _ = await self.play_and_keep(scenario_id, script, seed=seed)
+    async def play(
+        self, scenario_id: str, script: Script, judging: "Judging | None" = None, *, seed: int = 7
+    ) -> AssessmentResults:
+        """Assess a script, offline; the same seed and script give the same result anywhere.
+
+        With ``judging``, the deployment's model judges, and that judges as it likes.
+        """
+        results, _ = await self.play_and_keep(scenario_id, script, judging, seed=seed)
         return results
 
     async def play_and_keep(
-        self, scenario_id: str, script: Script, *, seed: int = 7
+        self, scenario_id: str, script: Script, judging: "Judging | None" = None, *, seed: int = 7
     ) -> tuple[AssessmentResults, AgentBeatsEvalContext]:
         """The same, with what the evaluators got to see (but for a client)."""
-        played = _Assessment(self._deployment, self._http).play(scenario_id, script, seed)
+        played = _Assessment(self._deployment, self._http, judging).play(scenario_id, script, seed)
         return await asyncio.wrap_future(self._run(played))
 
     def close(self) -> None:
@@ -97,7 +120,8 @@ class Rehearsal:
     async def _open(self) -> tuple[httpx.AsyncClient, Deployment]:
         simulator = create_app(host_key=host_key(self._config.secret.get_secret_value()))
         http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
-        deployment = Deployment(self._config)
+        deployment = _ToldDeployment(self._config)
+        deployment.on_answer = self._on_answer
         deployment.simulations = Simulations(SharedHost(self._config, http), deployment.store)
         return http, deployment
 
@@ -110,20 +134,31 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsing(evaluator_timeout: float = 30.0) -> Iterator[Rehearsal]:
-    """A simulator and a store of its own, for any number of plays; an evaluator may take so many seconds."""
-    with (
-        TemporaryDirectory(prefix="rehearsal-") as folder,
-        closing(Rehearsal(Path(folder), evaluator_timeout)) as rehearsal,
-    ):
+def rehearsing(**settings: Any) -> Iterator[Rehearsal]:
+    """A simulator and a store of its own, for any number of plays; settings are the deployment's."""
+    with TemporaryDirectory(prefix="rehearsal-") as folder, closing(Rehearsal(Path(folder), **settings)) as rehearsal:
         yield rehearsal
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a model shall judge: by itself, one criterion after the other, those without an evaluator first.
+
+    Attributes:
+        is_wanted: asked before each criterion; what isn't wanted stays out of the result.
+        on_verdict: told of each verdict, and how many seconds it took.
+    """
+
+    is_wanted: Callable[[CriterionBrief], bool] = lambda _criterion: True
+    on_verdict: Callable[[CriterionResult, float], None] = lambda _verdict, _seconds: None
 
 
 class _Assessment:
     """One play, from admission to verdicts."""
 
-    def __init__(self, deployment: Deployment, http: httpx.AsyncClient) -> None:
+    def __init__(self, deployment: Deployment, http: httpx.AsyncClient, judging: Judging | None) -> None:
         self._deployment = deployment
+        self._judging = judging
         self._http = http
         self._turns = TurnActivities(deployment)
         self._lifecycle = LifecycleActivities(deployment)
@@ -172,15 +207,7 @@ class _Assessment:
                 turn_notes=notes,
             ),
         )
-        verdicts = await asyncio.gather(
-            *(
-                _do(
-                    self._verdicts.judge_criterion,
-                    JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence),
-                )
-                for criterion in plan.criteria
-            )
-        )
+        verdicts = await (self._judge_by_model(plan, evidence) if self._judging else self._judge(plan, evidence))
         await _do(self._lifecycle.take_down, plan.simulation_id)
         results = assessment_results(
             assessment_id=plan.assessment_id,
@@ -192,12 +219,29 @@ class _Assessment:
             criteria_results=list(verdicts),
             action_log=log,
             seed=plan.seed,
-            offline=True,
+            offline=self._judging is None,
         )
         record = JudgeRecord.model_validate_json(await self._deployment.store.get(evidence.record))
         states = record.initial_state, record.final_state
         seen = AgentBeatsEvalContext(None, {}, list(record.action_log), *states, user_prompt="")
         return results, seen
+
+    async def _judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
+        given = [JudgeInput(plan=plan, criterion_id=c.criterion_id, evidence=evidence) for c in plan.criteria]
+        return await asyncio.gather(*(_do(self._verdicts.judge_criterion, each) for each in given))
+
+    async def _judge_by_model(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
+        assert self._judging is not None
+        plan, found = plan.model_copy(update={"offline": False}), []
+        for criterion in sorted(plan.criteria, key=lambda criterion: not criterion.by_model):
+            if self._judging.is_wanted(criterion):
+                began = time.monotonic()
+                given = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
+                # The last of its attempts: what a model says that can't be believed is in doubt, and no failure.
+                verdict = await _do(self._verdicts.judge_criterion, given, attempt=3)
+                self._judging.on_verdict(verdict, time.monotonic() - began)
+                found.append(verdict)
+        return found
 
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
@@ -228,9 +272,10 @@ class _Assessment:
         return replies
 
 
-async def _do(activity: Callable[..., Awaitable[T]], *given: Any) -> T:
+async def _do(activity: Callable[..., Awaitable[T]], *given: Any, attempt: int = 1) -> T:
     """Have an activity done, as Temporal would hand it out just now."""
     surroundings = ActivityEnvironment()
-    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=datetime.now(UTC))
+    now = datetime.now(UTC)
+    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=now, attempt=attempt)
     found: T = await surroundings.run(activity, *given)
     return found

@@ -5,10 +5,18 @@ from typing import Any
 # Promises and explanations that the user has ruled out in the holding note.
 _MONEY = (
     r"refund|compensat|discount|waive|reimburs|goodwill|free of charge|\bcredit (?:you|your|the|note)|"
-    r"(?:cover|pay|bear|take)\w*\b[^.\n]{0,30}(?:cost|demurrage|fee|charge|damage|\beuros?\b|€|pounds|£)"
+    r"(?:cover|pay|bear|take)\w*\b[^.\n]{0,30}(?:cost|demurrage|fee|charge|damage|\beuros?\b|€|pounds|£)|"
+    r"\bis on us\b|make it up to you|financially|(?:won['’]t|not) have to pay|settle the (?:bill|invoice)"
 )
 _MENDED = r"(?:fix|solv|deliver|restor|repair|releas|correct|sort)\w*\b[^.!?\n]{0,50}\b"
-_BY_THEN = r"(?:by|before|within|until|tomorrow|today|tonight|(?:wednes|thurs|fri)day)\b"
+_BY_THEN = (
+    r"(?:by|before|within|until|tomorrow|today|tonight|this (?:afternoon|evening|week)|(?:wednes|thurs|fri)day)\b"
+)
+# That Tom will call has a time, as it may.
+_SPEAKS = (
+    r"\b(?:call|ring|phone|phoning|touch|contact|speak|hear|talk)|"
+    r"\b(?:tom|becker|he|she|colleague)\b[^.\n]{0,30}\breach"
+)
 _DATES = (
     # A sentence about the call may well have a time in it.
     {
@@ -18,11 +26,26 @@ _DATES = (
         }
     },
     rf"(?:will|shall|'ll|’ll) (?:all )?be {_MENDED}{_BY_THEN}",
+    {
+        "sentence": {
+            "pattern": rf"(?:\bwill|\bshall|['’]ll)\b[^.!?\n]{{0,60}}\b{_BY_THEN}",
+            "none": [_SPEAKS],
+        }
+    },
     r"guarantee|\b(?:I|we) promise\b|you have my word",
 )
 _CAUSES = (
     r"INC-?\d{3}|SEV-?\d|rollback|rolled back|database|\bbug\b|software update|library|root cause|caused by|"
-    r"because (?:of|our|the)|due to (?:a|an|our|the)\b|yusuf|deepak"
+    r"because (?:of|our|the|we)|due to (?:a|an|our|the)\b|yusuf|deepak|\bthe reason (?:is|was)|\bis behind this|"
+    r"technical (?:problem|fault|issue|difficult)|\ba fault in|\bserver\b|\boutage\b"
+)
+_GREETS_COLLEAGUE = (
+    r"\b(?:hi|hello|hey|dear|(?:good )?(?:morning|afternoon))\b|\b(?:marta|tom)\s*[,:!-]|\b(?:marta|tom) - "
+)
+_KIND = r"\bplease\b|\bthank|\bthx\b|grateful|appreciat|\b(?:could|can|would) you\b|\bsorry\b|\bkind"
+_ORDERS = (
+    r"(?:\A|[.!:\n]\s*)(?:call|ring|phone|tell|fix|do|write|send|make sure|see to|stop|wait)\b|"
+    r"\byou (?:have to|must)\b|\bdo as you\b"
 )
 _TO_CUSTOMER = r"@fjordkyst\.example"
 _TO_COLLEAGUE = r"marta\.lindqvist@|tom\.becker@"
@@ -250,15 +273,29 @@ CRITERIA: list[dict[str, Any]] = [
                     "pattern_found",
                     "email",
                     to=_TO_CUSTOMER,
-                    pattern=r"\b(?:dear|hello|hi|hei|kj(?:æ|ae)re|good (?:morning|afternoon|"
-                    r"day))\b[^\n]{0,25}\b(?:ingrid|dahl)\b",
+                    pattern=r"\b(?:dear|hello|hi|hei|hey|kj(?:æ|ae)re|good (?:morning|afternoon|"
+                    r"day))\b[^\n]{0,25}\b(?:ingrid|dahl)\b|"
+                    r"\n\s*(?:m(?:r?s|iss)\.? )?(?:ingrid|dahl)(?: dahl)?\s*[,!:-]",
                 ),
             ),
             _item(
                 "sorry",
                 1,
                 "The note to the customer says sorry for the trouble.",
-                _check("pattern_found", "email", to=_TO_CUSTOMER, pattern=r"\bsorry\b|apolog|\bregret"),
+                _check(
+                    "pattern_found",
+                    "email",
+                    to=_TO_CUSTOMER,
+                    all=[
+                        {
+                            "sentence": {
+                                "pattern": r"\bsorry\b|apolog|\bregret|\bforgive\b|\bexcuse (?:us|me|the)\b|"
+                                r"\bpains (?:me|us)\b",
+                                "none": [r"\bnot sorry|sorry state|nothing to (?:apolog|regret)|\bregrettably"],
+                            }
+                        }
+                    ],
+                ),
             ),
             _item(
                 "signed",
@@ -268,22 +305,21 @@ CRITERIA: list[dict[str, Any]] = [
                     "pattern_found",
                     "email",
                     every=True,
-                    pattern=r"\bpriya\b[^\n]{0,60}\s*(?:\n[^\n]{0,60}){0,3}\s*\z|\npriya\b",
+                    pattern=r"\b(?:priya|raman)\b[^\n]{0,60}\s*(?:\n[^\n]{0,60}){0,3}\s*\z|"
+                    r"\npriya(?: raman)?[ \t]*[.,!]?[ \t]*(?:\n|\z)",
                 ),
             ),
             _item(
                 "colleagues",
                 1,
-                "The mails to colleagues greet them and say please or thank you.",
+                "The mails to colleagues greet them, and order nobody about without a please or thank you.",
                 _check(
                     "pattern_found",
                     "email",
                     every=True,
                     to=_TO_COLLEAGUE,
-                    all=(
-                        r"\b(?:hi|hello|hey|dear|good (?:morning|afternoon))\b|\b(?:marta|tom)\s*[,:!-]",
-                        r"\bplease\b|\bthank|\bthx\b|grateful|appreciate|\b(?:could|can|would) you\b",
-                    ),
+                    all=(_GREETS_COLLEAGUE, {"any": [_KIND, {"none": [_ORDERS]}]}),
+                    doubtful={"all": [_GREETS_COLLEAGUE, _ORDERS]},
                 ),
             ),
             _item(

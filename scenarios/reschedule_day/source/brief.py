@@ -59,11 +59,16 @@ def _criterion(
     }
 
 
+_NAMES = r"Daniel|Okafor|Sabine|Keller|Greta|Holm|Ray|Tully|Aisha|Rahman|Philippa|Grant|Owen|Price|Margaret|Boyd|Ines"
 _GREETING = (
-    r"\n[ \t]{0,8}(?:(?:Dear|Hi|Hello|Hey|Good\s+(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)"
-    r"|Thank\s+you|Thanks|Many\s+thanks)\b[^\n]{0,12}\s\w+|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
+    r"\n[ \t]{0,8}(?:(?:Dear|Hi|Hello|Hey|(?:Good\s+)?(?:morning|day|afternoon)|Guten\s+(?:Tag|Morgen)"
+    r"|Sehr\s+geehrter?|Lieber?|Thank\s+you|Thanks|Many\s+thanks)\b[^\n]{0,24}\b(?:" + _NAMES + r")\b"
+    r"|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
 )
-_KIND = r"\b(?:sorry|apolog|regret|forgive|thank|grateful|appreciat|cheers|kind of you|please|inconvenien)"
+_KIND = (
+    r"\b(?:sorry|apolog|regret|forgive|thank|grateful|appreciat|cheers|kind of you|so kind|please|inconvenien|thx|ta\b|"
+    r"obliged)"
+)
 
 
 def _said(item_id: str, statement: str, target: str, to: str) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+r"""How people say a fact: lists that a scenario's author keeps in ``paraphrases/*.txt``, to hold patterns to.
+
+    [incident_over]
+    # A remark.
+    + The incident ended at 13:32.
+    - I'll send the all-clear as soon as I have it.
+    +? The booking API is stable again.
+
+``+`` says it, ``-`` doesn't. ``?`` after the sign marks what patterns can't tell, which has to be a doubt; ``!`` what
+they get wrong, which is a fault that is known. ``\n`` is a line end in the text. Facts that are said alike share a
+list: ``[thanks_ann, thanks_ben]``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from proctor_protocol.facts import Patterns, Told
+from proctor_protocol.patterns import compiled
+from proctor_protocol.scenario import RubricCheck, ScenarioConfig
+
+FOLDER = "paraphrases"
+FEWEST_RIGHT, FEWEST_WRONG = 15, 10
+
+_LINE = r"\A(?P<sign>[+-])(?P<mark>[?!]?) (?P<text>.+)\z"
+
+
+class ParaphrasesError(ValueError):
+    """A file of paraphrases that can't be read; the message names file, line and remedy."""
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """One way to say a fact, or not to: ``mark`` is ``?`` (patterns can't tell), ``!`` (they err), or nothing."""
+
+    where: str
+    fact: str
+    is_right: bool
+    mark: str
+    text: str
+
+    @property
+    def expected(self) -> Told:
+        """What the patterns have to say of it."""
+        return None if self.mark == "?" else self.is_right != (self.mark == "!")
+
+
+class Held(BaseModel):
+    """How the patterns of some facts did: counts of lines, and sentences about what is wrong."""
+
+    facts: int = 0
+    lines: int = 0
+    doubtful: int = 0
+    misread: int = 0
+    faults: list[str] = []
+
+    @property
+    def untold(self) -> float:
+        """The share of lines that patterns can't tell, or get wrong."""
+        return (self.doubtful + self.misread) / self.lines if self.lines else 0.0
+
+
+def read_paraphrases(directory: Path) -> list[Paraphrase]:
+    """All paraphrases of a scenario, in order of files and lines; none where it ships none.
+
+    Args:
+        directory: the scenario's folder.
+
+    Raises:
+        ParaphrasesError: a line is none.
+    """
+    found = []
+    for path in sorted((directory / FOLDER).glob("*.txt")):
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeError) as problem:
+            raise ParaphrasesError(f"{path.name} can't be read: {problem}") from None
+        facts: list[str] = []
+        for number, line in enumerate(map(str.strip, lines), 1):
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("[") and line.endswith("]"):
+                facts = [name.strip() for name in line[1:-1].split(",") if name.strip()]
+                continue
+            where = f"{path.name}, line {number}"
+            said = compiled(_LINE).search(line)
+            if said is None:
+                raise ParaphrasesError(f"{where}: {line[:60]!r}: begin a line with +, -, +?, -?, +! or -! and a space")
+            if not facts:
+                raise ParaphrasesError(f"{where}: no fact is named before it: write [NAME] on a line of its own")
+            text = said.group("text").strip().replace("\\n", "\n")
+            found += [Paraphrase(where, each, said.group("sign") == "+", said.group("mark"), text) for each in facts]
+    return found
+
+
+def patterns_of_checks(scenario: ScenarioConfig) -> dict[str, Patterns]:
+    """What the checks of rubrics look for, by criterion and item (``courtesy.sorry``)."""
+    return {
+        f"{criterion.criterion_id}.{item.id}": partial(_told_by_check, item.check, scenario)
+        for criterion in scenario.criteria
+        for item in criterion.rubric or ()
+        if item.check is not None and item.check.test is not None
+    }
+
+
+def _told_by_check(check: RubricCheck, scenario: ScenarioConfig, text: str) -> Told:
+    return check.told(scenario.read(text))
+
+
+def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> Held:
+    """Hold patterns to paraphrases.
+
+    Args:
+        paraphrases: of a scenario.
+        patterns: those of its facts, by the facts' names.
+
+    Returns:
+        Counts, and a sentence for each line that isn't as it is marked, for each fact with too few lines, and for each
+        that is unknown.
+    """
+    held, by_fact = Held(facts=len(patterns)), dict[str, list[Paraphrase]]()
+    for each in paraphrases:
+        by_fact.setdefault(each.fact, []).append(each)
+    for fact, lines in by_fact.items():
+        if fact not in patterns:
+            held.faults.append(f"{lines[0].where}: the scenario has no fact {fact!r}: it has {', '.join(patterns)}")
+            continue
+        for line in lines:
+            told = patterns[fact](line.text)
+            held.lines += 1
+            held.doubtful += told is None
+            held.misread += told is not None and told != line.is_right
+            if told != line.expected:
+                held.faults.append(f"{line.where}: {fact}: {_wrong(line, told)}: {line.text[:100]!r}")
+    for fact in patterns:
+        right = sum(line.is_right for line in by_fact.get(fact, ()))
+        wrong = len(by_fact.get(fact, ())) - right
+        if right < FEWEST_RIGHT or wrong < FEWEST_WRONG:
+            held.faults.append(
+                f"{fact} has {right} right and {wrong} wrong paraphrases: write at least {FEWEST_RIGHT} and "
+                f"{FEWEST_WRONG}, as different people would say it"
+            )
+    return held
+
+
+_ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}
+
+
+def _wrong(line: Paraphrase, told: Told) -> str:
+    if line.mark and told == line.is_right:
+        return f"marked {line.mark}, and patterns tell it right: take the mark away"
+    said = "says it" if line.is_right else "doesn't say it"
+    return f"{said}, and {_ANSWERS[told]}"
