@@ -7,7 +7,7 @@ prompt cache serves all criteria with what it has read for the first, and the qu
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
@@ -68,19 +68,20 @@ def verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
 
     One type serves all criteria of a scenario, since a schema is part of what providers cache.
     """
-    return create_model("Verdict", __base__=Verdict, items=(list[_item_type(item_ids)], Verdict.model_fields["items"]))  # type: ignore[misc]
+    return _verdict_of(item_ids, Verdict.model_fields["items"])
 
 
 @lru_cache(maxsize=64)
 def narrower_verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
     """A verdict on these items and no others: for the second try, since small models judge what they weren't asked."""
     every = Field(description="every item exactly once", min_length=len(item_ids), max_length=len(item_ids))
-    return create_model("Verdict", __base__=Verdict, items=(list[_item_type(item_ids)], every))  # type: ignore[misc]
+    return _verdict_of(item_ids, every)
 
 
-def _item_type(item_ids: tuple[str, ...]) -> type[ItemVerdict]:
+def _verdict_of(item_ids: tuple[str, ...], items: Any) -> type[Verdict]:
     ids = (Literal[item_ids], Field(description="as given"))
-    return create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
+    item = create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
+    return create_model("Verdict", __base__=Verdict, items=(list[item], items))
 
 
 @dataclass(frozen=True)
