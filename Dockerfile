@@ -34,7 +34,7 @@ WORKDIR /app
 COPY pyproject.toml requirements.lock ./
 COPY packaging packaging
 RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
-    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama,parquet]'
+    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama]'
 
 # Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
 FROM needs AS own
