@@ -97,7 +97,7 @@ async def disturbed() -> list[str]:
             async def watch(done: int, total: int) -> None:
                 while due and done >= due[0][0] * total:
                     _, name = due.pop(0)
-                    if pid := stack.supervisor.pid(name):
+                    if pid := stack.supervisor.find_pid(name):
                         os.kill(pid, signal.SIGKILL)
                         kills[name] += 1
 

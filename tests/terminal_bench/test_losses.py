@@ -47,10 +47,10 @@ async def times_run(client: Client, run_id: str) -> Counter[str]:
 
 async def kill_worker(stack: Stack) -> None:
     """Kill it, and wait for the next one."""
-    pid = stack.supervisor.pid("worker")
+    pid = stack.supervisor.find_pid("worker")
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    await eventually(lambda: stack.supervisor.pid("worker") not in (None, pid))
+    await eventually(lambda: stack.supervisor.find_pid("worker") not in (None, pid))
 
 
 async def test_a_worker_that_dies_while_the_agent_works(terminal_stack: Stack, docker_engine: str) -> None:
