@@ -13,7 +13,7 @@ from ground_truth import (
     TRUTHS,
     Truth,
 )
-from texts import is_reported_in, reports, segments
+from texts import is_reported_in, segments
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.facts import may_tell, tells
@@ -141,7 +141,7 @@ async def only_news(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalR
 def _is_repeated(day: Day, truth: Truth, number: int) -> bool:
     if truth.kind not in ("action", "fyi") or truth.round >= number or truth.thread in _MOVING_THREADS:
         return False
-    if not any(reports(day.summary(earlier), truth) for earlier in range(truth.round, number)):
+    if not any(day.tells(earlier, truth) for earlier in range(truth.round, number)):
         return False
     new = [other for other in TRUTHS if other.round == number and other.kind != "noise"]
     told = [sentence for sentence in segments(day.summary(number)) if is_reported_in(sentence, truth)]

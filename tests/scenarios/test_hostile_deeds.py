@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion
 from tests.scenarios.hostile_deeds import ENDPOINTS, Hostile
-from tests.scenarios.playing import Rehearsal, rehearsing
+from tests.scenarios.playing import Rehearsal
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, calls_in
 
@@ -27,19 +28,9 @@ DEEDS = 600 if NIGHTLY else 240
 CHANCE = 0.05
 """The share of the points that deeds at random may come to: Greta's panel named to Greta, a note to Ingrid."""
 SECONDS = 2.0
-"""Nightly; what a judgement may take, as the product itself measures and stops it."""
-MOST_CALLS = 250_000
-"""Functions called in one judgement, Python's and C's; some tenth of a second."""
-
-
-@pytest.fixture(scope="module")
-def hostile_rehearsal(rehearsal: Rehearsal) -> Iterator[Rehearsal]:
-    """Nightly, one in which evaluators have two seconds."""
-    if not NIGHTLY:
-        yield rehearsal
-        return
-    with rehearsing(evaluator_timeout=SECONDS) as strict:
-        yield strict
+"""Processor time that a judgement may take; measured nightly only."""
+MOST_CALLS = 3_000_000
+"""Functions called in one judgement, Python's and C's; a fraction of a second."""
 
 
 def judges(scenario_id: str) -> Iterator[tuple[str, Any]]:
@@ -54,19 +45,23 @@ def judges(scenario_id: str) -> Iterator[tuple[str, Any]]:
 
 async def calls_of(judge: Any, seen: AgentBeatsEvalContext) -> int:
     """How much work a judgement is."""
+    if NIGHTLY:
+        began = time.process_time()
+        await judge(seen)
+        assert time.process_time() - began < SECONDS
     calls, _ = await asyncio.to_thread(calls_in, lambda: asyncio.run(judge(seen)))
     return calls
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scenario_id", TURNS)
-async def test_deeds_at_random(hostile_rehearsal: Rehearsal, scenario_id: str, seed: int) -> None:
+async def test_deeds_at_random(rehearsal: Rehearsal, scenario_id: str, seed: int) -> None:
     participant = Hostile(seed, DEEDS // TURNS[scenario_id])
-    results, seen = await hostile_rehearsal.play_and_keep(scenario_id, participant)
+    results, seen = await rehearsal.play_and_keep(scenario_id, participant)
     assert sum(participant.accepted.values()) >= 0.8 * DEEDS
     assert len(participant.accepted) >= 0.9 * len(ENDPOINTS)
     done = [entry.success for entry in results.action_log]
-    assert sum(done) >= 0.6 * DEEDS
+    assert sum(done) >= 0.5 * DEEDS
     overall = results.scores.overall
     assert overall.max_score in (96, 98)  # the same points as everybody
     assert 0 <= overall.score <= overall.score + overall.doubtful_points <= CHANCE * overall.max_score
@@ -103,4 +98,4 @@ async def test_a_flood_of_words_is_judged_in_little_more_work(scenario_id: str) 
     seen = AgentBeatsEvalContext(None, {}, log, states, states, user_prompt="")
     for name, judge in judges(scenario_id):
         if NIGHTLY or name in HEAVIEST:
-            assert await calls_of(judge, seen) < 8 * MOST_CALLS, name
+            assert await calls_of(judge, seen) < MOST_CALLS, name
