@@ -131,7 +131,10 @@ def test_strangers_and_other_ways_to_ask_are_refused(sim: Sim) -> None:
     assert user.get("/mcp", headers=HEADERS).status_code == 405
     assert user.delete("/mcp").status_code == 405
     assert user.post("/mcp", content=b"x" * 300_000, headers=HEADERS).status_code == 413
-    assert user.post("/mcp", content=b"{", headers={**HEADERS, "Content-Type": "application/json"}).status_code == 400
+    as_json = {**HEADERS, "Content-Type": "application/json"}
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b'{"a":' * 9000 + b"1" + b"}" * 9001
+    for body in (b"{", b"", b"[" * 9000, deep, b"\xff"):
+        assert user.post("/mcp", content=body, headers=as_json).status_code == 422
     assert user.post("/mcp/more", json={}).status_code == 404
     sim.ok("DELETE", f"/keys/{user.key_id}")  # type: ignore[attr-defined]
     assert send(user, "tools/list").status_code == 401

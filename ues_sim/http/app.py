@@ -8,6 +8,8 @@ from contextlib import suppress
 from time import perf_counter, thread_time
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from ues_sim import fences
 from ues_sim.host import Host
 from ues_sim.http import mcp
@@ -37,6 +39,7 @@ USER_PERMISSIONS = frozenset(route.permission for route in SIMULATION_ROUTES if 
 TICK_SECONDS = 0.25
 """How often a simulation with auto-advance is brought up to date between requests."""
 
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
 _SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
 
 
@@ -162,6 +165,7 @@ class Application:
                 raise WrongMethod(f"{mcp.PATH} takes messages by POST, and keeps no stream open.", ["POST"])
             limits = allowance.limits if allowance is not None else configured()
             body = await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
+            read_json(body, _ANYTHING, required=True, nesting=limits.nesting + mcp.DEPTH_OF_ARGUMENTS)
             if simulation.keys.find(secret or "") is not key or not self._serves(simulation):
                 raise unauthorized(secret)
             await self._mcp.answer(mcp.Caller(key, ask), body, scope, note)

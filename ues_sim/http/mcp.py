@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 NAME = "user-environment-simulator"
 
+DEPTH_OF_ARGUMENTS = 2
+"""How deep in a message the arguments of a tool stand, which may nest as deep as a request's body."""
+
 COST_OF_A_MESSAGE = 0.002
 """Seconds of processor time that a message takes before and after its route; measured, and taken from a participant's
 share, as the routes' own time is."""
