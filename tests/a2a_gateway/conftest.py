@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues.tls import tls
 from tests.a2a_gateway.standin import StandIn, play
+from tests.processes import Process, end, start
 from tests.waiting import PATIENCE, eventually
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -50,7 +52,7 @@ def request(**script: Any) -> dict[str, Any]:
     return {**REQUEST, "config": {**REQUEST["config"], **script}}
 
 
-def start_temporal(*options: str, port: int | None = None) -> tuple[str, subprocess.Popen[bytes]]:
+def start_temporal(*options: str, port: int | None = None) -> tuple[str, Process]:
     """Start a dev server, that keeps nothing unless told to; its address, once it answers, and its process."""
     binary = shutil.which("temporal") or str(Path(sys.prefix) / "bin" / "temporal")
     port = port or free_ports(1)[0]
@@ -58,9 +60,7 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
     command = [binary, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
     command += [part for attribute in attributes for part in ("--search-attribute", attribute)]
     command += [part for setting in QUICK for part in ("--dynamic-config-value", setting)]
-    process = subprocess.Popen(
-        [*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = start([*command, "--log-level", "error", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"127.0.0.1:{port}"
     deadline = time.monotonic() + PATIENCE
     try:
@@ -69,15 +69,13 @@ def start_temporal(*options: str, port: int | None = None) -> tuple[str, subproc
             assert time.monotonic() < deadline, f"the Temporal dev server did not come up in {PATIENCE:g} s"
             time.sleep(0.2)
     except BaseException:
-        process.kill()
-        process.wait()
+        end(process, signal.SIGKILL)
         raise
     return address, process
 
 
-def stop_temporal(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    process.wait(timeout=PATIENCE)
+def stop_temporal(process: Process) -> None:
+    end(process)
 
 
 async def _answers(address: str) -> bool:

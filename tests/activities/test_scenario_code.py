@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-import sys
+import signal
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +23,7 @@ from activities.packages.processes import (
     Nursery,
     ScenarioCode,
 )
+from tests import processes
 from tests.activities.scenario_code import (
     ATTACKS,
     GOOD,
@@ -296,19 +297,9 @@ asyncio.run(main())
 
 async def test_nothing_is_left_of_a_worker_that_was_killed(write_scenario: Write) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
-    worker = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        _WORKER,
-        str(scenarios / "bad"),
-        stdout=asyncio.subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    )
-    assert worker.stdout is not None
-    left = [int(pid) for pid in (await worker.stdout.readline()).split()]
-    assert len(left) >= 2
-    worker.kill()
-    await worker.wait()
+    with processes.running(processes.program(_WORKER, str(scenarios / "bad")), by=signal.SIGKILL) as worker:
+        left = [int(pid) for pid in (await asyncio.to_thread(processes.read_line, worker)).split()]
+        assert len(left) >= 2
     async with asyncio.timeout(60):
         while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
             await asyncio.sleep(0.02)

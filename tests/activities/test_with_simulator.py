@@ -1,9 +1,5 @@
 """The simulator's real events become actions, and characters' answers become mail, over real HTTP."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -17,25 +13,15 @@ from activities.packages.initial_states import read_initial_state
 from proctor_protocol.results import ReportedAction
 from proctor_protocol.scenario import ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
+from tests.processes import serving
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+01:00")
 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ues_sim", "--port", "0", "--single"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"UES_ADMIN_KEY": "admin-key-of-this-test"},
-    )
-    try:
-        assert process.stdout is not None
-        ready = next(line for line in process.stdout if "listening on" in line)
-        yield ready.split()[-1]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=120)
+    with serving("ues_sim", "--port", "0", "--single", UES_ADMIN_KEY="admin-key-of-this-test") as (address, _):
+        yield address
 
 
 async def test_deeds_are_read_and_answers_arrive(simulator: str, scenario: ScenarioConfig) -> None:

@@ -1,8 +1,6 @@
 """A new version of the worker is deployed while an assessment runs: it ends on the version that it began with."""
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -18,6 +16,7 @@ from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import running
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
+from tests.processes import module, running_beside
 from tests.stack import Stack, assess, running_stack, serving
 
 
@@ -31,16 +30,10 @@ def versioned(scenarios_dir: Path) -> Iterator[Stack]:
 @asynccontextmanager
 async def another_worker(stack: Stack, build_id: str) -> AsyncIterator[None]:
     """A second worker, of another version."""
-    environment = {**os.environ, **stack.local.make_environment(), "AGENTBEATS_GREEN_WORKER_BUILD_ID": build_id}
+    environment = {**stack.local.make_environment(), "AGENTBEATS_GREEN_WORKER_BUILD_ID": build_id}
     with (stack.local.logs / f"worker-{build_id}.log").open("w") as log:
-        worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "proctor", "worker", env=environment, stdout=log, stderr=log
-        )
-        try:
+        async with running_beside(module("proctor", "worker"), environment, stdout=log, stderr=log):
             yield
-        finally:
-            worker.terminate()
-            await worker.wait()
 
 
 async def make_current(client: Client, stack: Stack, build_id: str) -> None:

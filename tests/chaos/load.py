@@ -7,8 +7,7 @@ can run beside its judging, and prints how often each of its criteria was judged
 
 import asyncio
 import os
-import subprocess
-import sys
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from proctor_storage.temporal import connect
 from tests.assessments.observers import running
 from tests.assessments.scripts import idle
 from tests.histories.reading import runs_of
+from tests.processes import end, program, start
 from tests.stack import Stack, running_stack, serving
 
 LOOPS = 20
@@ -31,14 +31,12 @@ SCENARIO = "email_triage_basic"
 def busy_machine() -> Iterator[None]:
     """Twenty processes that want a core each."""
     loop = "import time; over = time.monotonic() + {}\nwhile time.monotonic() < over: pass"
-    command = [sys.executable, "-I", "-S", "-c", loop.format(SECONDS)]
-    loops = [subprocess.Popen(command) for _ in range(LOOPS)]
+    loops = [start(program(loop.format(SECONDS))) for _ in range(LOOPS)]
     try:
         yield
     finally:
         for process in loops:
-            process.kill()
-            process.wait()
+            end(process, signal.SIGKILL)
 
 
 async def judge(stack: Stack) -> tuple[str, list[HistoryEvent]]:

@@ -4,10 +4,8 @@ import asyncio
 import itertools
 import json
 import logging
-import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -34,6 +32,7 @@ from purple_sdk.ues import (
     PermissionDeniedError,
     UESError,
 )
+from tests import processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import LIMITED, Program, running
@@ -329,13 +328,10 @@ async def main():
     await asyncio.sleep(3600)
 asyncio.run(main())
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", worker_itself, program.command, str(free_ports(1)[0])], stdout=subprocess.PIPE, text=True
-    ) as worker:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "up\n"
+    command = processes.program(worker_itself, program.command, str(free_ports(1)[0]))
+    with processes.running(command, by=signal.SIGKILL) as worker:
+        assert processes.read_line(worker) == "up"
         assert len(program.processes()) >= 2
-        os.kill(worker.pid, signal.SIGKILL)
     assert program.are_all_gone()
 
 

@@ -1,6 +1,7 @@
 """The command as a person runs it: a process of its own, with what it leaves behind."""
 
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.processes import Process, end, start
 from tests.waiting import PATIENCE, wait_until
 
 PROCTOR = (sys.executable, "-m", "proctor")
@@ -68,7 +70,7 @@ class Sandbox:
         run = uuid.uuid4().hex
         output = self.folder / f"output-{run[:8]}.txt"
         with output.open("w") as file:
-            process = subprocess.Popen(
+            process = start(
                 [*self.program, *arguments],
                 cwd=self.folder,
                 env=self.environment(**environment, **{RUN: run}),
@@ -79,8 +81,7 @@ class Sandbox:
         try:
             yield Running(process, output)
         finally:
-            process.kill()
-            process.wait()
+            end(process, signal.SIGKILL)
             assert wait_until(lambda: not marked(RUN, run)), marked(RUN, run)
 
     def processes(self) -> list[psutil.Process]:
@@ -99,7 +100,7 @@ class Sandbox:
 class Running:
     """A command that was started."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Process
     file: Path
 
     @property

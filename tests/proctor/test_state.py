@@ -3,7 +3,6 @@
 import os
 import stat
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from proctor.errors import CommandError
 from proctor.state import deployment_secret, state_folder, with_secret
 from proctor_protocol.config import GreenAgentConfig
+from tests import processes
 
 
 def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
@@ -52,13 +52,7 @@ def test_services_that_start_at_the_same_moment_agree_on_the_secret(tmp_path: Pa
         "print(deployment_secret(Path(sys.argv[1])))"
     )
     services = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(tmp_path / "state")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(8)
+        processes.start(processes.program(program, str(tmp_path / "state")), stdin=subprocess.PIPE) for _ in range(8)
     ]
     with ThreadPoolExecutor(len(services)) as at_once:
         said = list(at_once.map(lambda service: service.communicate("!")[0], services))

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 from collections.abc import Awaitable, Callable
@@ -12,6 +11,7 @@ import psutil
 import pytest
 
 from proctor.supervisor import Service, ServiceStartError, Supervisor
+from tests import processes
 from tests.waiting import PATIENCE, eventually, wait_until
 
 TOUCH = "import pathlib, signal, sys, time; {}; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
@@ -136,14 +136,10 @@ def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
         asyncio.run(main(Path(sys.argv[1])))
         """
     )
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", program, str(temporary)]
-    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        pids = [int(pid) for pid in process.stdout.readline().split()]
+    with processes.running(processes.program(program, str(temporary)), by=signal.SIGKILL) as process:
+        pids = [int(pid) for pid in processes.read_line(process).split()]
         assert len(pids) == 2
         assert all(map(is_running, pids))
-        process.kill()
     wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists())
     assert not any(map(is_running, pids))
     assert not temporary.exists()

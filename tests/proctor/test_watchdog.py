@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from proctor.watchdog import EXIT_CODE
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 _PROGRAM = """
@@ -42,17 +42,9 @@ asyncio.run(main())
 """
 
 
-def _start(*arguments: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+def _start(*arguments: str) -> processes.Process:
+    process = processes.start(processes.program(_PROGRAM, *arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert processes.read_line(process) == "ready"
     return process
 
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator
@@ -15,6 +14,7 @@ import pytest
 
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
+from tests import processes
 from tests.waiting import wait_until
 
 PIPE = asyncio.subprocess.PIPE
@@ -141,13 +141,10 @@ def test_nothing_is_left_when_the_parent_is_killed(tmp_path: Path) -> None:
         asyncio.run(main())
         """
     )
-    command = [sys.executable, "-c", program, str(temporary)]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        pids = [int(pid) for pid in process.stdout.readline().split()]
+    with processes.running(processes.program(program, str(temporary)), by=signal.SIGKILL) as process:
+        pids = [int(pid) for pid in processes.read_line(process).split()]
         assert len(pids) == 2
         assert all(map(is_running, pids))
-        process.kill()
     wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists(), 60)
     assert not any(map(is_running, pids))
     assert not temporary.exists()

@@ -1,15 +1,14 @@
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.processes import Process, serving
 from tests.purple_sdk.evaluator import Evaluator
-from tests.purple_sdk.processes import running
 
 
 @pytest.fixture(scope="session")
-def probe() -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    with running("tests.purple_sdk.probe_agent", "--host", "127.0.0.1", "--port", "0") as found:
+def probe() -> Iterator[tuple[str, Process]]:
+    with serving("tests.purple_sdk.probe_agent", "--host", "127.0.0.1", "--port", "0") as found:
         yield found
 
 

@@ -16,9 +16,9 @@ from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
 from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
 from purple_sdk.task_store import BoundedTaskStore
+from tests.processes import ROOT, serving
 from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
 from tests.purple_sdk.probe_agent import ProbeAgent
-from tests.purple_sdk.processes import ROOT, running
 from tests.waiting import PATIENCE
 
 PROBE = ("tests.purple_sdk.probe_agent", "--host", "127.0.0.1", "--port", "0")
@@ -35,13 +35,13 @@ def test_the_card_says_where_and_how(probe: tuple[str, object]) -> None:
 
 
 def test_the_card_url_can_be_chosen() -> None:
-    with running(*PROBE, "--card-url", "https://agent.example/a2a") as (url, _):
+    with serving(*PROBE, "--card-url", "https://agent.example/a2a") as (url, _):
         card = httpx.get(f"{url}/.well-known/agent-card.json").json()
     assert card["url"] == "https://agent.example/a2a"
 
 
 async def test_sigterm_ends_it_cleanly_in_the_middle_of_a_turn() -> None:
-    with running(*PROBE) as (url, process):
+    with serving(*PROBE) as (url, process):
         async with Evaluator(url) as evaluator:
             await evaluator.say(start({"slow": {"1.1": 3600}}))
             seen = Heard()

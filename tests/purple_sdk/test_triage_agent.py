@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from purple_sdk.ues import UESClient, UESHost
+from tests.processes import serving
 from tests.purple_sdk.evaluator import Evaluator, start, turn
-from tests.purple_sdk.processes import running
 from tests.purple_sdk.test_triage_rules import ORDERS
 
 HOST_KEY = "a host key for these tests"
@@ -23,13 +23,13 @@ PERMISSIONS = [
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[str]:
-    with running("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
+    with serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
         yield url
 
 
 @pytest.fixture(scope="module")
 def agent() -> Iterator[str]:
-    with running("purple_sdk.examples.triage_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
+    with serving("purple_sdk.examples.triage_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
         yield url
 
 

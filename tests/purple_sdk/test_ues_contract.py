@@ -10,7 +10,7 @@ import pytest
 
 from purple_sdk import ues
 from purple_sdk.ues._call import Endpoint, Room
-from tests.purple_sdk.processes import running
+from tests.processes import serving
 
 HOST_KEY = "a host key for these tests"
 PREFIX = "/simulations/{simulation_id}"
@@ -18,7 +18,7 @@ PREFIX = "/simulations/{simulation_id}"
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[str]:
-    with running("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
+    with serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
         yield url
 
 

@@ -8,7 +8,7 @@ import pytest
 from purple_sdk import PurpleUESClient
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient, NotFoundError, UESClient, UESHost
-from tests.purple_sdk.processes import running
+from tests.processes import serving
 
 HOST_KEY = "a host key for these tests"
 NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)
@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def admin() -> Iterator[UESClient]:
     with (
-        running("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _),
+        serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _),
         UESHost(url, HOST_KEY) as host,
         host.simulation((made := host.create(seed=3)).simulation_id, made.admin_key) as client,
     ):

@@ -1,14 +1,11 @@
 """Helpers for tests over HTTP: a server in its own process, and simulations on it."""
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import datetime, timedelta
 from typing import IO, Any
 
 import httpx
 
+from tests import processes
 from tests.waiting import PATIENCE
 from ues_sim import USER_PERMISSIONS
 
@@ -25,13 +22,8 @@ class Server:
     """``python -m ues_sim`` in its own process, on a free port. What it logs goes to the file ``log``, if given."""
 
     def __init__(self, *arguments: str, log: IO[str] | None = None, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "ues_sim", "--port", "0", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env={**os.environ, "UES_HOST_KEY": HOST_KEY, **environment},
-        )
+        command = processes.module("ues_sim", "--port", "0", *arguments)
+        self.process = processes.start(command, {"UES_HOST_KEY": HOST_KEY, **environment}, stderr=log)
         assert self.process.stdout is not None
         self.printed: list[str] = []
         for line in self.process.stdout:
@@ -53,11 +45,7 @@ class Server:
     def stop(self) -> int:
         """End the process with SIGTERM and return its exit code."""
         self.client.close()
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=PATIENCE)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
+        return processes.end(self.process)
 
 
 class Sim(httpx.Client):

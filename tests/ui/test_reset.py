@@ -1,8 +1,8 @@
 """An assessment whose participant died goes on from *Reset* in the Temporal UI."""
 
 import asyncio
+import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
+from tests.processes import Process, end, module, start
 from tests.stack import Stack, assess
 from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
 from tests.waiting import PATIENCE
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 class Participant:
     """A participant's process."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    def __init__(self, process: Process, folder: Path) -> None:
         self._process = process
         self._folder = folder
 
@@ -48,16 +49,15 @@ class Participant:
 
     def kill(self) -> None:
         """SIGKILL; returns when nothing of it is left."""
-        self._process.kill()
-        self._process.wait()
+        end(self._process, signal.SIGKILL)
 
 
 @asynccontextmanager
 async def participating(port: int, folder: Path, *, waits_in: int = 0) -> AsyncIterator[Participant]:
     """Start a participant, with a log of its own."""
     folder.mkdir()
-    command = [sys.executable, "-m", "tests.ui.participant", str(port), str(folder), str(waits_in)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    command = module("tests.ui.participant", str(port), str(folder), str(waits_in))
+    process = start(command, stdout=subprocess.DEVNULL)
     participant = Participant(process, folder)
     try:
         async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(PATIENCE):
