@@ -52,6 +52,7 @@ engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests of te
 	if [ -n "$$missing" ] && [ -z "$$PROCTOR_TEST_ENGINE" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing docker.io, docker-compose and debootstrap for the tests of terminal tasks ..."; \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap tini >/dev/null || true; fi
+	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
 
 check: lint types imports ## lint, types, import rules
 

@@ -5,7 +5,7 @@
 is made once per machine and kept below ``~/.cache/proctor``.
 
 The engine of a run is kept by a process of its own, ``python -m tests.docker_engine FOLDER``, which ends it when no
-test process holds the lock in that folder any more, however those ended.
+test process holds the lock in that folder any more, however those ended. Without FOLDER the image is made.
 """
 
 import fcntl
@@ -221,5 +221,16 @@ def keep(folder: Path) -> None:
         engine.stop()
 
 
+def prepare() -> None:
+    """Make the image beforehand, so that no test has to wait for it; says it where that can't be."""
+    try:
+        base_image()
+    except NoEngineError as problem:
+        print(problem, file=sys.stderr)
+
+
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]))
+    if sys.argv[1:]:
+        keep(Path(sys.argv[1]))
+    else:
+        prepare()
