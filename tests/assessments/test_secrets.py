@@ -137,6 +137,8 @@ async def traces(stack: Stack, assessment: Running, ended: Assessed) -> Traces:
         found.texts[log.name] = log.read_bytes()
     for blob in filter(Path.is_file, Path(stack.config.storage_url).rglob("*")):
         found.texts[f"blob {blob.name}"] = unwrapped(zlib.decompress(blob.read_bytes()))
+    for file in filter(Path.is_file, Path(stack.config.archive_url).rglob("*")):
+        found.texts[f"archive {file.name}"] = file.read_bytes()
     found.texts["stream"] = await assessment.raw_stream(stack)
     found.texts["sentence"] = ended.sentence.encode()
     found.texts["results"] = ended.results.model_dump_json().encode() if ended.results else b""
