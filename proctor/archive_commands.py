@@ -22,7 +22,6 @@ from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.parting import parting_turn
-from proctor_protocol.results import score_range
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.folder import Folder, StoreUnavailableError
@@ -128,7 +127,7 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
 
 
 def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
-    score = f"{entry.score}/{entry.max_score}" if entry.max_score else "unscored"
+    score = f"{entry.told}/{entry.max_score}" if entry.max_score else "unscored"
     return (
         entry.id[:_SHORT_ID],
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
@@ -185,8 +184,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.participant}  seed {entry.seed}  "
-        told = score_range(entry.score, 0)
-        console.print(Text(clean(text) + f"  {told}/{entry.max_score}  {entry.status}"), soft_wrap=True)
+        console.print(Text(clean(text) + f"  {entry.told}/{entry.max_score}  {entry.status}"), soft_wrap=True)
     if one.scenario_id != other.scenario_id:
         console.print("these are two different scenarios", style="yellow")
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
@@ -298,7 +296,17 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> N
 
 _COLUMNS = (
     *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "participant", "participant_url"),
-    *("seed", "offline", "score", "max_score", "total_points", "turns_taken", "is_partial", "actions_taken"),
+    *(
+        "seed",
+        "offline",
+        "score",
+        "max_score",
+        "doubtful_points",
+        "total_points",
+        "turns_taken",
+        "is_partial",
+        "actions_taken",
+    ),
     *("seconds", "cost", "currency", "started_at", "ended_at"),
 )
 

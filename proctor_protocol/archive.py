@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from proctor_protocol._wire import Instant, WireModel
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, ResultStatus
+from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, ResultStatus, score_range
 
 FORMAT = 1
 """The version of an entry's form; it rises when a reader of the version before would misread it."""
@@ -53,9 +53,10 @@ class ArchiveEntry(WireModel):
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the id of the assessment and the turn that it
     began with. ``sentence`` says how it ended. ``score``, ``max_score`` and ``total_points`` are points earned, judged
-    and in all. ``is_partial``: it was stopped by ``max_turns`` with time left. ``message`` is the A2A message that
-    asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what it needs of the archive's:
-    ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the first turn).
+    and in all; ``doubtful_points`` those that it would have more without its doubts. ``is_partial``: it was stopped by
+    ``max_turns`` with time left. ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's
+    other files, ``contents`` what it needs of the archive's: ``scenario`` (the scenario as it was played) and
+    ``initial_state`` (``Items`` before the first turn).
     """
 
     message_type: Literal["archive_entry"] = "archive_entry"
@@ -79,6 +80,7 @@ class ArchiveEntry(WireModel):
     offline: bool = False
     score: int = 0
     max_score: int = 0
+    doubtful_points: int = 0
     total_points: int = 0
     turns_taken: int = 0
     expected_turns: int | None = None
@@ -94,6 +96,11 @@ class ArchiveEntry(WireModel):
     message: dict[str, Any] = Field(default_factory=dict)
     files: dict[str, Content] = Field(default_factory=dict)
     contents: dict[str, Content] = Field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        """The score in words, a range where there are doubts."""
+        return score_range(self.score, self.doubtful_points)
 
     @property
     def share(self) -> float | None:

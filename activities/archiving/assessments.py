@@ -62,6 +62,7 @@ class ArchiveActivities:
             offline=plan.offline,
             score=results.scores.overall.score,
             max_score=results.scores.overall.max_score,
+            doubtful_points=results.scores.overall.doubtful_points,
             total_points=results.total_points,
             turns_taken=results.turns_taken,
             expected_turns=plan.scenario_turns or plan.expected_turns,
