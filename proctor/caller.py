@@ -27,6 +27,7 @@ from google.protobuf.json_format import MessageToDict
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor_protocol.campaigns import CampaignUpdate, parse_any_update
 from proctor_protocol.updates import TaskUpdate
+from purple_sdk.ues.tls import tls
 
 CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0
@@ -123,7 +124,7 @@ class AssessmentCall:
             message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
         )
         self._http = httpx.AsyncClient(
-            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not is_loopback(gateway_url)
+            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not is_loopback(gateway_url), verify=tls()
         )
         self._client: Client | None = None
         self._accepted = asyncio.Event()

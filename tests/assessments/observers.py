@@ -11,6 +11,7 @@ from activities.simulations.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor_protocol.updates import TaskUpdate
 from purple_sdk.ues import AsyncUESHost
+from purple_sdk.ues.tls import tls
 from tests.stack import Assessed, Stack, request_json
 
 
@@ -55,7 +56,7 @@ class Running:
     async def raw_stream(self, stack: Stack) -> bytes:
         """What the gateway streams about it, once it has ended: the same message gets the same story again."""
         message = MessageToDict(self._call._message)
-        async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
+        async with httpx.AsyncClient(timeout=120, trust_env=False, verify=tls()) as http:
             answer = await http.post(
                 f"{stack.gateway_url}/message:stream", json={"message": message}, headers={"A2A-Version": "1.0"}
             )
