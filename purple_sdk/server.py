@@ -20,6 +20,9 @@ from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor
 from purple_sdk.task_store import BoundedTaskStore
 
+_EARLY_CARD_PATH = "/.well-known/agent.json"
+"""Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""
+
 _GRACE = 3
 """Seconds that requests have to end after SIGTERM."""
 
@@ -92,6 +95,7 @@ def _app(executor: AgentExecutor, card: AgentCard, close: Callable[[], Awaitable
 
     routes = [
         *create_agent_card_routes(card),
+        *create_agent_card_routes(card, card_url=_EARLY_CARD_PATH),
         *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True),
         *create_rest_routes(handler, enable_v0_3_compat=True),
     ]

@@ -26,6 +26,7 @@ PROBE = ("tests.purple_sdk.probe_agent", "--host", "127.0.0.1", "--port", "0")
 
 def test_the_card_says_where_and_how(probe: tuple[str, object]) -> None:
     card = httpx.get(f"{probe[0]}/.well-known/agent-card.json").json()
+    assert httpx.get(f"{probe[0]}/.well-known/agent.json").json() == card  # where early callers look
     assert card["name"] == "probe"
     assert {(i["protocolBinding"], i["protocolVersion"], i["url"]) for i in card["supportedInterfaces"]} == {
         (binding, version, f"{probe[0]}/") for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")
