@@ -48,6 +48,7 @@ _STEPS = {
     "advance": "Moving the simulation's clock",
     "conclude": "Closing the simulation",
     "judge_criterion": "Judging",
+    "archive": "Putting the assessment in the archive",
 }
 
 

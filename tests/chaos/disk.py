@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -110,14 +110,14 @@ class Run:
 
     def __init__(self, stack: Stack, fail: Callable[[], Any] | None, mend: Callable[[], Any] | None) -> None:
         self._stack, self._fail, self._mend = stack, fail, mend
-        self.task_id = ""
+        self.task_id = self.replayed = ""
         self.told: list[str] = []
         self.failed_at = self.mended_at = self.ended_at = 0.0
         self.results: AssessmentResults | None = None
         self.ended: Ended | None = None
 
-    async def play(self, hold: float = 12.0) -> "Run":
-        """Play; where the fault isn't told within ``hold`` seconds, it is mended without."""
+    async def play(self, hold: float = 12.0, then: Callable[["Run"], Awaitable[str]] | None = None) -> "Run":
+        """Play; a fault that isn't told within ``hold`` seconds is mended without. ``then`` follows a failure."""
         mending: asyncio.Task[None] | None = None
 
         async def script(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
@@ -137,6 +137,8 @@ class Run:
                     self.task_id = event.task_id
                 if isinstance(event, Ended):
                     self.ended = event
+            if then is not None and self.ended and self.ended.state != "completed":
+                self.replayed = await then(self)
         self.ended_at = time.monotonic()
         if mending is not None:
             await mending
@@ -202,10 +204,15 @@ async def table(stack: Stack, disk: Disk) -> None:
         "every blob truncated, simulator killed": (both(disk.truncate), disk.restore),
         "every blob missing, simulator killed": (both(disk.lose), disk.restore),
     }
+
+    async def put_back(failed: Run) -> str:
+        disk.restore()
+        return await replayed(stack, failed, undisturbed)
+
     for name, (fail, mend) in faults.items():
         if sys.argv[1:] and sys.argv[1] not in name:
             continue
-        run = await Run(stack, fail, mend).play()
+        run = await Run(stack, fail, mend).play(then=put_back)
         state = f"{run.ended.state}" if run.ended else "?"
         went_on = f"{run.ended_at - run.mended_at:.1f} s after it was mended" if mend else "nothing to do"
         print(
@@ -215,13 +222,8 @@ async def table(stack: Stack, disk: Disk) -> None:
         if state != "completed" and run.ended:
             print("    ", run.ended.sentence, flush=True)
         again = await Run(stack, None, None).play()
-        if state != "completed":
-            disk.restore()
-            print(
-                "    its blobs put back, and `proctor replay TASK`:",
-                await replayed(stack, run, undisturbed),
-                flush=True,
-            )
+        if run.replayed:
+            print(f"    its blobs put back, and `proctor replay TASK`: {run.replayed}", flush=True)
         print(
             f"    the next assessment: {same(again.results, undisturbed)}; {again.ended and again.ended.sentence}",
             flush=True,
