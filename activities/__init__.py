@@ -15,7 +15,7 @@ What they share:
 * ``fencing``: which attempt is the newest; ``patience``: waiting inside an attempt
 * ``scrubbing``: no secret leaves an activity
 * ``participant_client``: one conversation over A2A
-* ``called_off``: what is still under way when an assessment is cancelled
+* ``participant_tasks``: what a participant may still be at when an attempt, a try or a run is over
 
 What they are made of: ``packages`` (scenarios on disk), ``simulations`` (where they live), ``actions`` (what was
 done in them), ``characters`` (who answers), ``judging`` (what it was worth), ``models`` (language models).

@@ -24,7 +24,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities import called_off, failures, heartbeats
+from activities import failures, heartbeats, participant_tasks
 from activities.deployment import Deployment
 from activities.elapsed import since_scheduled
 from activities.fencing import own_fence
@@ -60,11 +60,6 @@ before: it may have been the store or the simulator that the attempt before had 
 
 _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when somebody may have gone on with the assessment."""
-
-_MARKED = "marked: "
-"""Before the mark, in the note that the simulation was marked: from then on the participant may have been told. Who was
-stopped, and marks a simulator that has lost all, makes another mark, which is not taken for this one.
-"""
 
 
 class ParticipantActivities:
@@ -160,9 +155,9 @@ class ParticipantActivities:
             async with asyncio.timeout(_LOOK_SECONDS):
                 if await self._deployment.simulations.is_held_by_newer(plan.simulation_id):
                     return
-        noted: list[str] = []
+        left = list(given.left)
         with suppress(RPCError):
-            noted = _tasks_in(await called_off.notes_under_way())
+            left += await participant_tasks.tasks_called_off()
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
@@ -170,7 +165,7 @@ class ParticipantActivities:
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
-                await _stop_all(participant, noted)
+                await _stop_all(participant, left)
                 await participant.send(
                     AssessmentCompleteMessage(reason=given.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
@@ -191,9 +186,9 @@ class ParticipantActivities:
         simulations, plan = self._deployment.simulations, work.plan
 
         async def begin() -> Simulation:
-            if noted := [note.removeprefix(_MARKED) for note in heartbeats.notes() if note.startswith(_MARKED)]:
+            if (noted := participant_tasks.noted_mark()) is not None:
                 try:
-                    return await simulations.take_over(plan.simulation_id, mark=noted[-1])
+                    return await simulations.take_over(plan.simulation_id, mark=noted)
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost(work.step) from None
@@ -203,7 +198,7 @@ class ParticipantActivities:
             issue = own_fence() if work.issue is None or not is_first else work.issue
             mark = f"{work.step} since {own_fence()}{again}{_KEY}{issue}"
             simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
-            heartbeats.note(f"{_MARKED}{simulation.mark}")
+            participant_tasks.note_mark(simulation.mark or "")
             return simulation
 
         return await patiently(begin)
@@ -212,7 +207,7 @@ class ParticipantActivities:
         self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
     ) -> tuple[Answer, Simulation, ParticipantCard]:
         prepared = given.prepared
-        if tasks := _tasks():
+        if tasks := participant_tasks.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
                 return known, simulation, participant.card
@@ -220,7 +215,7 @@ class ParticipantActivities:
             heartbeats.forget()
             simulation = await self._begin(work, again=" again")
         elif _key_in(simulation) == own_fence():
-            await _stop_all(participant)
+            await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
@@ -235,7 +230,7 @@ class ParticipantActivities:
             attempt=given.attempt,
         )
         step = (given.plan.assessment_id, simulation.mark)
-        if tasks := _tasks():
+        if tasks := participant_tasks.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.final(
@@ -245,7 +240,8 @@ class ParticipantActivities:
             answer = known
         else:
             if _key_in(simulation) == own_fence():
-                await _stop_all(participant)
+                left = [*given.left, *await participant_tasks.tasks_of_earlier_runs()]
+                await _stop_all(participant, left)
             if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, given, simulation)
                 if greeted.has_failed:
@@ -301,15 +297,29 @@ class ParticipantActivities:
             except ApplicationError as problem:
                 if problem.type == failures.TURN_TIMEOUT:
                     await self._abandon(participant)
-                raise
+                raise participant_tasks.with_tasks(problem) from None
             except asyncio.CancelledError:
-                if _is_unwanted():
-                    await asyncio.shield(self._abandon(participant))
+                await asyncio.shield(self._abandon_unwanted(participant))
                 raise
+
+    async def _abandon_unwanted(self, participant: ParticipantClient) -> None:
+        """Have this step's task canceled if the assessment wants no answer any more: it is being cancelled, or was
+        reset, or terminated. An attempt in whose place another one waits for the same answer leaves it alone.
+        """
+        details = activity.cancellation_details()
+        if details is None or not participant_tasks.noted_tasks():
+            return
+        is_unwanted = details.cancel_requested
+        if details.not_found:
+            with suppress(RPCError, TimeoutError):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    is_unwanted = await participant_tasks.has_run_ended()
+        if is_unwanted:
+            await self._abandon(participant)
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        if tasks := _tasks():
+        if tasks := participant_tasks.noted_tasks():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CANCEL_SECONDS):
                     await participant.cancel(tasks[-1])
@@ -366,31 +376,16 @@ def _run() -> str:
     return str(activity.info().workflow_run_id)
 
 
-def _tasks() -> list[str]:
-    """The participant's tasks that attempts of this step were given."""
-    return _tasks_in(heartbeats.notes())
-
-
-def _tasks_in(notes: list[str]) -> list[str]:
-    return [note for note in notes if not note.startswith(_MARKED)]
-
-
 def _note_task(answer: Answer) -> None:
     if answer.task_id:
-        heartbeats.note(answer.task_id)
+        participant_tasks.note_task(answer.task_id)
 
 
-async def _stop_all(participant: ParticipantClient, noted: Iterable[str] = ()) -> None:
-    """Have the participant stop what it may still be at: the tasks that it was noted to have, and those it tells of."""
+async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None:
+    """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*noted, *await participant.list_unfinished()}))
-
-
-def _is_unwanted() -> bool:
-    """Whether this attempt is canceled because the assessment wants no answer any more."""
-    details = activity.cancellation_details()
-    return details is not None and details.cancel_requested
+            await asyncio.gather(*map(participant.cancel, {*left, *await participant.list_unfinished()}))
 
 
 def _lost(step: str) -> ApplicationError:

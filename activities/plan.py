@@ -115,7 +115,7 @@ class TurnInput(Model):
     """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
 
     ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
-    that one.
+    that one. ``left`` are tasks that the participant may still be at, of tries before.
     """
 
     plan: Plan
@@ -126,6 +126,7 @@ class TurnInput(Model):
     events_processed: int
     key: ParticipantKey = ParticipantKey()
     needs_new_key: bool = False
+    left: list[str] = Field(default_factory=list)
 
 
 class TurnAnswer(Model):
@@ -245,10 +246,11 @@ class JudgeInput(Model):
 
 
 class FarewellInput(Model):
-    """Tell the participant that the assessment has ended."""
+    """Tell the participant that the assessment has ended. ``left`` are tasks that it may still be at."""
 
     plan: Plan
     reason: CompletionReason
+    left: list[str] = Field(default_factory=list)
 
 
 class JudgeRecord(Model):

@@ -255,7 +255,8 @@ class Assessment:
             if results is not None:
                 partings.append(archive(self._steps, self._telling, self._given, self._plan, self._progress, results))
             if self._place.is_taken:
-                partings += [tell_participant(self._plan, reason), take_down(self._plan.simulation_id)]
+                left = self._progress.tasks_left if self._progress else []
+                partings += [tell_participant(self._plan, reason, left), take_down(self._plan.simulation_id)]
             return partings
 
         so_far = results if status == names.Status.CANCELED else None

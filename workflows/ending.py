@@ -1,7 +1,7 @@
 """The way out, the same for every end: parting, the context's next one, search attributes, the end of the updates."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from temporalio import workflow
@@ -72,11 +72,11 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
     return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
 
 
-def tell_participant(plan: Plan, reason: CompletionReason) -> Awaitable[None]:
-    """The participant stops and is told that all is over, if it can be."""
+def tell_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) -> Awaitable[None]:
+    """The participant stops what it is ``left`` at, and is told that all is over, if it can be."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
-        FarewellInput(plan=plan, reason=reason),
+        FarewellInput(plan=plan, reason=reason, left=list(left)),
         **limits.parting("tell the participant"),
     )
 

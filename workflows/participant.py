@@ -5,6 +5,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
 from activities import failures
+from activities.participant_tasks import tasks_left_by
 from activities.participants import ParticipantActivities
 from activities.plan import Greeted, GreetInput, ParticipantKey, Plan, Prepared, TurnAnswer, TurnInput
 from workflows import limits
@@ -55,16 +56,20 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
                     events_processed=progress.events_processed,
                     key=progress.key,
                     needs_new_key=needs_new_key,
+                    left=progress.tasks_left,
                 ),
                 **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
             )
             progress.key = answer.key
+            progress.tasks_left = []
             return answer
         except ActivityError as problem:
             kind, sentence, _ = what_failed(problem)
             if _was_lost_with_workers(problem):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
-            needs_new_key = needs_new_key or not _has_stopped(problem)
+            if not _has_stopped(problem):
+                needs_new_key = True
+                progress.tasks_left += tasks_left_by(problem)
             lost += kind in limits.LOST
             failed += kind in limits.TRIED_AGAIN
             is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN

@@ -13,7 +13,7 @@ from workflows.time_played import Timed
 
 
 class Progress(Timed):
-    """Where the assessment stands between two turns."""
+    """Where the assessment stands between two turns; ``tasks_left`` are those the participant may still be at."""
 
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
@@ -28,6 +28,7 @@ class Progress(Timed):
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
     turn_tries: dict[str, int] = Field(default_factory=dict)
+    tasks_left: list[str] = Field(default_factory=list)
     card: ParticipantCard | None = None
     characters_usage: list[ModelUse] = Field(default_factory=list)
     turns: list[TurnNote] = Field(default_factory=list)

@@ -55,11 +55,15 @@ def task(state: str, *parts: Json, artifacts: list[Json] | None = None, task_id:
 
 @dataclass
 class ByHand:
-    """A running participant: ``messages`` are the protocol messages that it got, ``methods`` the JSON-RPC methods."""
+    """A running participant: ``messages`` are the protocol messages that it got, ``methods`` the JSON-RPC methods,
+    ``at_work`` the tasks that it never ends, ``canceled`` those that it was asked to cancel.
+    """
 
     url: str = ""
     messages: list[Json] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
+    at_work: list[str] = field(default_factory=list)
+    canceled: list[str] = field(default_factory=list)
 
     @property
     def kinds(self) -> list[str]:
@@ -71,7 +75,8 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
     """Serve a participant that answers ``turn_start`` so, and every other message with a friendly text.
 
     ``looked_at``: answers ``tasks/get``, given its params; without it, there is no such method.
-    ``streams``: its card offers ``message/stream``, which says "working" ten times a second and never ends.
+    ``streams``: its card offers ``message/stream``, which says "working" ten times a second and never ends where the
+    answer is None, not even when ``tasks/cancel`` says that it was canceled.
     """
     participant = ByHand()
 
@@ -83,6 +88,10 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
         participant.methods.append(call["method"])
         if call["method"] == "tasks/get" and looked_at:
             return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "result": looked_at(call["params"])})
+        if call["method"] == "tasks/cancel" and streams:
+            participant.canceled.append(call["params"]["id"])
+            canceled = task("canceled", task_id=call["params"]["id"])
+            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "result": canceled})
         if not call["method"].startswith("message/"):
             return JSONResponse(
                 {
@@ -93,10 +102,12 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
             )
         said = json.loads(next(p["text"] for p in call["params"]["message"]["parts"] if p["kind"] == "text"))
         participant.messages.append(said)
-        is_turn = said["message_type"] == "turn_start"
-        if is_turn and streams:
-            return StreamingResponse(_work_for_ever(call["id"]), media_type="text/event-stream")
-        result = answer(said) if is_turn else message(text("Good day."))
+        result = answer(said) if said["message_type"] == "turn_start" else message(text("Good day."))
+        if result is None:
+            participant.at_work.append(str(uuid.uuid4()))
+            return StreamingResponse(
+                _work_for_ever(call["id"], participant.at_work[-1]), media_type="text/event-stream"
+            )
         if asyncio.iscoroutine(result):
             result = await result
         if isinstance(result, Response):
@@ -132,8 +143,8 @@ def card_at(url: str, *, streams: bool = False) -> Json:
     }
 
 
-async def _work_for_ever(call_id: Any) -> AsyncIterator[str]:
-    ids = {"taskId": str(uuid.uuid4()), "contextId": "its-own"}
+async def _work_for_ever(call_id: Any, task_id: str) -> AsyncIterator[str]:
+    ids = {"taskId": task_id, "contextId": "its-own"}
     while True:
         event = {"kind": "status-update", **ids, "status": {"state": "working"}, "final": False}
         yield f": still here\n\ndata: {json.dumps({'jsonrpc': '2.0', 'id': call_id, 'result': event})}\n\n"

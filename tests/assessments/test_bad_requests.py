@@ -289,7 +289,7 @@ CASES = [
     ),
     failing(
         "keep-alives for ever",
-        answering(sleeping, streams=True),
+        answering(lambda _said: None, streams=True),
         "The participant did not finish turn 1 within 1 s.",
         status="timeout",
     ),

@@ -19,6 +19,7 @@ from purple_sdk import BasePurpleAgent, create_app
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
 from tests.assessments.observers import running, simulations_left
 from tests.stack import Stack, agent_config, listening, request_json
+from tests.waiting import eventually
 
 
 class Dawdler(BasePurpleAgent):
@@ -124,3 +125,4 @@ async def test_terminated(stack: Stack) -> None:
         await (await connect(stack.config)).get_workflow_handle(assessment.task_id).terminate()
         while await simulations_left(stack):
             await asyncio.sleep(0.1)
+        await eventually(lambda: seen == ["start", "turn", "turn canceled"])

@@ -1,0 +1,85 @@
+"""What a participant is left at by those who are no more is canceled by those who come after them.
+
+The participants speak protocol 0.3, which has no way to ask them what they are at: the evaluator has to remember it.
+"""
+
+import os
+import signal
+
+from proctor.replay import choose, reset, reset_points
+from proctor_storage.temporal import connect
+from tests.assessments.observers import running
+from tests.assessments.participants import DONE, ByHand, Json, by_hand, data, message
+from tests.assessments.test_replay import follow
+from tests.stack import Stack, assess
+from tests.waiting import eventually
+
+
+class AtFirst:
+    """Never ends its first turn."""
+
+    def __init__(self) -> None:
+        self._is_first = True
+
+    def __call__(self, said: Json) -> Json | None:
+        self._is_first, was_first = False, self._is_first
+        return None if was_first else message(data(DONE))
+
+
+async def start_again(stack: Stack, task_id: str) -> None:
+    """Reset an assessment to its first turn."""
+    client = await connect(stack.config)
+    await reset(client, task_id, choose(await reset_points(client, task_id), 1, from_judging=False))
+
+
+async def test_the_task_of_a_turn_that_a_reset_threw_away(stack: Stack) -> None:
+    async with (
+        by_hand(AtFirst(), streams=True) as participant,
+        running(stack, participant.url, "tiny", max_turns=1) as assessment,
+    ):
+        await assessment.until("turn_started")
+        await eventually(lambda: participant.at_work)
+        await start_again(stack, assessment.task_id)
+        ended = await follow(stack, assessment.task_id)
+        assert ended.state == "completed", ended.sentence
+        assert set(participant.canceled) == set(participant.at_work)
+
+
+async def test_the_same_where_the_worker_that_asked_for_it_is_no_more(stack: Stack) -> None:
+    async with (
+        by_hand(AtFirst(), streams=True) as participant,
+        running(stack, participant.url, "tiny", max_turns=1) as assessment,
+    ):
+        await assessment.until("turn_started")
+        await is_noted(stack, assessment.task_id, participant)
+        os.kill(stack.supervisor.find_pid("worker"), signal.SIGKILL)
+        await start_again(stack, assessment.task_id)
+        ended = await follow(stack, assessment.task_id)
+        assert ended.state == "completed", ended.sentence
+        assert participant.canceled == participant.at_work
+
+
+async def is_noted(stack: Stack, task_id: str, participant: ByHand) -> None:
+    """Wait until Temporal knows what the participant is at."""
+    handle = (await connect(stack.config)).get_workflow_handle(task_id)
+
+    async def is_so() -> bool:
+        described = await handle.describe()
+        noted = str([pending.heartbeat_details for pending in described.raw_description.pending_activities])
+        return any(task in noted for task in participant.at_work)
+
+    await eventually(is_so)
+
+
+async def test_the_task_of_a_try_that_took_too_long_is_canceled_again_before_the_next_try(stack: Stack) -> None:
+    async with by_hand(AtFirst(), streams=True) as participant:
+        assessed = await assess(stack, participant.url, "tiny", max_turns=1, turn_timeout=1, turn_tries=2)
+    assert assessed.state == "completed", assessed.sentence
+    assert participant.canceled == participant.at_work * 2
+
+
+async def test_the_task_of_the_last_try_is_canceled_again_in_the_end(stack: Stack) -> None:
+    async with by_hand(AtFirst(), streams=True) as participant:
+        assessed = await assess(stack, participant.url, "tiny", max_turns=1, turn_timeout=1, turn_tries=1)
+    assert assessed.state == "failed"
+    assert participant.canceled == participant.at_work * 2
