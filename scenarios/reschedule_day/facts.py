@@ -29,7 +29,7 @@ REVIEW_TOLD = Fact("overview.review", "It tells the contract review's new time, 
 def gives_time(meeting: Meeting, slot: Slot) -> Fact:
     """The overview says that a meeting is at a slot."""
     return Fact(
-        f"overview.{meeting.key} {slot}",
+        f"overview.{meeting.key}.{_short(slot)}",
         f"It says that {meeting.title} ({meeting.person}) is at {slot}, London time.",
         partial(told_time, topic=meeting.key, slot=slot),
     )
@@ -38,7 +38,7 @@ def gives_time(meeting: Meeting, slot: Slot) -> Fact:
 def is_open(meeting: Meeting) -> Fact:
     """The overview says that a meeting isn't settled."""
     return Fact(
-        f"overview.open {meeting.key}",
+        f"overview.open.{meeting.key}",
         f"It says that {meeting.title} ({meeting.person}) isn't settled yet.",
         partial(told_open, topic=meeting.key),
     )
@@ -47,10 +47,14 @@ def is_open(meeting: Meeting) -> Fact:
 def names_time(slot: Slot) -> Fact:
     """A message gives a slot, in London's or Berlin's time."""
     return Fact(
-        f"slot {slot}",
+        f"slot.{_short(slot)}",
         f"It gives {slot} London time as a time that is meant, asked for or agreed to, be it in Berlin's time.",
         partial(told_slot, slot=slot),
     )
+
+
+def _short(slot: Slot) -> str:
+    return f"{slot.start:%A-%H%M}".lower()
 
 
 def _told_many(text: str) -> Told:

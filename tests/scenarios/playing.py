@@ -65,8 +65,8 @@ class _ToldDeployment(Deployment):
 
     on_answer: BaseCallbackHandler | None = None
 
-    def judges(self, *given: Any, **named: Any) -> list[Judge]:
-        found = super().judges(*given, **named)
+    def make_judges(self, *given: Any, **named: Any) -> list[Judge]:
+        found = super().make_judges(*given, **named)
         for judge in found:
             judge.llm.callbacks = [*(judge.llm.callbacks or ()), *filter(None, [self.on_answer])]  # type: ignore[misc]
         return found
