@@ -50,7 +50,10 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
         stack = LocalStack(
-            config=config.model_copy(update=_NOTHING_OF_A_DEPLOYMENT | {"storage_url": f"{folder}/storage"}),
+            config=config.model_copy(
+                update=_NOTHING_OF_A_DEPLOYMENT
+                | {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive"}
+            ),
             ports=Ports(gateway, ues, temporal, temporal_ui, agent),
             state=Path(folder),
             is_durable=False,
