@@ -79,6 +79,12 @@ async def test_nothing_is_earned_by_leaving_at_once(rehearsal: Rehearsal) -> Non
     assert results.scores.overall.score == 0
 
 
+async def test_one_turn_is_not_half_of_the_work(rehearsal: Rehearsal) -> None:
+    """It earned 45 %: by asking everybody kindly, early and discreetly, and leaving it at that."""
+    results = await assess(rehearsal, {1: IDEAL[1]})
+    assert results.scores.overall.score <= 0.1 * JUDGED
+
+
 @pytest.mark.parametrize("name", CARELESS)
 async def test_a_show_of_work_earns_little(rehearsal: Rehearsal, name: str) -> None:
     results = await assess(rehearsal, CARELESS[name])
