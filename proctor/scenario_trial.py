@@ -5,16 +5,13 @@ judge. The model is a stand-in whose answers have the right shape and mean nothi
 """
 
 import json
-import secrets
-import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import httpx
-import uvicorn
 from langchain_core.messages import AIMessage, message_to_dict
 from pydantic_core import from_json
 
@@ -28,15 +25,14 @@ from activities.packages.processes import Bench, EvaluatorFailedError, Evaluator
 from activities.packages.tasks import JudgeTask
 from activities.plan import TURN_SETTLES, JudgeRecord
 from activities.simulations.hosts import Claim, Simulation, Step
-from activities.simulations.keys import PARTICIPANT, host_key
+from activities.simulations.keys import PARTICIPANT
 from activities.simulations.shared_host import SharedHost
 from activities.simulations.states import snapshot
-from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor.own_simulator import own_simulator
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import blob_ref
 from purple_sdk.ues import AsyncUESClient, UESError
-from ues_sim.server import create_app
 
 _FAR_AWAY = "9999-12-31T09:00:00+00:00"
 _MAILS_HANDLED = 8
@@ -62,8 +58,7 @@ async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -
         return tried
     code = ScenarioCode(Limits(seconds=settings.evaluator_timeout, memory_mb=settings.evaluator_memory_mb))
     try:
-        with _simulator() as (url, secret):
-            config = merge_configs(settings, {"ues_url": url, "ues_command": None, "secret": secret})
+        with own_simulator(settings) as config:
             async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
                 for log in ("an empty", "a busy"):
                     simulation, record = await _played(package, config, http, is_busy=log == "a busy")
@@ -135,24 +130,6 @@ def _bench(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord
         has_model=has_model,
     )
     return Bench(task=task, evidence=f"{blob_ref(content).sha256} {has_model}", fetch=fetch)
-
-
-@contextmanager
-def _simulator() -> Iterator[tuple[str, str]]:
-    """The embedded simulator on this machine, on a thread of its own: its address, and the deployment's secret."""
-    secret = secrets.token_urlsafe(32)
-    [port] = free_ports(1)
-    app = create_app(host_key=host_key(secret))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive() and not server.started:
-            thread.join(0.01)
-        yield f"http://127.0.0.1:{port}", secret
-    finally:
-        server.should_exit = True
-        thread.join(5.0)
 
 
 async def _played(

@@ -67,6 +67,7 @@ class ParticipantClient:
     def __init__(self, url: str, card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds) -> None:
         self._url = url
         self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
+        self.protocol_versions = sorted({i.protocol_version for i in card.supported_interfaces if i.protocol_version})
         self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
         self._client = client
         self._context_id = context_id
@@ -205,8 +206,15 @@ class ParticipantClients:
         self._lines.clear()
 
     @asynccontextmanager
-    async def talk(self, url: str, context_id: str) -> AsyncIterator[ParticipantClient]:
+    async def talk(
+        self, url: str, context_id: str, protocol_version: str | None = None
+    ) -> AsyncIterator[ParticipantClient]:
         """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it anew.
+
+        Args:
+            url: the participant's address.
+            context_id: of all messages.
+            protocol_version: of A2A, where only that one of those that the card offers will do.
 
         Raises:
             ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
@@ -217,7 +225,7 @@ class ParticipantClients:
         try:
             if line.card is None:
                 line.card = await self._fetch_card(url, line.http)
-            client = self._client(url, line)
+            client = self._client(url, line, protocol_version)
             yield ParticipantClient(url, line.card, client, context_id, self._bounds)
         except BaseException:
             if self._lines.get(url) is line:
@@ -240,9 +248,17 @@ class ParticipantClients:
                 await self._lines.pop(known).http.aclose()
         return line
 
-    def _client(self, url: str, line: "_Line") -> Client:
+    def _client(self, url: str, line: "_Line", protocol_version: str | None) -> Client:
         try:
             assert line.card is not None
+            card = line.card
+            if protocol_version is not None:
+                card = AgentCard()
+                card.CopyFrom(line.card)
+                del card.supported_interfaces[:]
+                card.supported_interfaces.extend(
+                    i for i in line.card.supported_interfaces if i.protocol_version == protocol_version
+                )
             return ClientFactory(
                 ClientConfig(
                     httpx_client=line.http,
@@ -250,7 +266,7 @@ class ParticipantClients:
                     supported_protocol_bindings=[TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON],
                     use_client_preference=True,
                 )
-            ).create(line.card)
+            ).create(card)
         except ValueError as problem:
             raise failures.final(
                 failures.PARTICIPANT_MISBEHAVED,

@@ -1,0 +1,80 @@
+"""``proctor check-agent URL``: what an agent does right and wrong, with the fix for each."""
+
+import asyncio
+import json
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proctor.agent_check.checks import Finding, Judgement, find_all
+from proctor.agent_check.playing import Play
+from proctor.agent_check.watch import Watch
+from proctor.console import make_console, show
+from proctor.errors import ExitCode, UsageError
+from proctor.own_simulator import own_simulator
+from proctor.phrases import clean, counted
+from proctor.settings import LOOPBACK, read_settings
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+
+SETTLE = 0.5
+_MARKS: dict[Judgement, str] = {"right": "green", "wrong": "bold red", "not seen": "dim"}
+
+
+def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) -> ExitCode:
+    """Play the miniature assessment with an agent and print what was found; 1 where anything is wrong.
+
+    Args:
+        url: the agent's address.
+        timeout: seconds that it has for each message.
+        host: the address of this machine at which the agent finds the simulator; the loopback where not given.
+        as_json: print a JSON object in place of the table.
+
+    Raises:
+        UsageError: the address is none, or nobody can listen at ``host``.
+        UnreachableError: nobody answers at the agent's address.
+    """
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise UsageError(f'"{url}" is no address of an agent: write it as http://localhost:8001')
+    findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)
+    wrong = [finding for finding in findings if finding.judgement == "wrong"]
+    if as_json:
+        told = {"agent": url, "passed": not wrong, "findings": [finding.model_dump() for finding in findings]}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        _print(make_console(), findings)
+    return ExitCode.FAILED if wrong else ExitCode.DONE
+
+
+def look_at(url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK) -> list[Finding]:
+    """All findings about the agent at an address; raises as ``check_agent`` does."""
+    watch = Watch()
+    try:
+        with own_simulator(settings, host, watch.wrap) as config:
+            # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
+            port = urlsplit(config.ues_url).port
+            own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
+            play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, SETTLE)
+            return find_all(asyncio.run(play.play()))
+    except OSError as problem:
+        raise UsageError(str(problem)) from None
+
+
+def _print(console: Console, findings: list[Finding]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("check", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("looked for, and seen", overflow="fold")
+    for finding in findings:
+        told = Text(finding.looked_for)
+        told.append(f"\n{clean(finding.seen)}", style="" if finding.judgement == "wrong" else "dim")
+        if finding.fix is not None:
+            told.append(f"\nFix: {finding.fix}", style="yellow")
+        table.add_row(finding.check, Text(finding.judgement, style=_MARKS[finding.judgement]), told)
+    show(console, table)
+    wrong = sum(finding.judgement == "wrong" for finding in findings)
+    unseen = sum(finding.judgement == "not seen" for finding in findings)
+    left = f", {unseen} not seen" if unseen else ""
+    verdict = f"{counted(wrong, 'thing')} to mend" if wrong else "nothing to mend"
+    console.print(Text(f"\n{verdict} ({counted(len(findings), 'check')}{left})", style="bold"))

@@ -1,0 +1,95 @@
+"""Between the agent and the simulator: sees every request of the agent's, and can hold them up."""
+
+import asyncio
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_PLACE = re.compile(r"/simulations/([^/]+)(/.*)?")
+_PAUSE = 0.02
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
+
+
+@dataclass
+class SeenRequest:
+    """One request of the agent's; ``status`` is 0 until it is answered."""
+
+    simulation_id: str
+    method: str
+    path: str
+    status: int = 0
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the key doesn't open the simulation, or not that in it."""
+        return self.status in (_UNAUTHORIZED, _FORBIDDEN)
+
+    @property
+    def is_by_no_key(self) -> bool:
+        """Whether the key doesn't open the simulation at all (any more)."""
+        return self.status == _UNAUTHORIZED
+
+
+class Watch:
+    """The simulator's application, watched; it runs on the simulator's thread, its readers on another.
+
+    Attributes:
+        own_keys: requests with one of these are the evaluator's.
+        seen: the agent's requests, in order.
+        held: the id of the simulation in which requests wait, if any.
+        waiting: how many requests have been held up so far.
+    """
+
+    def __init__(self) -> None:
+        self.own_keys: Set[str] = frozenset()
+        self.seen: list[SeenRequest] = []
+        self.held: str | None = None
+        self.waiting = 0
+        self._app: ASGIApp | None = None
+
+    def wrap(self, app: ASGIApp) -> ASGIApp:
+        """The application to serve in place of ``app``."""
+        self._app = app
+        return self
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, later where requests are held up, and not at all where nobody waits for it any more."""
+        assert self._app is not None
+        place = _PLACE.match(scope.get("path", "")) if scope["type"] == "http" else None
+        if place is None or _key(scope) in self.own_keys:
+            await self._app(scope, receive, send)
+            return
+        request = SeenRequest(place[1], scope["method"], place[2] or "/")
+        self.seen.append(request)
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                request.status = message["status"]
+            await send(message)
+
+        if self.held != place[1]:
+            await self._app(scope, receive, note)
+            return
+        body = [await receive()]
+        while body[-1].get("more_body"):
+            body.append(await receive())
+        leaving = asyncio.ensure_future(receive())
+        self.waiting += 1
+        while self.held == place[1] and not leaving.done():  # noqa: ASYNC110 - held by another thread
+            await asyncio.sleep(_PAUSE)
+
+        async def again() -> Message:
+            return body.pop(0) if body else await leaving
+
+        if not leaving.done():
+            await self._app(scope, again, note)
+        leaving.cancel()
+
+
+def _key(scope: Scope) -> str:
+    headers = dict(scope["headers"])
+    bearer: bytes = headers.get(b"authorization", b"")
+    key: bytes = headers.get(b"x-api-key") or bearer.removeprefix(b"Bearer ")
+    return key.decode("latin-1")

@@ -1,0 +1,64 @@
+"""``proctor check-agent``: each planted fault is named, and nothing else."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from proctor.agent_check.command import check_agent, look_at
+from proctor.errors import ExitCode, UnreachableError, UsageError
+from proctor_processes.ports import free_ports
+from proctor_protocol.config import GreenAgentConfig
+from tests.processes import serving
+from tests.proctor.faulty_agents import FAULTS
+
+PATIENT = 60.0
+
+
+@pytest.fixture(scope="module")
+def agents() -> Iterator[str]:
+    with serving("tests.proctor.faulty_agents") as (address, _):
+        yield address
+
+
+@pytest.mark.parametrize("name", ["sound", "sdk"])
+def test_nothing_is_wrong_with_a_good_agent(name: str, agents: str) -> None:
+    findings = look_at(f"{agents}/{name}", GreenAgentConfig(), PATIENT)
+    unseen = {finding.check for finding in findings if finding.judgement == "not seen"}
+    assert [finding for finding in findings if finding.judgement == "wrong"] == []
+    assert unseen == (set() if name == "sdk" else {"protocol-0.3"})
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_named_and_no_other(fault: str, agents: str) -> None:
+    timeout = 3.0 if fault == "never-answers" else PATIENT
+    findings = look_at(f"{agents}/{fault}", GreenAgentConfig(), timeout)
+    wrong = {finding.check: finding for finding in findings if finding.judgement == "wrong"}
+    assert list(wrong) == [FAULTS[fault]], wrong
+    assert wrong[FAULTS[fault]].fix
+
+
+def test_it_tells_as_json_and_by_its_exit_code(agents: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check_agent(f"{agents}/boasts", timeout=PATIENT, host=None, as_json=True) == ExitCode.FAILED
+    told = json.loads(capsys.readouterr().out)
+    assert told["passed"] is False
+    [wrong] = [finding for finding in told["findings"] if finding["judgement"] == "wrong"]
+    assert wrong["check"] == "made-up"
+    assert wrong["seen"] == "it reports email.archive, which never happened"
+
+
+def test_it_tells_a_person_of_a_good_agent(agents: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check_agent(f"{agents}/sdk/", timeout=PATIENT, host=None, as_json=False) == ExitCode.DONE
+    assert "nothing to mend (17 checks)" in capsys.readouterr().out
+
+
+def test_an_agent_that_is_not_there_is_told_in_a_sentence() -> None:
+    [port] = free_ports(1)
+    with pytest.raises(UnreachableError, match=f"Nobody answers at .*:{port}.* Is the agent up"):
+        check_agent(f"http://127.0.0.1:{port}", timeout=PATIENT, host=None, as_json=False)
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8001", "ftp://localhost", "http://"])
+def test_an_address_that_is_none_is_told(url: str) -> None:
+    with pytest.raises(UsageError, match="is no address of an agent: write it as http://localhost:8001"):
+        check_agent(url, timeout=PATIENT, host=None, as_json=False)
