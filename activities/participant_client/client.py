@@ -61,13 +61,18 @@ def message_id(*parts: object) -> str:
     return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
 
 
+def _release(protocol_version: str) -> str:
+    """A version of A2A as agents and evaluators agree on it: 0.3.0 is 0.3."""
+    return ".".join(protocol_version.split(".")[:2])
+
+
 class ParticipantClient:
     """An A2A client for one participant, in one context (the assessment's)."""
 
     def __init__(self, url: str, card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds) -> None:
         self._url = url
         self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
-        self.protocol_versions = sorted({i.protocol_version for i in card.supported_interfaces if i.protocol_version})
+        self.protocol_versions = sorted({_release(i.protocol_version) for i in card.supported_interfaces})
         self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
         self._client = client
         self._context_id = context_id
@@ -214,7 +219,7 @@ class ParticipantClients:
         Args:
             url: the participant's address.
             context_id: of all messages.
-            protocol_version: of A2A, where only that one of those that the card offers will do.
+            protocol_version: of A2A, such as 0.3, where only that one of those that the card offers will do.
 
         Raises:
             ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
@@ -257,7 +262,7 @@ class ParticipantClients:
                 card.CopyFrom(line.card)
                 del card.supported_interfaces[:]
                 card.supported_interfaces.extend(
-                    i for i in line.card.supported_interfaces if i.protocol_version == protocol_version
+                    i for i in line.card.supported_interfaces if _release(i.protocol_version) == protocol_version
                 )
             return ClientFactory(
                 ClientConfig(

@@ -157,7 +157,7 @@ def app_of(fault: str, address: str) -> Starlette:
     url = f"{address}/{fault}/"
     if fault == "sdk":
         return create_app(Herald, PurpleAgentConfig(card_url=url))
-    versions = ("1.0", "0.3") if fault == "no-0.3" else ("1.0",)
+    versions = ("1.0", "0.3.0") if fault == "no-0.3" else ("1.0",)
     told = "http://127.0.0.1:9/" if fault == "leads-elsewhere" else url
     card = AgentCard(
         name=fault,

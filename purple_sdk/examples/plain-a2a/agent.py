@@ -20,7 +20,7 @@ class Doorman(AgentExecutor):
     """Answers the evaluator's three messages."""
 
     def __init__(self):
-        self.starts = {}  # one assessment per A2A context: where its simulation is, and the key
+        self.starts, self.answers = {}, {}  # by A2A context: address and key; by message id, which may come twice
 
     async def execute(self, context, event_queue):
         """Answer one message."""
@@ -30,10 +30,10 @@ class Doorman(AgentExecutor):
         if said["message_type"] == "assessment_start":
             self.starts[context.context_id] = said
         elif said["message_type"] == "turn_start":
-            answer = await self.play(self.starts[context.context_id], said)
-        parts = [Part(root=DataPart(data=answer))]
+            key, start = context.message.message_id, self.starts[context.context_id]
+            self.answers[key] = answer = self.answers.get(key) or await self.play(start, said)
         ids = {"message_id": str(uuid.uuid4()), "context_id": context.context_id}
-        await event_queue.enqueue_event(Message(role=Role.agent, parts=parts, **ids))
+        await event_queue.enqueue_event(Message(role=Role.agent, parts=[Part(root=DataPart(data=answer))], **ids))
 
     async def play(self, start, turn):
         """Act in the user's environment; what was done."""

@@ -10,13 +10,16 @@ type Start = { ues_url: string; api_key: string };
 
 class Doorman implements AgentExecutor {
   private starts = new Map<string, Start>(); // one assessment per A2A context
+  private turns = new Map<string, Promise<object>>(); // by message id: the same message may come twice
 
   async execute(context: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const content = context.userMessage.parts[0]?.content;
     const said = content?.$case === "text" ? JSON.parse(content.value) : content?.value;
-    let answer: object = {};
+    const { messageId } = context.userMessage;
     if (said.message_type === "assessment_start") this.starts.set(context.contextId, said);
-    if (said.message_type === "turn_start") answer = await this.play(this.starts.get(context.contextId)!, said.current_time);
+    if (said.message_type === "turn_start" && !this.turns.has(messageId))
+      this.turns.set(messageId, this.play(this.starts.get(context.contextId)!, said.current_time));
+    const answer = (await this.turns.get(messageId)) ?? {};
     bus.publish(AgentEvent.message({
       messageId: randomUUID(), contextId: context.contextId, taskId: "", role: Role.ROLE_AGENT, metadata: undefined,
       parts: [{ content: { $case: "data", value: answer }, metadata: undefined, filename: "", mediaType: "application/json" }],
