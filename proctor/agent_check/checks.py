@@ -315,7 +315,7 @@ def _cancellation(evidence: Evidence) -> tuple[Judgement, str]:
 @_check(
     "after-end",
     "does nothing after assessment_complete",
-    "Stop all work of the assessment and forget its key when assessment_complete comes.",
+    "When assessment_complete comes, stop all work of the assessment, forget its key, and answer with no failure.",
 )
 def _after_end(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.farewell is None or evidence.after_end is None:

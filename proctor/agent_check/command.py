@@ -19,6 +19,7 @@ from proctor.settings import LOOPBACK, read_settings
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 
 SETTLE = 0.5
+"""Seconds."""
 _MARKS: dict[Judgement, str] = {"right": "green", "wrong": "bold red", "not seen": "dim"}
 
 
@@ -47,18 +48,20 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
     return ExitCode.FAILED if wrong else ExitCode.DONE
 
 
-def look_at(url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK) -> list[Finding]:
-    """All findings about the agent at an address; raises as ``check_agent`` does."""
+def look_at(
+    url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK, settle: float = SETTLE
+) -> list[Finding]:
+    """All findings about the agent at an address; ``settle`` as in ``Play``. Raises as ``check_agent`` does."""
     watch = Watch()
     try:
         with own_simulator(settings, host, watch.wrap) as config:
             # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
             port = urlsplit(config.ues_url).port
             own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
-            play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, SETTLE)
+            play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
             return find_all(asyncio.run(play.play()))
     except OSError as problem:
-        raise UsageError(str(problem)) from None
+        raise UsageError(problem.strerror or str(problem)) from None
 
 
 def _print(console: Console, findings: list[Finding]) -> None:

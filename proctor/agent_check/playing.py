@@ -39,7 +39,8 @@ FIRST, OTHER = "first", "other"
 
 _EMPTY = ("calendar", "chat", "contacts", "location", "weather")
 _CANCELLED_WITHIN = 5.0
-_LOOK_EVERY = 0.02
+_TASK_SHOWN_WITHIN = 3.0
+_LOOK_EVERY, _LOOK_AGAIN = 0.02, 0.1
 
 
 class Day(BaseModel):
@@ -349,7 +350,7 @@ class Play:
                 evidence.farewell = evidence.farewell or farewell
         if evidence.farewell is not None:
             seen = len(self.watch.seen)
-            await asyncio.sleep(self._settle)
+            await self._until(lambda: len(self.watch.seen) > seen, self._settle)
             evidence.after_end = self.watch.seen[seen:]
 
     async def _play_turns(self, evidence: Evidence, first: Table, other: Table) -> None:
@@ -383,15 +384,17 @@ class Play:
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
             # Who answers without a task, or shows it only when all is done, can't be asked to stop.
-            await self._until(lambda: turn.done() or table.has_task, self._settle)
+            await self._until(lambda: turn.done() or table.has_task, _TASK_SHOWN_WITHIN)
             if turn.done() or not table.has_task:
                 return
             evidence.is_task_known = True
             await self._in_time(table.cancel())
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
             self.watch.held = None
-            await asyncio.sleep(self._settle)
-            evidence.after_cancel = await table.find_deeds(1)
+            end = time.monotonic() + self._settle
+            while not evidence.after_cancel and time.monotonic() < end:
+                await asyncio.sleep(_LOOK_AGAIN)
+                evidence.after_cancel = await table.find_deeds(1)
         finally:
             self.watch.held = None
             evidence.cancelled = await turn

@@ -29,6 +29,7 @@ BEGINNINGS = {
 MORE_BEGINNINGS = {
     "demo": "proctor.demo",
     "assess email_triage_basic --agent http://127.0.0.1:1": "a2a.client",
+    "check-agent http://127.0.0.1:1": "a2a.client",
     "gateway": "a2a.server.routes",
     "ues": "ues_sim.http.app",
     "agent triage": "purple_sdk.server",
