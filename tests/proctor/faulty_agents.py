@@ -1,6 +1,7 @@
 """Agents with one planted fault each, in one process: the agent with FAULT is at ``/FAULT``.
 
-They are written on a2a-sdk, as an agent is that has nothing of ours; ``sound`` has no fault, ``sdk`` is on purple_sdk.
+They are written on a2a-sdk, as an agent is that has nothing of ours; ``sound`` and
+``blunt``, which acts without looking, have no fault, and ``sdk`` is on purple_sdk.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
 from purple_sdk import BasePurpleAgent, create_app
 
+GOOD = ("sound", "blunt", "sdk")
 FAULTS = {
     "leads-elsewhere": "card",
     "no-0.3": "protocol-0.3",
@@ -133,7 +135,9 @@ class Faulty(AgentExecutor):
     async def _act(self, start: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
         headers = {"X-API-Key": start["api_key"]}
         async with httpx.AsyncClient(base_url=start["ues_url"], headers=headers, trust_env=False) as ues:
-            mails = (await ues.post("/email/query", json={"folder": "inbox"})).raise_for_status().json()
+            mails: dict[str, Any] = {"emails": []}
+            if self._fault != "blunt":
+                mails = (await ues.post("/email/query", json={"folder": "inbox"})).raise_for_status().json()
             if self._fault == "asks-for-too-much":
                 await ues.get("/events")
             message = {"role": "assistant", "content": f"{len(mails['emails'])} mails"}
@@ -179,7 +183,7 @@ def main() -> None:
     """Serve them all."""
     listener = listen("127.0.0.1", 0, "the agents")
     address = address_of(listener).rstrip("/")
-    apps = {name: app_of(name, address) for name in ("sound", "sdk", *FAULTS)}
+    apps = {name: app_of(name, address) for name in (*GOOD, *FAULTS)}
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

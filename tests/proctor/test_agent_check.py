@@ -10,7 +10,7 @@ from proctor.errors import ExitCode, UnreachableError, UsageError
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from tests.processes import serving
-from tests.proctor.faulty_agents import FAULTS
+from tests.proctor.faulty_agents import FAULTS, GOOD
 
 PATIENT = 60.0
 SHOWS_LATER = ("deaf-to-cancel", "goes-on")
@@ -23,7 +23,7 @@ def agents() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("name", ["sound", "sdk"])
+@pytest.mark.parametrize("name", GOOD)
 def test_nothing_is_wrong_with_a_good_agent(name: str, agents: str) -> None:
     findings = look_at(f"{agents}/{name}", GreenAgentConfig(), PATIENT)
     unseen = {finding.check for finding in findings if finding.judgement == "not seen"}
