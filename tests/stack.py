@@ -169,6 +169,8 @@ async def listening(make_app: Callable[[str], Any]) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await task
+        for connection in list(server.server_state.connections):  # as those of a process that has ended
+            connection.transport.abort()  # type: ignore[union-attr]
 
 
 class Assessed:

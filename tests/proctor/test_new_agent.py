@@ -9,7 +9,7 @@ import pytest
 
 from proctor.errors import UsageError
 from proctor.new_agent import new_agent
-from tests.purple_sdk.processes import ROOT
+from tests.processes import ROOT
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
 from tests.work import NIGHTLY

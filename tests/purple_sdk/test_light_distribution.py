@@ -17,7 +17,9 @@ from tests.work import NIGHTLY
 
 MOST_MEGABYTES = 60
 HEAVY = re.compile(r"temporal|nexus|langchain|langsmith|openai|numpy|scipy")
-FOR_SCENARIOS = {f"proctor_protocol.{name}" for name in ("moments", "patterns", "scenario", "text_tests")}
+FOR_SCENARIOS = {
+    f"proctor_protocol.{name}" for name in ("moments", "paraphrases", "patterns", "scenario", "text_tests")
+}
 """What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
 NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
 """The extra ``assistant`` brings what they need."""
