@@ -22,6 +22,7 @@ from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.parting import parting_turn
+from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.folder import Folder, StoreUnavailableError
@@ -375,15 +376,18 @@ def import_from(archive: str | None, state: str | None, folder: str) -> None:
     make_console().print(Text(f"{counted(len(entries), 'assessment')} taken over"), soft_wrap=True)
 
 
-def print_schemas(name: str | None) -> None:
-    """Print the schema of one of an entry's files, or of all.
+def print_schemas(name: str | None, *, wire: bool = False) -> None:
+    """Print the schema of one of an entry's files, or of one message on the ``wire``; or of all.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: there is no such file or message.
     """
-    known = schemas()
+    known = wire_schemas() if wire else schemas()
     if name is not None and name not in known:
-        raise UsageError(f"{name!r} is no file of an entry: there are {', '.join(known)}")
+        raise UsageError(
+            f"{name!r} is no {'message' if wire else 'file of an entry'}: there are {', '.join(known)}"
+            + ("" if wire or name not in wire_schemas() else "; it is a message: add --wire")
+        )
     print(to_json(known if name is None else known[name], indent=1).decode())
 
 

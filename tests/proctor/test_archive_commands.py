@@ -133,3 +133,14 @@ def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["title"] == "TurnRecord"
     with pytest.raises(CommandError, match=r"'nothing' is no file of an entry: there are entry\.json"):
         print_schemas("nothing")
+
+
+def test_schemas_of_the_wire(capsys: pytest.CaptureFixture[str]) -> None:
+    print_schemas("turn_complete", wire=True)
+    assert json.loads(capsys.readouterr().out)["properties"]["actions"]["type"] == "array"
+    print_schemas(None, wire=True)
+    known = json.loads(capsys.readouterr().out)
+    assert list(known)[:3] == ["assessment_start", "turn_start", "assessment_complete"]
+    assert {"early_completion", "assessment_request", "update_turn_completed", "assessment_results"} <= set(known)
+    with pytest.raises(UsageError, match="it is a message: add --wire"):
+        print_schemas("turn_complete")

@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from proctor_protocol.messages import parse_from_participant, parse_to_participant
+from proctor_protocol.wire_schemas import wire_schemas
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "PURPLE_AGENT_GUIDE.md").read_text()
 MESSAGES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
@@ -23,6 +25,16 @@ def test_every_message_is_there() -> None:
 def test_a_message_has_the_fields_that_it_has_on_the_wire(message: dict[str, Any]) -> None:
     read = parse_to_participant if message["message_type"] in TO_PARTICIPANT else parse_from_participant
     assert shape(read(message).model_dump(mode="json")) == shape(message)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: str(message["message_type"]))
+def test_a_message_fits_the_schema_that_is_printed_for_it(message: dict[str, Any]) -> None:
+    schema = wire_schemas()[message["message_type"]]
+    jsonschema.validate(message, schema)
+    without_nulls = {name: value for name, value in message.items() if value is not None}
+    jsonschema.validate(without_nulls, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**message, "message_type": "something_else"}, schema)
 
 
 def shape(value: Any) -> Any:
