@@ -6,10 +6,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 NIGHTLY = os.environ.get("PROCTOR_TEST_PROFILE") == "nightly"
 """Whether this run is ``make nightly``, which has the time for many more examples."""
+
+only_nightly = pytest.mark.skipif(not NIGHTLY, reason="make nightly plays it")
+"""For a test whose behaviour has a shorter one in the default run."""
 
 
 def calls_in(work: Callable[[], T]) -> tuple[int, T]:

@@ -7,13 +7,14 @@ import pytest
 from tests.chaos.rehearsals import Outcome, Schedule, killed_at
 from tests.chaos.services import Services
 from tests.chaos.table import RECOVERY
+from tests.work import only_nightly
 
 DIAGONAL = [
-    ("start message", "participant"),
     ("turn: during", "simulator"),
     ("apply", "worker"),
-    ("advancing", "gateway"),
-    ("judging", "temporal"),
+    pytest.param("start message", "participant", marks=only_nightly),
+    pytest.param("advancing", "gateway", marks=only_nightly),
+    pytest.param("judging", "temporal", marks=only_nightly),
 ]
 
 

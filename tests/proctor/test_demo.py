@@ -11,6 +11,7 @@ from tests.assessments.packages import write_package
 from tests.proctor.commands import Sandbox
 from tests.proctor.installed import install
 from tests.waiting import wait_until
+from tests.work import only_nightly
 
 
 def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
@@ -53,7 +54,7 @@ def test_python_m_proctor_imports_nothing_from_where_it_is_typed(sandbox: Sandbo
     assert "email_triage_basic" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=only_nightly)])
 def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int) -> None:
     with sandbox.started("demo") as running:
         running.wait_for("turn  1/12")
@@ -74,6 +75,7 @@ def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(sandbox: Sandbox) -
     assert leftovers(sandbox) == ([], [])
 
 
+@only_nightly
 def test_a_demo_that_is_kept_tells_where_to_look(sandbox: Sandbox) -> None:
     write_package(sandbox.folder / "scenarios", "tiny")
     folder = str(sandbox.folder / "scenarios")

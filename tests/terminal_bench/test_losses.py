@@ -16,13 +16,11 @@ from tests.docker_engine import own_engine
 from tests.stack import Stack, running_stack
 from tests.terminal_bench.asking import Run, ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.waiting import eventually
-from tests.work import NIGHTLY
+from tests.work import only_nightly
 from workflows.names import CAMPAIGN_WORKFLOW, TRIAL_WORKFLOW
 
 STEPS = ["prepare_image", "start_environment", "hand_over", "run_trial_tests", "collect_logs", "take_down_trial"]
 FIVE = ["hello-file", "count-errors", "sort-table", "partial-credit", "find-secret"]
-
-only_nightly = pytest.mark.skipif(not NIGHTLY, reason="a matrix of `make nightly`")
 
 
 async def at_work(client: Client, step: str) -> bool:

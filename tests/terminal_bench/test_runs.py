@@ -17,7 +17,7 @@ from tests.proctor.commands import Sandbox
 from tests.stack import Stack, agent_config, listening
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.waiting import eventually
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 FEW = ["hello-file", "partial-credit"]
 """One of each format; all tasks are played by ``make nightly``."""
@@ -165,6 +165,7 @@ async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, doc
     assert left_on(docker_engine, ended.results.run_id) == []
 
 
+@only_nightly
 async def test_an_agent_that_nobody_reaches_fails_its_trials(terminal_stack: Stack) -> None:
     ended = await run(terminal_stack.gateway_url, "hello-file", url="http://127.0.0.1:9")
     assert ended.results.failure_modes == {"unknown_agent_error": 1}

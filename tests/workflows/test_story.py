@@ -209,7 +209,7 @@ async def test_how_often_a_turn_is_tried(
     assert [found["recoverable"] for found in over.problems] == [True] * (played_times - 1) + [False]
 
 
-@pytest.mark.parametrize(("step", "tries"), [("greet", {}), ("purple_turn", {"1": 2})])
+@pytest.mark.parametrize(("step", "tries"), [pytest.param("greet", {}, marks=only_nightly), ("purple_turn", {"1": 2})])
 async def test_lost_workers_are_no_failure_of_the_participant(
     caller: Caller,
     client: Client,
