@@ -19,6 +19,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_storage.blobs import BlobRef, BlobStore
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.asking import Over, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, fails
