@@ -39,6 +39,7 @@ def new_agent(name: str, folder: Path) -> ExitCode:
         raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
     print(f"{target}: edit execute_turn in agent.py, then\n")
     print(f"  cd {target}\n  pytest\n  python agent.py --port 8001")
+    print("  proctor check-agent http://localhost:8001        (in another terminal)")
     print("  proctor up                                       (in another terminal)")
     print("  proctor assess email_triage_basic --agent http://localhost:8001 --offline")
     return ExitCode.DONE
