@@ -11,8 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor
-# Each begins with one third of the tests, so that few servers are started twice; three for two cores, since tests wait, too.
-PYTEST_ARGS ?= -n 3 --dist worksteal
+# Twice as many as cores: while some wait for what must come, others have something to do.
+PYTEST_ARGS ?= -n 4 --dist worksteal
 
 .PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 

@@ -12,6 +12,7 @@ from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, s
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import BEN, ask_ben, diligent
 from tests.stack import Script, Stack, assess, play, serving
+from tests.work import only_nightly
 
 
 def asking(in_turn: int) -> Script:
@@ -29,6 +30,7 @@ def asking(in_turn: int) -> Script:
     return script
 
 
+@only_nightly
 async def test_four_at_once_score_as_one_after_the_other(stack: Stack) -> None:
     scripts = [asking(1), asking(3), asking(9), diligent]
 

@@ -34,6 +34,7 @@ from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
 from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Stack, assess, listening, running_stack, serving
+from tests.work import only_nightly
 
 DEADLINE = 20.0
 JUDGE = 5.0
@@ -84,6 +85,7 @@ async def test_an_assessment_ends_at_its_deadline(hasty: Stack) -> None:
     assert await simulations_left(hasty) == []
 
 
+@only_nightly
 async def test_a_judge_that_hangs_is_asked_again(hasty: Stack, endpoint: OpenAIEndpoint) -> None:
     def hang_once(prompt: str) -> dict[str, object]:
         if endpoint.calls == 1:

@@ -18,6 +18,7 @@ from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
 from tests.processes import module, running_beside
 from tests.stack import Stack, assess, running_stack, serving
+from tests.work import only_nightly
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,7 @@ async def versions_of(client: Client, task_id: str) -> set[str]:
     }
 
 
+@only_nightly
 async def test_an_assessment_ends_on_the_version_that_it_began_with(versioned: Stack) -> None:
     client = await connect(versioned.config)
     await make_current(client, versioned, "one")

@@ -10,7 +10,7 @@ from tests.chaos.table import RECOVERY
 from tests.work import only_nightly
 
 DIAGONAL = [
-    ("turn: during", "simulator"),
+    pytest.param("turn: during", "simulator", marks=only_nightly),
     ("apply", "worker"),
     pytest.param("start message", "participant", marks=only_nightly),
     pytest.param("advancing", "gateway", marks=only_nightly),

@@ -13,7 +13,7 @@ from tests.chaos.rehearsals import Outcome
 from tests.chaos.services import CUTS as NETWORKS
 from tests.chaos.services import PROCESSES, Services
 from tests.chaos.stops import stopped_for
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 STOPPED_AND_GOES_ON = [
     ("turn, before its claim", "in the turn"),
@@ -57,6 +57,7 @@ async def test_what_comes_from_the_past_changes_nothing(services: Services, refe
 
 
 @pytest.mark.timeout(1200)
+@only_nightly
 async def test_what_is_stopped_cut_off_or_set_back_changes_nothing(services: Services, reference: Outcome) -> None:
     found = {f"{placement}": await stopped_for(services, *placement, reference) for placement in STOPPED_FOR}
     found |= {f"{placement}": await replays.replayed_at(services, *placement, reference) for placement in REPLAYED}

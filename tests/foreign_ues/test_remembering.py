@@ -7,10 +7,12 @@ from purple_sdk.examples.triage_agent import TriageAgent
 from tests.foreign_ues.conftest import judged
 from tests.foreign_ues.servers import Program
 from tests.stack import Stack, agent_config, assess, listening
+from tests.work import only_nightly
 
 TURNS = 3
 
 
+@only_nightly
 async def test_a_server_that_dies_in_a_turn_costs_no_points(served: Stack, limited: Program, tmp_path: Path) -> None:
     """It is told the new key and goes on with what it remembers: set back to the turn's start, and no further."""
     limited.be_limited()

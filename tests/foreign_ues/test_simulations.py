@@ -36,6 +36,7 @@ from tests import processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import LIMITED, Program, running
+from tests.work import only_nightly
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 INITIAL: dict[str, Any] = json.loads((TINY / "initial_state.json").read_text())
@@ -213,6 +214,7 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
     assert back.is_known_to_participant == (command == OURS) == (back.participant_secret == secret)
 
 
+@only_nightly
 async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -224,6 +226,7 @@ async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     assert sum("POST /scenario/import/full" in line for line in caplog.messages) in (0, 2)
 
 
+@only_nightly
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
     simulation = await prepared(worker(command))
     again = await claimed(worker(command), await simulation.checkpoint(), looks=True)
@@ -249,6 +252,7 @@ async def test_a_new_key_ends_the_old_one(worker: MakeWorker, command: str) -> N
                     await revoked.time.get_state()
 
 
+@only_nightly
 async def test_a_revoked_key_opens_again_only_where_somebody_says_so(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
@@ -266,6 +270,7 @@ async def test_a_revoked_key_opens_again_only_where_somebody_says_so(worker: Mak
         await client.time.get_state()
 
 
+@only_nightly
 async def test_workers_of_one_machine_share_the_ports(worker: MakeWorker) -> None:
     workers = [worker(OURS), worker(OURS)]
     simulations = await asyncio.gather(
@@ -288,6 +293,7 @@ async def test_the_output_is_read_and_no_key_is_in_it(
     assert simulation.admin._runner.exchange.headers["X-API-Key"] not in said
 
 
+@only_nightly
 async def test_participants_elsewhere_get_an_address_that_they_can_reach(worker: MakeWorker) -> None:
     servers = worker(OURS, ues_public_url="http://localhost.localdomain:{port}/")
     simulation = await servers.create("a", 7, 1)

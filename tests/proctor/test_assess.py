@@ -15,6 +15,7 @@ from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox
 from tests.stack import Stack, serving
 from tests.waiting import PATIENCE
+from tests.work import only_nightly
 
 SCENARIO = "email_triage_basic"
 
@@ -132,6 +133,7 @@ async def test_a_gateway_that_dies_is_looked_for_and_no_turn_is_told_twice(stack
     assert json.loads((sandbox.folder / "r.json").read_bytes())["turns_taken"] == 6
 
 
+@only_nightly
 async def test_an_assessment_that_ends_while_the_gateway_is_away_is_not_lost(stack: Stack, sandbox: Sandbox) -> None:
     async with serving(speak_slowly) as url:
         with sandbox.started(*arguments(stack, url, "--max-turns", "2", "--json", "r.json")) as running:

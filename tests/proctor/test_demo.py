@@ -55,6 +55,7 @@ def test_python_m_proctor_imports_nothing_from_where_it_is_typed(sandbox: Sandbo
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=only_nightly)])
+@only_nightly
 def test_a_demo_that_is_ended_early_leaves_nothing(sandbox: Sandbox, number: int) -> None:
     with sandbox.started("demo") as running:
         running.wait_for("turn  1/12")

@@ -8,7 +8,7 @@ from proctor_protocol.results import AssessmentResults
 from tests.assessments.scripts import idle
 from tests.proctor.commands import Sandbox
 from tests.stack import Stack, serving
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 SCENARIO = "email_triage_basic"
 
@@ -34,6 +34,7 @@ async def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: S
         assert played.returncode == 0, played.stderr
 
 
+@only_nightly
 def test_it_never_aborts_at_its_exit(stack: Stack, sandbox: Sandbox) -> None:
     """The SDK's threads outlive the last call; in an interpreter that is taken apart, one call in four aborted."""
 

@@ -18,6 +18,7 @@ from tests.a2a_gateway.callers import message03
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS, serving
 from tests.waiting import PATIENCE
+from tests.work import only_nightly
 
 FLAGS = ("--port", "--ues-port", "--temporal-port", "--ui-port")
 
@@ -70,6 +71,7 @@ def play_the_cards_example(gateway: str) -> None:
     assert task["artifacts"][0]["parts"][1]["data"]["scores"]["overall"]["score"] > 0
 
 
+@only_nightly
 def test_services_come_back_and_the_state_folder_is_taken(sandbox: Sandbox) -> None:
     ports = free_ports(4)
     agent = free_ports(1)[0]

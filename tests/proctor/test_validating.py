@@ -17,6 +17,7 @@ from proctor_protocol.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS
+from tests.work import only_nightly
 
 MAIL = {
     "modality_type": "email",
@@ -106,7 +107,11 @@ async def tried(found: ScenarioPackage) -> Tried:
             "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
             "criterion asked, on a busy log without a model: evaluator asked raised AssertionError",
         ),
-        ("ctx.llm.invoke", "criterion asked, on an empty log without a model: evaluator asked raised AttributeError"),
+        pytest.param(
+            "ctx.llm.invoke",
+            "criterion asked, on an empty log without a model: evaluator asked raised AttributeError",
+            marks=only_nightly,
+        ),
         (
             "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
             "criterion asked: evaluator asked asks a model where there is one, and gives a score on all",

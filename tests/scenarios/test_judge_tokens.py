@@ -5,9 +5,12 @@ import pytest
 from tests.calibrate import judge_assessments
 from tests.judge_tokens import DAYS, judged, nothing_bears_on_it
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.work import only_nightly
 
 
-@pytest.mark.parametrize("scenario_id", DAYS)
+@pytest.mark.parametrize(
+    "scenario_id", [each if each == "reschedule_day" else pytest.param(each, marks=only_nightly) for each in DAYS]
+)
 async def test_judging_all_criteria_bills_little_more_than_judging_one(scenario_id: str) -> None:
     found = await judged(scenario_id)
     assert found.by_model.uncached <= 1.3 * found.one.uncached

@@ -16,6 +16,7 @@ from tests.assessments.scripts import ask_ben
 from tests.histories.reading import runs_of
 from tests.sizes.following import follow, size_of, turns_in
 from tests.stack import Stack, running_stack, serving
+from tests.work import only_nightly
 
 TURNS = 12
 SUGGESTED_AT = 60
@@ -36,6 +37,7 @@ async def writes_each_turn(turn: int, ues: AsyncUESClient, now: datetime) -> Non
     await ask_ben(ues)
 
 
+@only_nightly
 async def test_a_long_assessment_goes_on_as_a_new_run(forgetful: Stack) -> None:
     async with serving(writes_each_turn) as url:
         followed = await follow(forgetful, url, "tiny")

@@ -119,20 +119,20 @@ async def play(caller: Caller, asked: dict[str, Any]) -> Ended:
 async def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(
     caller: Caller, client: Client, scripted: ScriptedRun
 ) -> None:
-    ended = await play(caller, request(seeds=[1, 2], repeats=2, at_once=3))
+    ended = await play(caller, request(scenarios=["day"], seeds=[1, 2], repeats=2, at_once=3))
     assert ended.state == "completed"
     assert set(scripted.played.values()) == {2}
-    assert len(scripted.played) == 8
+    assert len(scripted.played) == 4
     results = ended.results
-    assert [cell.status for cell in results.cells] == ["completed"] * 16
-    assert len({cell.task_id for cell in results.cells}) == 16
+    assert [cell.status for cell in results.cells] == ["completed"] * 8
+    assert len({cell.task_id for cell in results.cells}) == 8
     by_agent = {row.agent: row for row in results.summaries if row.of == "overall" and row.scenario is None}
     assert (by_agent["good"].percent.mean, by_agent["poor"].percent.mean) == (100, 30)  # type: ignore[union-attr]
-    assert by_agent["poor"].counts.runs == 8
+    assert by_agent["poor"].counts.runs == 4
     (comparison,) = results.comparisons
-    assert (comparison.pairs, comparison.difference.mean) == (8, 70)  # type: ignore[union-attr]
-    assert (results.tokens, results.cost) == (1_600, 8.0)
-    assert ended.updates[-1]["tally"]["done"] == 16
+    assert (comparison.pairs, comparison.difference.mean) == (4, 70)  # type: ignore[union-attr]
+    assert (results.tokens, results.cost) == (800, 4.0)
+    assert ended.updates[-1]["tally"]["done"] == 8
     assert await replayed(client, ended.id) == 1
 
 
@@ -173,34 +173,34 @@ async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
 
 
 async def test_a_campaign_that_grows_plays_only_what_is_new(caller: Caller, scripted: ScriptedRun) -> None:
-    first = await play(caller, request(seeds=[1, 2]))
+    first = await play(caller, request(scenarios=["day"], seeds=[1]))
     scripted.played.clear()
-    second = await play(caller, request(seeds=[1, 2, 3], grows=first.id))
+    second = await play(caller, request(scenarios=["day"], seeds=[1, 3], grows=first.id))
     assert {seed for _, _, seed in scripted.played} == {3}
-    assert len(second.results.cells) == 12
-    assert sum(cell.taken_over for cell in second.results.cells) == 8
+    assert len(second.results.cells) == 4
+    assert sum(cell.taken_over for cell in second.results.cells) == 2
     assert {cell.task_id for cell in first.results.cells} <= {cell.task_id for cell in second.results.cells}
     scripted.played.clear()
-    third = await play(caller, request(seeds=[1, 2, 3], repeats=1, max_turns=1, grows=second.id))
-    assert sum(scripted.played.values()) == 12, "other settings are another assessment"
+    third = await play(caller, request(scenarios=["day"], seeds=[1, 3], max_turns=1, grows=second.id))
+    assert sum(scripted.played.values()) == 4, "other settings are another assessment"
     assert third.results.missing == 0
 
 
 async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: ScriptedRun) -> None:
-    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, max_cost=3.0))
+    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, max_cost=2.0))
     assert ended.state == "completed"
     results = ended.results
     assert results.cost is not None
-    assert results.cost <= 3.0
-    assert len(results.cells) == 6
-    assert (results.missing, results.stopped) == (34, "Stopped before its costs pass 3.")
+    assert results.cost <= 2.0
+    assert len(results.cells) == 4
+    assert (results.missing, results.stopped) == (36, "Stopped before its costs pass 2.")
     assert "Stopped before" in ended.sentence
 
 
 async def test_shards_share_out_the_cells(caller: Caller, scripted: ScriptedRun) -> None:
     for index in range(3):
-        await play(caller, request(seeds=[1, 2], shard_index=index, num_shards=3))
-    assert len(scripted.played) == 8
+        await play(caller, request(seeds=[1], shard_index=index, num_shards=3))
+    assert len(scripted.played) == 4
     assert set(scripted.played.values()) == {1}
 
 

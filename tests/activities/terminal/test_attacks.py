@@ -35,6 +35,7 @@ async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="what looks after an agent looks after tests; part of make nightly")
+@only_nightly
 async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
     script = "head -c 400000000 /dev/zero > /app/big; sleep 1000\n"
     folder = format_two(tmp_path / "task", {"tests/test.sh": script}, "[environment]\nstorage_mb = 50")
