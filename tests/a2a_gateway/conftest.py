@@ -114,6 +114,7 @@ async def client(config: GreenAgentConfig) -> Client:
 def standin_worker(client: Client, config: GreenAgentConfig, *others: type) -> Worker:
     return Worker(
         client,
+        debug_mode=True,  # a busy machine is no deadlock
         task_queue=config.task_queue,
         workflows=[StandIn, *others],
         activities=[play],

@@ -60,6 +60,7 @@ async def notifying(client: Client, config: GreenAgentConfig, story: Story | Non
         story, beats = story or Stories.from_client(config, client).tell, Heartbeats()
         deliveries = Worker(
             client,
+            debug_mode=True,  # a busy machine is no deadlock
             task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
             activities=[NotificationActivities(config, story).notify],
             interceptors=[beats],

@@ -124,6 +124,7 @@ class ScriptedActivities:
         beats = Heartbeats()
         worker = Worker(
             client,
+            debug_mode=True,  # a busy machine is no deadlock
             task_queue=task_queue,
             workflows=WORKFLOWS,
             activities=self.all(),

@@ -105,6 +105,7 @@ class ScriptedTrials:
         queues = QueueActivities(self._deployment)
         worker = Worker(
             client,
+            debug_mode=True,  # a busy machine is no deadlock
             task_queue=task_queue,
             workflows=WORKFLOWS,
             activities=[
