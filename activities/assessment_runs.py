@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities import failures
 from activities.campaign_plan import MEMO_LEDGER, CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, TakenOver
@@ -193,10 +194,10 @@ class AssessmentRuns:
         try:
             described = await handle.describe()
             ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef)
-        except Exception as problem:
-            raise BadRequestError(
-                f"config.grows is {campaign_id}, and that campaign can't be read ({problem}): name one that has ended."
-            ) from None
+        except RPCError as problem:
+            if problem.status != RPCStatusCode.NOT_FOUND:
+                raise  # Temporal is away, which is none of the caller's fault
+            ref = None
         if ref is None:
             raise BadRequestError(f"config.grows is {campaign_id}: name a campaign of assessments that has ended.")
         ended = {each.cell_id: each for each in ENDED_CELLS.validate_json(await self._store.get(ref))}

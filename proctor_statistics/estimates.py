@@ -50,10 +50,9 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float] = (-np.inf, 
     strata = _strata(units)
     values = sum(len(unit.values) for unit in units)
     mean = sum(map(sum, (unit.values for unit in units))) / values
-    variances = [_variance(sums[None, :], counts[None, :]) for sums, counts in strata]
-    error = float(np.sqrt(sum(variance[0] for variance in variances)) / values)
     free = len(units) - len(strata)
-    if not free:
+    error = _error(strata, values)
+    if error is None:
         return Estimate(
             mean=mean, standard_error=None, low=None, high=None, values=values, units=len(units), method="none"
         )
@@ -68,6 +67,18 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float] = (-np.inf, 
         method = "bootstrap-t"
     low, high = (float(np.clip(each, *bounds)) for each in (mean - below * error, mean + above * error))
     return Estimate(mean=mean, standard_error=error, low=low, high=high, values=values, units=len(units), method=method)
+
+
+def standard_error(units: Sequence[Unit]) -> float | None:
+    """The standard error alone, without the interval that takes long to find; None as in ``Estimate``."""
+    return _error(_strata(units), sum(len(unit.values) for unit in units))
+
+
+def _error(strata: Sequence[tuple[_Floats, _Floats]], values: int) -> float | None:
+    """None where each stratum is a single unit, which leaves nothing to compare."""
+    if all(len(sums) == 1 for sums, _ in strata):
+        return None
+    return float(np.sqrt(sum(_variance(sums[None, :], counts[None, :])[0] for sums, counts in strata)) / values)
 
 
 def _strata(units: Sequence[Unit]) -> list[tuple[_Floats, _Floats]]:

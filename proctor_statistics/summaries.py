@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from proctor_protocol.statistics import Counts, Of, Run, Summary
-from proctor_statistics.estimates import Unit, estimated
+from proctor_statistics.estimates import Unit, estimated, standard_error
 from proctor_statistics.passes import pass_rates
 
 PASSING = 60.0
@@ -100,7 +100,7 @@ def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
         by_scenario[run.scenario].append(value)
     if len(by_scenario) < 2:
         return None
-    return estimated([Unit(tuple(each)) for each in by_scenario.values()]).standard_error
+    return standard_error([Unit(tuple(each)) for each in by_scenario.values()])
 
 
 def _counts(runs: Sequence[Run], percent: _Percent) -> Counts:
