@@ -17,9 +17,8 @@ from rich.text import Text
 from proctor.caller import AssessmentCall, Ended
 from proctor.console import make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
-from proctor.following import followed
-from proctor.phrases import clean
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.following import followed, require_completed
 from proctor.report import print_report
 from proctor.settings import read_settings
 from proctor_protocol.config import GreenAgentConfig
@@ -124,17 +123,10 @@ async def follow(
 
 
 def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
-    if ended.state == "rejected":
-        raise UsageError(clean(ended.sentence) or "the request was rejected")
     if ended.results is not None:
         _conclude_results(options, console, ended.results, workflow_url)
-    elif ended.state == "completed":
-        raise CommandError("the assessment is completed, but the gateway gave no result")
-    if ended.state == "completed":
-        return ExitCode.DONE
-    if ended.state == "canceled":
-        raise CancelledError("the assessment is cancelled")
-    raise CommandError(f"the assessment failed: {clean(ended.sentence) or 'no reason given'}")
+    require_completed(ended, "assessment")
+    return ExitCode.DONE
 
 
 def _conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:

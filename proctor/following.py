@@ -5,7 +5,8 @@ from contextlib import aclosing
 from typing import Protocol
 
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
-from proctor.errors import CancelledError, CommandError
+from proctor.errors import CancelledError, CommandError, UsageError
+from proctor.phrases import clean
 
 
 class Display(Protocol):
@@ -37,6 +38,25 @@ async def followed(
         for task in (following, stop):
             task.cancel()
         await asyncio.gather(following, stop, return_exceptions=True)
+
+
+def require_completed(ended: Ended, what: str) -> None:
+    """Say how a call ended, unless well and with a result.
+
+    Raises:
+        UsageError: the request was rejected.
+        CancelledError: it was cancelled.
+        CommandError: it failed, or the result is missing.
+    """
+    match ended.state:
+        case "rejected":
+            raise UsageError(clean(ended.sentence) or "the request was rejected")
+        case "canceled":
+            raise CancelledError(f"the {what} is cancelled")
+        case "failed":
+            raise CommandError(f"the {what} failed: {clean(ended.sentence) or 'no reason given'}")
+    if ended.results is None:
+        raise CommandError(f"the {what} is completed, but the gateway gave no result")
 
 
 async def _follow(call: AssessmentCall, display: Display) -> tuple[Accepted | None, Ended]:

@@ -13,9 +13,10 @@ from rich.text import Text
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
 from proctor.console import make_console, show
-from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
-from proctor.following import followed
+from proctor.errors import CommandError, ExitCode
+from proctor.following import followed, require_completed
 from proctor.phrases import clean
+from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
 from proctor.up import on_signals
 from proctor_protocol.problems import describe
@@ -72,27 +73,20 @@ async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
                     console.print(Text(f"{task_id} is under way; `proctor follow {task_id}` joins it"), soft_wrap=True)
                     return ExitCode.DONE
                 case Ended():
-                    raise UsageError(clean(event.sentence) or "the request was rejected")
+                    require_completed(event, "campaign")
     raise CommandError("the gateway's stream ended without an answer")
 
 
 def _conclude(console: Console, ended: Ended, options: RunOptions, began_at: datetime) -> ExitCode:
-    if ended.state == "rejected":
-        raise UsageError(clean(ended.sentence) or "the request was rejected")
     if ended.results is not None:
         results = read_run(ended.results)
-        folder = _new_folder(Path(options.output), began_at)
+        folder = new_folder(Path(options.output), f"{began_at:%Y-%m-%d_%H-%M-%S}", "--output")
         (folder / "campaign.toml").write_text(as_toml(options.request))
         (folder / "results.json").write_bytes(ended.results)
         if not options.quiet:
             print_run(console, results)
             console.print(Text(f"results   {folder}"), soft_wrap=True)
-    elif ended.state == "completed":
-        raise CommandError("the campaign is completed, but the gateway gave no result")
-    if ended.state == "canceled":
-        raise CancelledError("the campaign is cancelled")
-    if ended.state == "failed":
-        raise CommandError(f"the campaign failed: {clean(ended.sentence) or 'no reason given'}")
+    require_completed(ended, "campaign")
     return ExitCode.DONE
 
 
@@ -106,20 +100,6 @@ def read_run(exact: bytes) -> RunResults:
         return RunResults.model_validate_json(exact)
     except ValidationError as problem:
         raise CommandError(f"the gateway's result is not one of a campaign: {describe(problem)}") from None
-
-
-def _new_folder(output: Path, began_at: datetime) -> Path:
-    stem = f"{began_at:%Y-%m-%d_%H-%M-%S}"
-    for number in range(1_000):
-        folder = output / (f"{stem}_{number}" if number else stem)
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as problem:
-            raise CommandError(f"--output {output}: {problem.strerror}") from None
-        return folder
-    raise CommandError(f"--output {output}: a thousand campaigns began in one second")
 
 
 def print_run(console: Console, results: RunResults) -> None:

@@ -2,38 +2,14 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError
 from proctor_protocol.terminal import Blob, TerminalResults, TrialResult
 
 Fetch = Callable[[Blob], Awaitable[bytes | None]]
 """Gets a file of a trial; None where it is lost."""
-
-
-def new_folder(output: Path, started_at: datetime) -> Path:
-    """Make ``green_agent_eval_TIMESTAMP`` below a folder, another one for each run.
-
-    Raises:
-        UsageError: it can't be made.
-    """
-    name = f"green_agent_eval_{started_at:%Y%m%d_%H%M%S}"
-    number = 1
-    while True:
-        folder = output / (name if number == 1 else f"{name}_{number}")
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            number += 1
-            if not output.is_dir():
-                raise UsageError(f"{output} is no folder: name another one with --output-path") from None
-        except OSError as problem:
-            raise UsageError(
-                f"{output} can't be written ({problem.strerror}): name another one with --output-path"
-            ) from None
 
 
 async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) -> list[str]:

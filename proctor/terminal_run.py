@@ -18,13 +18,13 @@ from proctor.caller import AssessmentCall, Ended, is_loopback
 from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.console import make_console
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
-from proctor.following import followed
+from proctor.following import followed, require_completed
 from proctor.local import LocalStack, Ports
-from proctor.phrases import clean
+from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
-from proctor.terminal_results import new_folder, write_results
+from proctor.terminal_results import write_results
 from proctor.terminal_settings import TerminalSettings
 from proctor.up import on_signals, start_unless
 from proctor_processes.ports import free_ports
@@ -141,24 +141,17 @@ async def _play(
         with CampaignDisplay(console, quiet) as display:
             accepted, ended = await followed(call, display, interrupted, "run")
         task_id = accepted.task_id if accepted else ""
-    if ended.state == "rejected":
-        raise UsageError(clean(ended.sentence) or "the request was rejected")
     if ended.results is not None:
         results = _read(ended)
         if json_file:
             _keep_exact(json_file, ended.results)
-        folder = new_folder(output, began_at)
+        folder = new_folder(output, f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
         for problem in await _write(folder, results, gateway_url, task_id):
             console.print(Text(problem, style="yellow"))
         if not quiet:
             print_table(console, results)
             console.print(Text(f"results   {folder}"), soft_wrap=True)
-    elif ended.state == "completed":
-        raise CommandError("the run is completed, but the gateway gave no result")
-    if ended.state == "canceled":
-        raise CancelledError("the run is cancelled")
-    if ended.state == "failed":
-        raise CommandError(f"the run failed: {clean(ended.sentence) or 'no reason given'}")
+    require_completed(ended, "run")
     return ExitCode.DONE
 
 
