@@ -287,7 +287,8 @@ class NotedReply(Model):
 class TurnNote(Model):
     """What the archive has to know of a turn that was played; ``turn`` 0 stands for the beginning.
 
-    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``.
+    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
+    ``events_processed`` are the events that happened as its clock moved there.
     """
 
     turn: int
@@ -295,6 +296,7 @@ class TurnNote(Model):
     reached: datetime
     checkpoint: BlobRef
     replies: list[NotedReply] = Field(default_factory=list)
+    events_processed: int = 0
 
 
 class ArchiveInput(Model):

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, ResultStatus, score_range
 
 FORMAT = 1
@@ -51,12 +52,15 @@ class ArchiveEntry(WireModel):
 
     ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
-    ``campaign`` is the id of the campaign that it is of, ``forked_from`` the id of the assessment and the turn that it
-    began with. ``sentence`` says how it ended. ``score``, ``max_score`` and ``total_points`` are points earned, judged
-    and in all; ``doubtful_points`` those that it would have more without its doubts. ``is_partial``: it was stopped by
-    ``max_turns`` with time left. ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's
-    other files, ``contents`` what it needs of the archive's: ``scenario`` (the scenario as it was played) and
-    ``initial_state`` (``Items`` before the first turn).
+    ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
+    with. ``sentence`` says how it ended. ``role`` is what the request calls the participant. ``score``, ``max_score``
+    and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
+    its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``turn_timeout`` (seconds),
+    ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with; ``package`` names, in the
+    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
+    ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
+    it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
+    first turn).
     """
 
     message_type: Literal["archive_entry"] = "archive_entry"
@@ -66,13 +70,14 @@ class ArchiveEntry(WireModel):
     fence: int = Field(default=0, ge=0)
     run_id: str | None = None
     campaign: str | None = None
-    forked_from: str | None = None
+    forked_from: ForkedFrom | None = None
     context_id: str = ""
     status: ResultStatus
     sentence: str = ""
     scenario_id: str
     scenario_name: str = ""
     scenario_version: str | None = None
+    role: str = ""
     participant: str = ""
     participant_url: str = ""
     participant_version: str | None = None
@@ -85,6 +90,11 @@ class ArchiveEntry(WireModel):
     turns_taken: int = 0
     expected_turns: int | None = None
     max_turns: int | None = None
+    turn_timeout: float | None = None
+    turn_tries: int | None = None
+    judges: list[str] = Field(default_factory=list)
+    votes: int = 1
+    package: Content | None = None
     is_partial: bool = False
     actions_taken: int = 0
     seconds: float = 0.0
@@ -146,7 +156,8 @@ class TurnRecord(WireModel):
 
     ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``deeds`` are of the simulation's own
     event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
-    ``troubles`` are sentences on what went wrong meanwhile.
+    ``troubles`` are sentences on what went wrong meanwhile. ``events_processed`` happened as the clock moved at its
+    end. ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
     """
 
     message_type: Literal["turn_record"] = "turn_record"
@@ -164,6 +175,8 @@ class TurnRecord(WireModel):
     notes: str | None = None
     answers: list[AnswerRecord] = Field(default_factory=list)
     troubles: list[str] = Field(default_factory=list)
+    events_processed: int = 0
+    inherited_from: str | None = None
 
 
 class StateRecord(WireModel):

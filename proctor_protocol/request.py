@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import WireModel
 from proctor_protocol.problems import describe, show_value
@@ -46,7 +47,10 @@ class AssessmentConfig(WireModel):
     """What the sender may choose.
 
     Attributes:
-        scenario_id: which scenario to play.
+        fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
+            it was then. What is not chosen here is as it was in that one, ``seed``, judges and ``participants`` too.
+        from_turn: the first turn that a fork plays itself.
+        scenario_id: which scenario to play; a fork's is known already.
         seed: what every random choice of the assessment derives from; drawn from the task's id where missing.
         max_turns: at most so many turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
@@ -58,7 +62,9 @@ class AssessmentConfig(WireModel):
         turn_tries: how often a turn may be played when the participant fails in it; 1 forbids a second try.
     """
 
-    scenario_id: str = Field(min_length=1)
+    fork_of: str | None = Field(default=None, min_length=1, max_length=200)
+    from_turn: int | None = Field(default=None, ge=1, le=100_000)
+    scenario_id: str = ""
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     max_turns: int | None = Field(default=None, ge=1, le=100_000)
     verbose_updates: bool = True
@@ -68,18 +74,49 @@ class AssessmentConfig(WireModel):
     judges: list[str] | None = Field(default=None, min_length=1, max_length=9)
     votes: int = Field(default=1, ge=1, le=9)
 
+    @field_validator("scenario_id")
+    @classmethod
+    def _only_forks_need_no_scenario(cls, scenario_id: str, others: ValidationInfo) -> str:
+        if not scenario_id and not others.data.get("fork_of"):
+            raise PydanticCustomError("missing", "Field required")
+        return scenario_id
+
+    @model_validator(mode="after")
+    def _a_fork_has_both(self) -> Self:
+        require_fork(self.fork_of, self.from_turn, "from_turn")
+        return self
+
+
+def require_fork(fork_of: str | None, turns: object, name: str) -> None:
+    """A fork needs the assessment and the turns, which have this name.
+
+    Raises:
+        ValueError: one of them is missing.
+    """
+    if fork_of is not None and turns is None:
+        raise ValueError(f"fork_of is there and {name} is not: say from which turn on the fork plays itself")
+    if fork_of is None and turns is not None:
+        raise ValueError(f"{name} is there and fork_of is not: name the assessment to fork")
+
 
 class AssessmentRequest(WireModel):
-    """Who is assessed (role to A2A address) and how."""
+    """Who is assessed (role to A2A address) and how; a fork assesses whom the original did, where nobody is named."""
 
     participants: dict[str, str]
     config: AssessmentConfig
 
     _addresses_are_urls = field_validator("participants")(check_addresses)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _a_fork_may_name_nobody(cls, given: Any) -> Any:
+        return {"participants": {}, **given} if is_fork(given) else given
+
     @model_validator(mode="after")
     def _one_participant(self) -> Self:
         if not self.participants:
+            if self.config.fork_of:
+                return self
             raise ValueError(
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
@@ -98,6 +135,12 @@ class AssessmentRequest(WireModel):
             if role in self.participants:
                 return role, self.participants[role]
         return next(iter(self.participants.items()))
+
+
+def is_fork(request: Any) -> bool:
+    """Whether a request, read from JSON and not checked yet, is for a fork."""
+    config = request.get("config") if isinstance(request, dict) else None
+    return isinstance(config, dict) and config.get("fork_of") is not None
 
 
 def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:

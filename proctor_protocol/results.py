@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, ModelUsage
 from proctor_protocol.provenance import ModelUse, Provenance
 
@@ -211,7 +212,9 @@ class AssessmentResults(WireModel):
     maps a turn's number to how often it was played, for turns that needed more than one try. ``is_partial``: it was
     stopped by ``max_turns`` with the scenario's time not over; ``scenario_turns`` are those of its default time step.
     ``provenance`` is None in results of proctor 0.1. ``participant_usage`` is what the participant says of the models
-    that it asked.
+    that it asked. ``forked_from`` says with whose turns a fork began: scores, ``action_log`` and ``action_report`` are
+    of the whole day, inherited turns with it, since the state at its end is what is judged; times, the models that were
+    asked and what they cost are of the turns that were played here.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -238,6 +241,7 @@ class AssessmentResults(WireModel):
     scenario_turns: int | None = None
     provenance: Provenance | None = None
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
+    forked_from: ForkedFrom | None = None
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from proctor_protocol._wire import ByMessageType, Instant, WireModel
 from proctor_protocol.durations import Duration
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import Dimension, score_range
 
@@ -38,17 +39,21 @@ def _count(number: int, noun: str) -> str:
 
 
 class AssessmentStartedUpdate(WireModel):
-    """The assessment has begun."""
+    """The assessment has begun; a fork, with another one's turns."""
 
     message_type: Literal[TaskUpdateType.ASSESSMENT_STARTED] = TaskUpdateType.ASSESSMENT_STARTED
     assessment_id: str
     scenario_id: str
     participant_url: str
     start_time: Instant
+    forked_from: ForkedFrom | None = None
 
     def sentence(self) -> str:
         """One readable sentence."""
-        return f"Assessment of {self.participant_url} on {self.scenario_id} started."
+        text = f"Assessment of {self.participant_url} on {self.scenario_id} started."
+        if self.forked_from is not None:
+            text += f" It is a fork from {self.forked_from.in_words()}: {self.forked_from.inherited_in_words()}."
+        return text
 
 
 class ScenarioLoadedUpdate(WireModel):
@@ -106,16 +111,22 @@ class ActionObservedUpdate(WireModel):
 
 
 class TurnCompletedUpdate(WireModel):
-    """The participant has finished its turn; ``time_advanced`` is its time step."""
+    """The participant has finished its turn; ``time_advanced`` is its time step.
+
+    ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
+    """
 
     message_type: Literal[TaskUpdateType.TURN_COMPLETED] = TaskUpdateType.TURN_COMPLETED
     turn_number: int
     actions_taken: int
     time_advanced: Duration
     early_completion_requested: bool = False
+    inherited_from: str | None = None
 
     def sentence(self) -> str:
         """One readable sentence."""
+        if self.inherited_from:
+            return f"Turn {self.turn_number} is inherited, with {_count(self.actions_taken, 'action')}."
         early = "; the participant says it is finished" if self.early_completion_requested else ""
         return f"Turn {self.turn_number} completed with {_count(self.actions_taken, 'action')}{early}."
 

@@ -93,6 +93,7 @@ class Turns:
                 reached=advanced.current_time,
                 checkpoint=advanced.checkpoint,
                 replies=noted(replies),
+                events_processed=advanced.events_processed,
             )
         )
         self._telling.publish(

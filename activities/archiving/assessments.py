@@ -16,7 +16,7 @@ from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.plan import ArchiveInput
 from activities.scrubbing import Scrubber
-from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry
+from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.updates import RECORDED_AT
@@ -49,12 +49,14 @@ class ArchiveActivities:
             fence=own_fence(),
             run_id=info.workflow_run_id,
             campaign=given.campaign,
+            forked_from=results.forked_from,
             context_id=given.context_id,
             status=results.status,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
             scenario_id=plan.scenario_id,
             scenario_name=plan.scenario_name,
             scenario_version=plan.scenario_version,
+            role=plan.participant,
             participant=given.card.name if given.card else plan.participant,
             participant_url=plan.participant_url,
             participant_version=given.card.version if given.card else None,
@@ -67,6 +69,11 @@ class ArchiveActivities:
             turns_taken=results.turns_taken,
             expected_turns=plan.scenario_turns or plan.expected_turns,
             max_turns=plan.max_turns,
+            turn_timeout=plan.turn_timeout,
+            turn_tries=plan.turn_tries,
+            judges=plan.judges,
+            votes=plan.votes,
+            package=plan.package and Content(sha256=plan.package.sha256, size=plan.package.size),
             is_partial=results.is_partial,
             actions_taken=results.actions_taken,
             seconds=results.duration_seconds,

@@ -48,12 +48,13 @@ def _record(
     done = next((update for update in told if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
     note = noted.get(turn)
     before, now = states.get(turn - 2), states.get(turn - 1)
+    played_in = results.forked_from.player_of(turn) if results.forked_from else None
     return TurnRecord(
         turn=turn,
         began_at=note.began_at if note else _time(begun.data.get("current_time")) if begun else None,
         reached=note.reached if note else None,
         started_at=begun.recorded_at if begun else None,
-        ended_at=done.recorded_at if done else None,
+        ended_at=done.recorded_at if done and not played_in else None,
         tries=results.turn_tries.get(str(turn), 1),
         is_finished=turn <= results.turns_taken,
         ends_early=bool(done and done.data.get("early_completion_requested")),
@@ -67,6 +68,8 @@ def _record(
             for update in told
             if update.data["message_type"] == TaskUpdateType.ERROR_OCCURRED
         ],
+        events_processed=note.events_processed if note else 0,
+        inherited_from=played_in,
     )
 
 
