@@ -21,6 +21,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+from temporalio.client import WorkflowHistory
+
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.campaigns import CellEndedUpdate
 from proctor_protocol.runs import RunCell, RunResults
@@ -32,9 +35,11 @@ from tests.histories.reading import runs_of
 from tests.sizes.__main__ import memory
 from tests.sizes.following import Size, size_of
 from tests.stack import Stack, agent_config, listening, running_stack, serving
+from viewer.app import create_app as create_pages
 
 KILLED = ("worker", "temporal", "ues")
 WHEN = (0.25, 0.5, 0.75)
+_LOOKED_AT = 20
 Watch = Callable[[int, int], Awaitable[None]]
 
 
@@ -133,7 +138,7 @@ async def many(count: int, at_once: int) -> list[str]:
 
                 async def watch(done: int, total: int) -> None:
                     if done % 100 == 0:
-                        print(f"{done} of {total} after {time.monotonic() - began:.0f} s", flush=True)
+                        print(f"{done} of {total} after {time.monotonic() - began:.0f} s  {memory(stack)}", flush=True)
 
                 results = await play(
                     stack,
@@ -145,16 +150,48 @@ async def many(count: int, at_once: int) -> list[str]:
                     max_turns=1,
                 )
                 took = time.monotonic() - began
-            runs = await runs_of(await connect(stack.config), results.campaign_id)
-            sizes = [size_of(run) for run in runs]
-            largest = Size(*(max(getattr(size, part) for size in sizes) for part in Size.__dataclass_fields__))
+            client = await connect(stack.config)
             print(
-                f"{count} assessments in {took:.0f} s  {len(runs)} runs  largest history: {largest.events} "
-                f"events, {largest.size / 1e6:.2f} MB  largest payload: {largest.largest_payload} bytes inline, "
-                f"{largest.largest_reference / 1e6:.2f} MB by reference  {memory(stack)}"
+                f"{count} assessments in {took:.0f} s, the artifact has {len(results.model_dump_json()) / 1e6:.2f} MB"
             )
+            print(f"the campaign: {largest(await runs_of(client, results.campaign_id))}")
+            some = [cell.task_id for cell in results.cells[:: max(count // _LOOKED_AT, 1)]]
+            print(f"{len(some)} assessments: {largest([run for each in some for run in await runs_of(client, each)])}")
+            print(memory(stack))
+            print(await looked_at(stack), flush=True)
     completed = sum(cell.status == "completed" for cell in results.cells)
     return [] if completed == count else [f"{completed} of {count} were completed"]
+
+
+def largest(runs: list[WorkflowHistory]) -> str:
+    """The largest that runs have come to."""
+    sizes = [size_of(run) for run in runs]
+    found = Size(*(max(getattr(size, part) for size in sizes) for part in Size.__dataclass_fields__))
+    return (
+        f"{len(runs)} runs  largest history: {found.events} events, {found.size / 1e6:.2f} MB  largest payload: "
+        f"{found.largest_payload} bytes inline, {found.largest_reference / 1e6:.2f} MB by reference"
+    )
+
+
+async def looked_at(stack: Stack) -> str:
+    """How long the archive takes to be listed, and the overview to be shown: the first time and once more."""
+    told = []
+    for words in (["list"], ["list", "--json", "--limit", "100000"]):
+        began = time.monotonic()
+        command = [sys.executable, "-m", "proctor", *words, "--archive", stack.local.archive_url]
+        command += ["--state", str(stack.local.state)]
+        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        said, _ = await process.communicate()
+        told.append(f"proctor {' '.join(words)}: {time.monotonic() - began:.1f} s, {len(said)} bytes")
+    app = create_pages(stack.local.archive_url)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as http:
+        for _ in range(2):
+            began = time.monotonic()
+            page = await http.get("/")
+            told.append(
+                f"the overview: {page.status_code}, {time.monotonic() - began:.2f} s, {len(page.content)} bytes"
+            )
+    return "\n".join(told)
 
 
 def main() -> int:

@@ -141,12 +141,17 @@ async def play(stack: Stack, case: Case) -> bool:
 
 
 def memory(stack: Stack) -> str:
-    """What the services hold in memory now."""
+    """What the services hold in memory, each with all that it has started, and held at most themselves."""
     held = []
-    for process in psutil.Process().children(recursive=True):
-        words = process.cmdline()
-        if words[1:3] == ["-m", "proctor"]:
-            held.append(f"{words[3]} {process.memory_info().rss / MEGABYTE:.0f} MB")
+    for name in ("temporal", "ues", "worker", "gateway"):
+        if (pid := stack.supervisor.find_pid(name)) is None:
+            held.append(f"{name} is away")
+            continue
+        process = psutil.Process(pid)
+        now = sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
+        status = Path(f"/proc/{pid}/status").read_text()
+        peak = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+        held.append(f"{name} {now / MEGABYTE:.0f} MB (alone at most {peak / MEGABYTE:.0f})")
     folder = stack.local.state
     stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return f"memory: {', '.join(held)}; on disk: {stored / MEGABYTE:.0f} MB"
