@@ -49,7 +49,7 @@ class AdmissionActivities:
             raise failures.final(failures.REJECTED, str(problem)) from None
         settings = self._deployment.config
         if not request.config.offline:
-            _require_models(package, settings, request.config.judges or [settings.evaluation_model])
+            require_models(package, settings, request.config.judges or [settings.evaluation_model])
         role, url = request.participant
         scenario, config = package.config, request.config
         return Plan(
@@ -117,8 +117,12 @@ def _seed(request: AssessmentRequest, task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")
 
 
-def _require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
-    """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice."""
+def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
+    """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice.
+
+    Raises:
+        ApplicationError: ``Rejected``, with the setting that is missing.
+    """
     scenario = package.config
     needs = []
     if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.criteria):

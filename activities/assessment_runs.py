@@ -15,7 +15,18 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities import failures
-from activities.campaign_plan import MEMO_LEDGER, CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, TakenOver
+from activities.admission import require_models
+from activities.campaign_plan import (
+    MEMO_LEDGER,
+    CampaignPlan,
+    Cell,
+    EndedCell,
+    Raw,
+    Summed,
+    SumUpInput,
+    TakenOver,
+    groups_of,
+)
 from activities.campaigns import ENDED_CELLS, keep_cells
 from activities.deployment import Deployment
 from activities.packages.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
@@ -88,13 +99,12 @@ class AssessmentRuns:
         asked = parse_run_request(request)
         config = asked.config
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
-        hashes = {scenario_id: await self._hash_of(scenario_id) for scenario_id in config.scenarios}
+        hashes = {scenario_id: await self._hash_of(scenario_id, config) for scenario_id in config.scenarios}
         cells = self._cells(asked, hashes)
         taken_over = None
         if config.grows:
             taken_over, cells, told = await self._taken_over(config.grows, cells)
             warnings += told
-        settings = self._deployment.config
         shared: dict[str, JsonValue] = {
             "agents": dict(asked.participants),
             "scenario_hashes": dict(hashes),
@@ -107,11 +117,12 @@ class AssessmentRuns:
             participant=", ".join(asked.participants)[:500],
             participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
             cells=await keep_cells(self._store, cells),
+            groups=groups_of(cells),
             at_once=config.at_once,
             lane_limits=_lane_limits(config, cells),
             tries=config.tries,
             shared=shared,
-            verbose_updates=config.verbose_updates and settings.verbose_updates,
+            verbose_updates=config.verbose_updates and self._deployment.config.verbose_updates,
             warnings=warnings,
             max_cost=config.max_cost,
             max_tokens=config.max_tokens,
@@ -170,18 +181,24 @@ class AssessmentRuns:
             score=None if mean is None else mean / 100,
         )
 
-    async def _hash_of(self, scenario_id: str) -> str:
+    async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
         try:
-            _, files = await self._deployment.load_package(scenario_id)
+            package, files = await self._deployment.load_package(scenario_id)
         except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise BadRequestError(str(problem)) from None
+        if not config.offline:
+            require_models(package, self._deployment.config, self._judges(config))
         return (await self._store.put(files)).sha256
+
+    def _judges(self, config: RunConfig) -> list[str]:
+        return config.judges or [self._deployment.config.evaluation_model]
 
     def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
         config = asked.config
+        models = [] if config.offline else [*self._judges(config), self._deployment.config.response_generator_model]
         everything = product(range(config.repeats), config.seeds, config.scenarios, asked.participants.items())
         return [
-            _cell(asked.config, repeat, seed, scenario_id, agent, url, hashes[scenario_id])
+            _cell(config, repeat, seed, scenario_id, agent, url, hashes[scenario_id], models)
             for number, (repeat, seed, scenario_id, (agent, url)) in enumerate(everything)
             if number % config.num_shards == config.shard_index
         ]
@@ -214,6 +231,7 @@ class AssessmentRuns:
                 count=len(mine),
                 succeeded=sum(each.outcome.succeeded for each in mine),
                 failed=sum(each.outcome.failure_kind is not None for each in mine),
+                scored=sum(each.outcome.score is not None for each in mine),
                 score=sum(each.outcome.score or 0.0 for each in mine),
             ),
             [cell for cell in cells if cell.cell_id not in taken],
@@ -232,17 +250,28 @@ def _title(scenarios: Sequence[str]) -> str:
 
 
 def _cell(
-    config: RunConfig, repeat: int, seed: int, scenario_id: str, agent: str, url: str, scenario_hash: str
+    config: RunConfig,
+    repeat: int,
+    seed: int,
+    scenario_id: str,
+    agent: str,
+    url: str,
+    scenario_hash: str,
+    models: Sequence[str],
 ) -> Cell:
-    """One assessment; its id says all that a result depends on, so that two campaigns can share it."""
+    """One assessment; its id says all that a result depends on, so that two campaigns can share it.
+
+    ``models`` are those that judge it, and the one that plays its characters.
+    """
     chosen = config.of_one(scenario_id, seed)
-    what = f"{url}\n{scenario_hash}\n{chosen.model_dump_json()}"
+    what = "\n".join([url, scenario_hash, chosen.model_dump_json(), *models])
     digest = sha256(what.encode()).hexdigest()[:12]
     return Cell(
         cell_id=".".join([_as_id(agent), _as_id(scenario_id), str(seed), str(repeat), digest]),
         label=f"{agent} · {scenario_id} · seed {seed}" + (f" · repeat {repeat + 1}" if config.repeats > 1 else ""),
+        group=f"{agent} · {scenario_id}",
         workflow=CELL_WORKFLOW,
-        lanes=[f"participant {url}", *(f"model {judge}" for judge in chosen.judges or [])],
+        lanes=[f"participant {url}", *(f"model {model}" for model in dict.fromkeys(models))],
         given={
             "agent": agent,
             "url": url,

@@ -1,5 +1,7 @@
 """What passes between a campaign, its activities and its cells; results go by reference."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,15 +14,18 @@ from proctor_storage.blobs import BlobRef
 MEMO_LEDGER = "ledger"
 """Where an ended campaign's memo names the blob with all its cells' outcomes."""
 
+_MOST_GROUPS = 100
+
 CellStatus = Literal["completed", "failed", "canceled"]
 
 
 class Cell(Model):
-    """One thing that a campaign has played: a trial, or an assessment.
+    """One thing that a campaign plays: a trial, or an assessment.
 
     Attributes:
         cell_id: its name in the campaign, which stays the same whatever else joins; part of its workflow's id.
         label: the same for people.
+        group: what it is one of many of, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it is given a ``CellInput`` and returns a ``CellOutcome``.
         given: what that has to know of this cell; what all cells share stands in ``CampaignPlan.shared``.
         lanes: names of what it takes a place of while it is played, such as a participant or a model.
@@ -28,6 +33,7 @@ class Cell(Model):
 
     cell_id: str
     label: str
+    group: str = ""
     workflow: str
     given: dict[str, JsonValue]
     lanes: list[str] = Field(default_factory=list)
@@ -45,8 +51,9 @@ class CellInput(Model):
 class CellOutcome(Model):
     """What came of a cell; ``result`` is the blob with the whole of it.
 
-    ``may_be_played_again`` says that it failed by no fault of the participant's. ``score`` is 0 to 1. ``places`` are
-    task queues on which something is left that nobody needs after the campaign.
+    ``may_be_played_again`` says that it failed in a way that is worth another try. ``score`` is 0 to 1. ``places`` are
+    task queues on which something is left that nobody needs after the campaign. ``unpriced`` and ``uncounted`` say that
+    models were asked whose price isn't known, or which didn't tell their tokens.
     """
 
     status: CellStatus
@@ -59,6 +66,8 @@ class CellOutcome(Model):
     seconds: float = 0.0
     cost: float | None = None
     tokens: int | None = None
+    unpriced: bool = False
+    uncounted: bool = False
     places: list[str] = Field(default_factory=list)
 
 
@@ -86,6 +95,7 @@ class TakenOver(Model):
     count: int
     succeeded: int
     failed: int
+    scored: int | None = None
     score: float
 
 
@@ -96,9 +106,10 @@ class CampaignPlan(Model):
         kind: what its cells are; says who sums it up (``activities.campaigns.Kind``).
         title: what it plays, for people and where workflows are listed.
         cells: what there is to play, in this order.
+        groups: how many of these are of each group; empty where there are very many groups.
         at_once: at most so many cells at the same time.
         lane_limits: at most so many of those that name a lane.
-        tries: how often a cell is played that fails by no fault of the participant's.
+        tries: how often a cell is played that may be played again.
         max_cost, max_tokens, max_seconds: nothing more is begun where it would probably pass one of them.
         taken_over: what needn't be played.
         shared: what every cell's workflow has to know.
@@ -111,6 +122,7 @@ class CampaignPlan(Model):
     participant: str
     participant_url: str = ""
     cells: CellList
+    groups: dict[str, int] = Field(default_factory=dict)
     at_once: int
     lane_limits: dict[str, int] = Field(default_factory=dict)
     tries: int = 1
@@ -183,6 +195,12 @@ class CampaignResults(Model):
 def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
     """The id of the workflow that plays a cell for the n-th time."""
     return f"{campaign_id}.{cell_id}" + (f".{play}" if play > 1 else "")
+
+
+def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
+    """How many cells each group has; empty where there are more groups than anybody reads."""
+    found = Counter(cell.group for cell in cells)
+    return dict(found) if len(found) <= _MOST_GROUPS else {}
 
 
 Raw = dict[str, Any] | str | None

@@ -14,7 +14,7 @@ from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 
-from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput
+from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, groups_of
 from activities.campaigns import keep_cells
 from activities.deployment import Deployment
 from activities.task_files import packed
@@ -91,6 +91,7 @@ class TerminalRuns:
             participant_url=url,
             # All tasks once, then all of them again: a run that is broken off has attempted as many as it could.
             cells=await keep_cells(self._store, [cell for round_ in zip(*cells, strict=True) for cell in round_]),
+            groups=groups_of(cell for of_task in cells for cell in of_task),
             at_once=config.n_concurrent_trials,
             tries=config.tries,
             shared=_shared(asked, self._config.containers_task_queue, sha256("\n".join(hashes).encode()).hexdigest()),
@@ -163,6 +164,7 @@ class TerminalRuns:
                 Cell(
                     cell_id=f"{_as_id(folder.name)}.{attempt}",
                     label=f"{folder.name} · attempt {attempt} of {config.n_attempts}",
+                    group=folder.name,
                     workflow=TRIAL_WORKFLOW,
                     given=given,
                 )

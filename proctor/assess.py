@@ -124,12 +124,17 @@ async def follow(
 
 def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
     if ended.results is not None:
-        _conclude_results(options, console, ended.results, workflow_url)
+        conclude_results(options, console, ended.results, workflow_url)
     require_completed(ended, "assessment")
     return ExitCode.DONE
 
 
-def _conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
+def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
+    """Write an assessment's result where it is wanted, and show it.
+
+    Raises:
+        CommandError: it is none.
+    """
     try:
         results = AssessmentResults.model_validate_json(exact)
     except ValidationError as problem:

@@ -1,18 +1,14 @@
-"""A campaign as a person follows it: a line for each cell that ends, and on a terminal one that moves."""
+"""A campaign as a person follows it: a line for each cell that ends, and on a terminal a table that moves."""
 
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
@@ -20,49 +16,73 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, shorten
-from proctor_protocol.campaigns import CampaignProgressUpdate, CampaignStartedUpdate, CellEndedUpdate, Tally
+from proctor_protocol.campaigns import (
+    CampaignProgressUpdate,
+    CampaignStartedUpdate,
+    CellEndedUpdate,
+    Tally,
+)
 from proctor_protocol.terminal import FailureMode, TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate
 
 _LABEL_WIDTH = 10
 _LONGEST_WHY = 160
+_BAR_WIDTH = 24
+_LONGEST_GROUP = 60
+_LINES_BESIDE = 8
+"""Lines of a terminal that the table of groups leaves to others."""
+
+
+@dataclass
+class _Group:
+    """What has become of the cells of one group so far."""
+
+    total: int
+    done: int = 0
+    passed: int = 0
+    failed: int = 0
+    scores: list[float] = field(default_factory=list)
+
+    def note(self, ended: CellEndedUpdate) -> None:
+        self.done += 1
+        self.passed += ended.succeeded
+        self.failed += ended.failure_kind is not None
+        if ended.score is not None:
+            self.scores.append(ended.score)
 
 
 class CampaignDisplay:
-    """Shows the events of one call; a context manager, since the moving line must be taken away at the end."""
+    """Shows the events of one call; a context manager, since what moves must be taken away at the end."""
 
     def __init__(self, console: Console, quiet: bool = False) -> None:
         self._console = console
         self._quiet = quiet
-        self._moving = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("to go"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=quiet or not console.is_terminal,
-        )
-        self._task = self._moving.add_task("asking the gateway", total=None)
+        self._groups: dict[str, _Group] = {}
+        self._tally = Tally()
+        self._taken_over = 0
+        self._started_at: datetime | None = None
+        self._spinner = Spinner("dots")
+        self._live: Live | None = None
+        if console.is_terminal and not quiet:
+            self._live = Live(get_renderable=self._moving, console=console, transient=True, refresh_per_second=8)
         self._told = ""
 
     def __enter__(self) -> Self:
-        self._moving.start()
+        if self._live:
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._moving.stop()
+        if self._live:
+            self._live.stop()
 
     def show(self, event: CallEvent) -> None:
         """Show one event."""
         match event:
             case Accepted(task_id=task_id, workflow_url=url):
-                self._line("run", task_id)
+                self._line("campaign", task_id)
                 if url:
                     self._line("workflow", clean(url))
             case Said(sentence=sentence):
@@ -72,17 +92,11 @@ class CampaignDisplay:
             case ConnectionBack():
                 self.say("connected again")
             case ProgressEvent(update=CampaignStartedUpdate() as started):
-                self._line(
-                    "plays", f"{clean(started.title)}, {started.tally.total} to play, {clean(started.participant)}"
-                )
-                for warning in started.warnings:
-                    self._line("warning", clean(warning), style="yellow")
-                self._move(started.tally)
+                self._begin(started)
             case ProgressEvent(update=CellEndedUpdate() as ended):
                 self._show_cell(ended)
-                self._move(ended.tally)
             case ProgressEvent(update=CampaignProgressUpdate() as progress):
-                self._move(progress.tally)
+                self._tally = progress.tally
             case ProgressEvent(update=ErrorOccurredUpdate(recoverable=True) as problem):
                 self._line("problem", clean(problem.sentence()), style="yellow")
             case _:
@@ -94,27 +108,87 @@ class CampaignDisplay:
             self._console.print(Text(sentence, style="yellow"))
         self._told = sentence
 
+    def _begin(self, started: CampaignStartedUpdate) -> None:
+        self._tally, self._started_at = started.tally, started.start_time
+        self._taken_over = started.tally.done
+        self._groups = {name: _Group(total) for name, total in started.groups.items()}
+        more = f", {self._taken_over} of them taken over" if self._taken_over else ""
+        self._line("plays", f"{clean(started.title)}, {started.tally.total} in all{more}, {clean(started.participant)}")
+        for warning in started.warnings:
+            self._line("warning", clean(warning), style="yellow")
+
     def _show_cell(self, ended: CellEndedUpdate) -> None:
+        self._tally = ended.tally
+        if ended.group in self._groups and not ended.again:
+            self._groups[ended.group].note(ended)
         why = (
             f" {ended.failure_kind}: {shorten(clean(ended.failure or ''), _LONGEST_WHY)}" if ended.failure_kind else ""
         )
-        verdict = "passed" if ended.succeeded else "again" if ended.again else "not passed"
+        verdict = "passed" if ended.succeeded else "again" if ended.again else "failed" if why else "not passed"
         style = "green" if ended.succeeded else "yellow" if ended.again else "red"
-        reward = f", {ended.score:.0%}" if ended.score not in (None, 0.0, 1.0) else ""
+        reward = f", {ended.score:.0%}" if ended.score is not None and not ended.failure_kind else ""
         self._line(verdict, f"{clean(ended.label)} ({ended.seconds:.1f} s{reward}){why}", style=style)
 
-    def _move(self, tally: Tally) -> None:
-        description = f"{tally.running} running, {tally.waiting} waiting, {tally.succeeded} passed"
-        if tally.done:
-            description += f", mean {tally.score / tally.done:.0%}"
-        if tally.cost is not None:
-            description += f", cost {tally.cost:.4g}"
-        self._moving.update(self._task, description=description, completed=tally.done, total=tally.total)
+    def _moving(self) -> RenderableType:
+        """The table of groups, and the line of all."""
+        tally = self._tally
+        if not self._started_at:
+            self._spinner.update(text=Text("asking the gateway"))
+            return self._spinner
+        line = Table.grid(padding=(0, 1))
+        line.add_row(
+            self._spinner,
+            ProgressBar(total=max(tally.total, 1), completed=tally.done, width=_BAR_WIDTH),
+            Text(", ".join(self._in_words(self._started_at))),
+        )
+        return Group(*self._table(), line)
+
+    def _in_words(self, started_at: datetime) -> list[str]:
+        tally = self._tally
+        words = [f"{tally.done} of {tally.total} done", f"{tally.running} running", f"{tally.succeeded} passed"]
+        words += [f"{tally.failed} failed"] if tally.failed else []
+        words += [f"mean {tally.mean:.0%}"] if tally.mean is not None else []
+        words += [f"cost {tally.cost:.4g}"] if tally.cost is not None else []
+        elapsed = max((datetime.now(UTC) - started_at).total_seconds(), 0.0)
+        words.append(_clock(elapsed))
+        played = tally.done - self._taken_over
+        if played > 0 and tally.done < tally.total:
+            words.append(f"{_clock(elapsed / played * (tally.total - tally.done))} to go")
+        return words
+
+    def _table(self) -> list[RenderableType]:
+        """A row for each group that has room; those that are at work come before those that are done."""
+        if len(self._groups) < 2:
+            return []
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table.add_column("", no_wrap=True)
+        for heading in ("done", "passed", "failed", "mean"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        ordered = sorted(self._groups.items(), key=lambda group: group[1].done >= group[1].total)
+        room = max(self._console.height - _LINES_BESIDE, 1)
+        for name, group in ordered[:room]:
+            table.add_row(
+                Text(shorten(clean(name), _LONGEST_GROUP)),
+                f"{group.done}/{group.total}",
+                Text(str(group.passed), style="green" if group.passed else ""),
+                Text(str(group.failed), style="red" if group.failed else ""),
+                f"{sum(group.scores) / len(group.scores):.0%}" if group.scores else "",
+            )
+        if len(ordered) > room:
+            table.add_row(f"and {len(ordered) - room} more")
+        return [table]
 
     def _line(self, label: str, content: str, style: str = "") -> None:
         if not self._quiet:
             line = Text(f"{label:<{_LABEL_WIDTH}}  ", style="bold").append(content, style=style or "not bold")
             self._console.print(line, soft_wrap=True)
+
+
+def _clock(seconds: float) -> str:
+    """A duration as a clock shows it: ``4:05``, ``1:02:03``."""
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 def print_table(console: Console, results: TerminalResults) -> None:

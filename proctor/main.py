@@ -249,26 +249,29 @@ def show(
 
 @app.command()
 def follow(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's task id.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")],
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")
+    ] = None,
 ) -> None:
-    """Follow an assessment that is under way, from its first turn. Ctrl-C leaves it alone."""
+    """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
     from proctor.assess import default_gateway
     from proctor.under_way_commands import run_follow
 
-    raise typer.Exit(run_follow(gateway_url or default_gateway(), name))
+    raise typer.Exit(run_follow(gateway_url or default_gateway(), name, output))
 
 
 @app.command()
 def cancel(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's task id.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")],
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
 ) -> None:
-    """Cancel an assessment that is under way. What was done so far is kept."""
+    """Cancel an assessment, or a campaign as a whole. What was done so far is kept."""
     from proctor.assess import default_gateway
     from proctor.under_way_commands import run_cancel
 
@@ -538,9 +541,18 @@ def run(
     at_once: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="At most so many at once.  [default: 4]")
     ] = None,
+    at_once_per_agent: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many at once with one agent.")
+    ] = None,
+    at_once_per_model: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many at once that ask one model.")
+    ] = None,
     tries: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's."),
+    ] = None,
+    play_again: Annotated[
+        str | None, typer.Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
     ] = None,
     max_cost: Annotated[
         float | None, typer.Option(metavar="X", help="Begin nothing that would probably pass this cost.")
@@ -581,7 +593,10 @@ def run(
         "seeds": seeds_in(seeds) if seeds is not None else None,
         "repeats": repeats,
         "at_once": at_once,
+        "at_once_per_participant": at_once_per_agent,
+        "at_once_per_model": at_once_per_model,
         "tries": tries,
+        "play_again": play_again,
         "max_cost": max_cost,
         "max_tokens": max_tokens,
         "max_hours": max_hours,

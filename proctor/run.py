@@ -12,6 +12,7 @@ from rich.text import Text
 
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
+from proctor.comparison_words import comparison_in_words, interval_in_words
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, require_completed
@@ -21,7 +22,7 @@ from proctor.run_settings import as_toml
 from proctor.up import on_signals
 from proctor_protocol.problems import describe
 from proctor_protocol.runs import RunRequest, RunResults
-from proctor_protocol.statistics import Comparison, Estimate, Summary
+from proctor_protocol.statistics import Summary
 
 _FAILURES_SHOWN = 5
 
@@ -62,7 +63,10 @@ async def _run(options: RunOptions) -> ExitCode:
     async with call:
         with CampaignDisplay(console, options.quiet) as display:
             _, ended = await followed(call, display, interrupted, "campaign")
-    return _conclude(console, ended, options, began_at)
+    if ended.results is not None:
+        conclude_run(console, ended.results, options.output, began_at, options.quiet)
+    require_completed(ended, "campaign")
+    return ExitCode.DONE
 
 
 async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
@@ -70,24 +74,37 @@ async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
         async for event in call.events():
             match event:
                 case Accepted(task_id=task_id):
-                    console.print(Text(f"{task_id} is under way; `proctor follow {task_id}` joins it"), soft_wrap=True)
+                    follow = f"proctor follow {task_id}"
+                    console.print(
+                        Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
+                        soft_wrap=True,
+                    )
                     return ExitCode.DONE
                 case Ended():
                     require_completed(event, "campaign")
     raise CommandError("the gateway's stream ended without an answer")
 
 
-def _conclude(console: Console, ended: Ended, options: RunOptions, began_at: datetime) -> ExitCode:
-    if ended.results is not None:
-        results = read_run(ended.results)
-        folder = new_folder(Path(options.output), f"{began_at:%Y-%m-%d_%H-%M-%S}", "--output")
-        (folder / "campaign.toml").write_text(as_toml(options.request))
-        (folder / "results.json").write_bytes(ended.results)
-        if not options.quiet:
-            print_run(console, results)
-            console.print(Text(f"results   {folder}"), soft_wrap=True)
-    require_completed(ended, "campaign")
-    return ExitCode.DONE
+def conclude_run(console: Console, exact: bytes, output: str | None, began_at: datetime, quiet: bool = False) -> None:
+    """Show the results of a campaign, and write them and what plays it again into a new folder below ``output``.
+
+    Raises:
+        CommandError: they are none, or can't be written.
+    """
+    results = read_run(exact)
+    if not quiet:
+        print_run(console, results)
+    if output is None:
+        return
+    folder = new_folder(Path(output), f"{began_at:%Y-%m-%d_%H-%M-%S}", "--output")
+    request = RunRequest.model_validate({"participants": results.agents, "config": results.config})
+    try:
+        (folder / "campaign.toml").write_text(as_toml(request))
+        (folder / "results.json").write_bytes(exact)
+    except OSError as problem:
+        raise CommandError(f"the results can't be written into {folder}: {problem.strerror}") from None
+    if not quiet:
+        console.print(Text(f"results   {folder}"), soft_wrap=True)
 
 
 def read_run(exact: bytes) -> RunResults:
@@ -118,7 +135,8 @@ def print_run(console: Console, results: RunResults) -> None:
     show(console, table)
     console.print()
     for comparison in results.comparisons:
-        console.print(Text(_in_words(comparison)), soft_wrap=True)
+        for line in comparison_in_words(comparison):
+            console.print(Text(line), soft_wrap=True)
     failed = [cell for cell in results.cells if cell.failure]
     for cell in failed[:_FAILURES_SHOWN]:
         about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"
@@ -137,25 +155,10 @@ def _cells(row: Summary) -> tuple[str, ...]:
         clean(row.agent),
         row.scenario or "all",
         f"{row.percent.mean:.1f}%" if row.percent else "",
-        _interval(row.percent),
+        interval_in_words(row.percent),
         f"{passes.passed}/{passes.runs}" if passes else "",
         f"{passes.hat[most]:.2f} (k={most})" if passes and most > 1 else "",
         f"{counts.judged}/{counts.runs}",
         str(failed) if failed else "",
         "" if row.cost is None else f"{row.cost:.4g}",
     )
-
-
-def _interval(estimate: Estimate | None) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.1f} to {estimate.high:.1f}"
-
-
-def _in_words(found: Comparison) -> str:
-    pair = f"{clean(found.first)} less {clean(found.second)}"
-    if found.difference is None:
-        return f"{pair}: never played the same scenario, seed and repeat"
-    interval = f" ({_interval(found.difference)})" if found.difference.low is not None else ""
-    p_value = f", p = {found.p_value:.3f}" if found.p_value is not None else ""
-    return f"{pair}: {found.difference.mean:+.1f} points{interval}{p_value}, over {found.pairs} pairs"

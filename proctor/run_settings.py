@@ -1,6 +1,7 @@
 """What ``proctor run`` plays: from flags, or from a ``campaign.toml`` that says the same."""
 
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from proctor.errors import UsageError
-from proctor_protocol.problems import describe
+from proctor_protocol.problems import describe, show_value
 from proctor_protocol.runs import RunConfig, RunRequest
 
 _MOST_SEEDS = 10_000
+_RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
 def seeds_in(words: str) -> list[int]:
@@ -23,11 +25,9 @@ def seeds_in(words: str) -> list[int]:
     """
     found: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
-        first, dash, last = word.partition("-")
-        try:
-            low, high = int(first), int(last) if dash else int(first)
-        except ValueError:
-            raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9") from None
+        if (numbers := _RANGE.fullmatch(word)) is None:
+            raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9")
+        low, high = int(numbers[1]), int(numbers[2] or numbers[1])
         if high < low or high - low >= _MOST_SEEDS:
             raise UsageError(f"--seeds {words}: {word} is no range of at most {_MOST_SEEDS} seeds")
         found += range(low, high + 1)
@@ -66,6 +66,10 @@ def read_campaign(path: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path} is no TOML: {problem}") from None
     agents = given.pop("agents", {})
+    if not isinstance(agents, dict):
+        raise UsageError(
+            f"{path}: agents is {show_value(agents)}: write a table, [agents], with a line NAME = URL for each"
+        )
     return {"participants": agents, "config": given}
 
 

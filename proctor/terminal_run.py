@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from proctor.caller import AssessmentCall, Ended, is_loopback
+from proctor.caller import AssessmentCall, is_loopback
 from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.console import make_console
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
@@ -142,7 +142,7 @@ async def _play(
             accepted, ended = await followed(call, display, interrupted, "run")
         task_id = accepted.task_id if accepted else ""
     if ended.results is not None:
-        results = _read(ended)
+        results = read_terminal_results(ended.results)
         if json_file:
             _keep_exact(json_file, ended.results)
         folder = new_folder(output, f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
@@ -172,9 +172,14 @@ def _keep_exact(path: str, results: bytes) -> None:
     Path(path).write_bytes(results)
 
 
-def _read(ended: Ended) -> TerminalResults:
+def read_terminal_results(exact: bytes) -> TerminalResults:
+    """The results of a run from its artifact.
+
+    Raises:
+        CommandError: they are none.
+    """
     try:
-        return TerminalResults.model_validate_json(ended.results or b"")
+        return TerminalResults.model_validate_json(exact)
     except ValidationError as problem:
         raise CommandError(f"the gateway's result is not one of Terminal-Bench: {describe(problem)}") from None
 

@@ -1,33 +1,45 @@
-"""``proctor follow`` and ``proctor cancel``: an assessment that somebody else asked for, by its id."""
+"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that somebody else asked for, by its id."""
 
 import asyncio
+import json
 import signal
 import sys
+from datetime import datetime
 
-from proctor.assess import AssessOptions
-from proctor.assess import follow as show
-from proctor.caller import AssessmentCall
+from rich.console import Console
+
+from proctor.assess import AssessOptions, conclude_results
+from proctor.caller import AssessmentCall, Ended
+from proctor.campaign_display import print_table
 from proctor.console import make_console
 from proctor.errors import ExitCode
+from proctor.following import followed, require_completed
+from proctor.run import conclude_run
+from proctor.terminal_run import read_terminal_results
+from proctor.under_way_display import UnderWayDisplay
 
 
-def run_follow(gateway_url: str, name: str) -> ExitCode:
-    """Show an assessment from its first update to its end; Ctrl-C leaves it alone.
+def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCode:
+    """Show an assessment or a campaign from its first update to its end; Ctrl-C leaves it alone.
+
+    Args:
+        gateway_url: where the gateway is.
+        name: the id, or a beginning that only one under way has.
+        output: the folder that gets one with a campaign's results, if wanted.
 
     Raises:
         CommandError: of the kind that says how it ended, or why it can't be followed.
     """
-    return asyncio.run(_follow(gateway_url, name))
+    return asyncio.run(_follow(gateway_url, name, output))
 
 
-async def _follow(gateway_url: str, name: str) -> ExitCode:
+async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
     left = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, left.set)
     task_id = await _find(gateway_url, name)
-    options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url)
-    call = AssessmentCall.of_task(gateway_url, task_id)
-    following = asyncio.create_task(show(options, make_console(sys.stdout), asyncio.Event(), call))
+    console = make_console(sys.stdout)
+    following = asyncio.create_task(_show(gateway_url, task_id, console, output))
     leaving = asyncio.create_task(left.wait())
     await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
     leaving.cancel()
@@ -39,8 +51,43 @@ async def _follow(gateway_url: str, name: str) -> ExitCode:
     return ExitCode.DONE
 
 
+async def _show(gateway_url: str, task_id: str, console: Console, output: str | None) -> ExitCode:
+    async with AssessmentCall.of_task(gateway_url, task_id) as call:
+        with UnderWayDisplay(console) as display:
+            accepted, ended = await followed(call, display, asyncio.Event())
+    what = "assessment"
+    if ended.results is not None:
+        what = _conclude(console, ended, gateway_url, accepted.workflow_url if accepted else None, output)
+    require_completed(ended, what)
+    return ExitCode.DONE
+
+
+def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: str | None, output: str | None) -> str:
+    """Show what it came to; what it was."""
+    assert ended.results is not None
+    match _kind_of(ended.results):
+        case "run_results":
+            conclude_run(console, ended.results, output, datetime.now())
+            return "campaign"
+        case "terminal_bench_results":
+            print_table(console, read_terminal_results(ended.results))
+            return "run"
+        case _:
+            options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url)
+            conclude_results(options, console, ended.results, workflow_url)
+            return "assessment"
+
+
+def _kind_of(exact: bytes) -> str:
+    """The ``message_type`` of a result; "" where it says none."""
+    try:
+        return str(json.loads(exact).get("message_type", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
 def run_cancel(gateway_url: str, name: str) -> None:
-    """Cancel an assessment.
+    """Cancel an assessment, or a campaign as a whole.
 
     Raises:
         CommandError: it is not known, has ended, or the gateway doesn't confirm it.

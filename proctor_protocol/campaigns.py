@@ -24,8 +24,8 @@ class Tally(WireModel):
     """How far a campaign is, by cells.
 
     ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved, an
-    assessment passed);
-    ``failed`` of them came to no good end. ``score`` is the sum of what those that are done have earned, each 0 to 1.
+    assessment passed); ``failed`` of them came to no good end; ``scored`` of them have a score, and ``score`` is the
+    sum of these, each 0 to 1.
     """
 
     total: int = Field(default=0, ge=0)
@@ -34,14 +34,21 @@ class Tally(WireModel):
     waiting: int = Field(default=0, ge=0)
     succeeded: int = Field(default=0, ge=0)
     failed: int = Field(default=0, ge=0)
+    scored: int | None = Field(default=None, ge=0)
     replayed: int = Field(default=0, ge=0)
     score: float = Field(default=0.0, ge=0)
     cost: float | None = None
     tokens: int | None = None
 
+    @property
+    def mean(self) -> float | None:
+        """Of what has a score, 0 to 1; None where nothing has one yet."""
+        scored = self.done if self.scored is None else self.scored
+        return self.score / scored if scored else None
+
     def sentence(self) -> str:
         """One readable sentence."""
-        mean = f", mean {self.score / self.done:.2f}" if self.done else ""
+        mean = "" if self.mean is None else f", mean {self.mean:.2f}"
         return (
             f"{self.done} of {self.total} done, {self.running} running, {self.waiting} waiting; "
             f"{self.succeeded} passed, {self.failed} failed{mean}."
@@ -49,7 +56,11 @@ class Tally(WireModel):
 
 
 class CampaignStartedUpdate(WireModel):
-    """The campaign's cells are known."""
+    """The campaign's cells are known.
+
+    ``groups`` says how many cells of each group (such as one agent on one scenario) are to be played; it is empty where
+    there are very many groups.
+    """
 
     message_type: Literal[CampaignUpdateType.CAMPAIGN_STARTED] = CampaignUpdateType.CAMPAIGN_STARTED
     campaign_id: str
@@ -57,6 +68,7 @@ class CampaignStartedUpdate(WireModel):
     participant: str
     start_time: Instant
     tally: Tally
+    groups: dict[str, int] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
 
     def sentence(self) -> str:
@@ -71,6 +83,7 @@ class CellEndedUpdate(WireModel):
     message_type: Literal[CampaignUpdateType.CELL_ENDED] = CampaignUpdateType.CELL_ENDED
     cell_id: str
     label: str
+    group: str = ""
     status: str
     succeeded: bool
     score: float | None = None

@@ -24,10 +24,13 @@ class RunConfig(WireModel):
         repeats: how often the same agent, scenario and seed is played.
         at_once: at most so many assessments at the same time.
         at_once_per_participant, at_once_per_model: at most so many of those that talk to one participant, or have one
-            model judge.
-        tries: how often an assessment is played that fails by no fault of the participant's.
+            model judge or play characters.
+        tries: how often an assessment is played that fails.
+        play_again: which failed ones that holds for: those that failed by no fault of the participant's
+            (``blameless``), or all of them (``failed``).
         max_cost, max_tokens, max_hours: nothing more is begun where it would probably pass the limit: of what models
-            cost (in the price table's currency), of their tokens, of time.
+            cost (in the price table's currency), of their tokens, of time. Nor is it where a model's price or tokens
+            turn out to be unknown, since no limit can be held then.
         passing_percent: what a run has to earn of its judged points to pass.
         grows: the id of a campaign that has ended: what it has played is taken over, and not played again.
         shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
@@ -42,6 +45,7 @@ class RunConfig(WireModel):
     at_once_per_participant: int | None = Field(default=None, ge=1)
     at_once_per_model: int | None = Field(default=None, ge=1)
     tries: int = Field(default=2, ge=1, le=10)
+    play_again: Literal["blameless", "failed"] = "blameless"
     max_cost: float | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, ge=1)
     max_hours: float | None = Field(default=None, gt=0, le=24 * 365)

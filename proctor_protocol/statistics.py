@@ -160,6 +160,9 @@ class Comparison(WireModel):
         difference: in percentage points. Repeats of a seed are one unit; None where there is no pair.
         p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than two units.
         spread: standard deviation of the units' differences; None with fewer than two units.
+        units: of scenario and seed, that both have played.
+        units_needed: how many of them would show a difference of so many points four times in five, by these points;
+            empty where the spread is unknown.
     """
 
     first: str
@@ -169,6 +172,8 @@ class Comparison(WireModel):
     difference: Estimate | None
     p_value: float | None
     spread: float | None
+    units: int = 0
+    units_needed: dict[int, int] = Field(default_factory=dict)
 
 
 class Item(WireModel):

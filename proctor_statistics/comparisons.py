@@ -18,6 +18,9 @@ from proctor_statistics.estimates import Unit, estimated
 
 ALPHA = 0.05
 POWER = 0.8
+DIFFERENCES = (1, 2, 5, 10, 20)
+"""For which differences, in points, a comparison says how many units they need."""
+
 _PERMUTATIONS = 9_999
 _Key = tuple[str, int | None, int]
 
@@ -36,7 +39,7 @@ def compared(
     for key in shared:
         by_seed[key[:2]].append(firsts[key] - seconds[key])
     means = np.array([np.mean(differences) for differences in by_seed.values()])
-    return Comparison(
+    found = Comparison(
         first=first,
         second=second,
         pairs=len(shared),
@@ -48,7 +51,10 @@ def compared(
         else None,
         p_value=_p_value(means) if len(means) > 1 else None,
         spread=float(np.std(means, ddof=1)) if len(means) > 1 else None,
+        units=len(means),
     )
+    needed = {points: count for points in DIFFERENCES if (count := units_needed(found, points)) is not None}
+    return found.model_copy(update={"units_needed": needed})
 
 
 def units_needed(found: Comparison, difference: float) -> int | None:

@@ -35,7 +35,7 @@ class AssessmentCell:
     @workflow.init
     def __init__(self, given: CellInput) -> None:
         self._given = given.cell.given
-        self._passing = RunConfig.model_validate(given.shared["config"]).passing_percent
+        self._config = RunConfig.model_validate(given.shared["config"])
         self._campaign_id = given.campaign_id
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
         self._steps = Steps(Telling())
@@ -108,15 +108,17 @@ class AssessmentCell:
         share = overall.score / overall.max_score if overall and overall.max_score else None
         return CellOutcome(
             status="completed" if played.failure_kind is None else "failed",
-            succeeded=share is not None and 100 * share >= self._passing,
+            succeeded=share is not None and 100 * share >= self._config.passing_percent,
             score=share,
             failure_kind=played.failure_kind,
             failure=played.failure,
             may_be_played_again=played.failure_kind is not None
-            and not played.failed_by_participant
+            and (self._config.play_again == "failed" or not played.failed_by_participant)
             and played.failure_kind != failures.REJECTED,
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=cost_of(played.uses),
             tokens=tokens_of(played.uses),
+            unpriced=bool(played.uses) and cost_of(played.uses) is None,
+            uncounted=bool(played.uses) and tokens_of(played.uses) is None,
         )

@@ -159,6 +159,7 @@ class Campaign:
                 participant=plan.participant_url or plan.participant,
                 start_time=progress.started_at,
                 tally=progress.tally(),
+                groups=plan.groups,
                 warnings=plan.warnings,
             )
         )
@@ -281,6 +282,7 @@ class Campaign:
             campaigns.CellEndedUpdate(
                 cell_id=due.cell.cell_id,
                 label=due.cell.label,
+                group=due.cell.group,
                 status=outcome.status,
                 succeeded=outcome.succeeded,
                 score=outcome.score,

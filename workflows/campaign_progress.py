@@ -25,7 +25,8 @@ class CampaignProgress(BaseModel):
         lists were read so far. waiting: those of them that wait. at_play: those that are under way. replayed: how many
         plays were not the first one of their cell. ledger: pages of what has ended for good. ended: what stands in no
         page yet. places: task queues on which something of the campaign's is left. plays, seconds, tokens, cost: of
-        what was played here, whether it counts or not. taken_over: how many cells needn't be played. stopped: the limit
+        what was played here, whether it counts or not. unpriced, uncounted: whether any of that has no known cost, or
+        number of tokens. taken_over: how many cells needn't be played. stopped: the limit
         that keeps the rest from being played.
     """
 
@@ -37,10 +38,13 @@ class CampaignProgress(BaseModel):
     done: int = 0
     succeeded: int = 0
     failed: int = 0
+    scored: int = 0
     replayed: int = 0
     score: float = 0.0
     cost: float | None = None
     tokens: int | None = None
+    unpriced: bool = False
+    uncounted: bool = False
     plays: int = 0
     seconds: float = 0.0
     taken_over: int = 0
@@ -68,6 +72,7 @@ class CampaignProgress(BaseModel):
             waiting=self.total - self.done - len(self.at_play),
             succeeded=self.succeeded,
             failed=self.failed,
+            scored=self.scored,
             replayed=self.replayed,
             score=round(self.score, 6),
             cost=self.cost,
@@ -80,6 +85,7 @@ class CampaignProgress(BaseModel):
         self.done += 1
         self.succeeded += outcome.succeeded
         self.failed += outcome.failure_kind is not None
+        self.scored += outcome.score is not None
         self.score += outcome.score or 0.0
         self.ended.append(ended)
 
@@ -87,6 +93,8 @@ class CampaignProgress(BaseModel):
         """A play has cost something, whether it counts or not."""
         self.plays += 1
         self.seconds += outcome.seconds
+        self.unpriced |= outcome.unpriced
+        self.uncounted |= outcome.uncounted
         if outcome.cost is not None:
             self.cost = round((self.cost or 0.0) + outcome.cost, 8)
         if outcome.tokens is not None:
@@ -98,6 +106,7 @@ class CampaignProgress(BaseModel):
         self.done += taken.count
         self.succeeded += taken.succeeded
         self.failed += taken.failed
+        self.scored += taken.count - taken.failed if taken.scored is None else taken.scored
         self.score += taken.score
         self.ledger.append(taken.page)
 
@@ -108,6 +117,13 @@ class CampaignProgress(BaseModel):
         def would_pass(limit: float | None, spent: float, for_one: float) -> bool:
             return limit is not None and (spent >= limit or spent + for_one * (running + 1) > limit)
 
+        if plan.max_cost is not None and self.unpriced:
+            return (
+                f"Stopped, since costs of up to {plan.max_cost:g} can't be kept to: a model was asked that no price is "
+                "known of. Give the worker a table of prices that has it."
+            )
+        if plan.max_tokens is not None and self.uncounted:
+            return f"Stopped, since {plan.max_tokens:,} tokens can't be kept to: a model doesn't tell how many it uses."
         played = max(self.plays, 1)
         if would_pass(plan.max_cost, self.cost or 0.0, (self.cost or 0.0) / played):
             return f"Stopped before its costs pass {plan.max_cost:g}."

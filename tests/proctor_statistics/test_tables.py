@@ -58,6 +58,7 @@ def test_two_agents_are_paired_by_scenario_seed_and_repeat():
     assert found.difference.low > 0
     # Every one of the 2**8 flips but "all as they are" and "all flipped" has a smaller mean.
     assert found.p_value == pytest.approx(2 / 2**8)
+    assert (found.units, found.units_needed[1]) == (8, 21)
     assert units_needed(found, 1) == 21  # ((1.96 + 0.8416) * 1.6036 / 1) ** 2 = 20.2
     assert compared("b", "a", runs).difference.mean == pytest.approx(-5.5)
 

@@ -14,6 +14,7 @@ from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.a2a_gateway.conftest import Gateway, running_gateway, start_temporal, stop_temporal
 from tests.workflows.scripted import ScriptedActivities
+from tests.workflows.scripted_runs import ScriptedRun
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +59,11 @@ async def activities(client: Client, config: GreenAgentConfig) -> AsyncIterator[
     scripted = ScriptedActivities(BlobStore(config.storage_url))
     async with scripted.worker(client, config.task_queue):
         yield scripted
+
+
+@pytest_asyncio.fixture
+async def scripted(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedRun]:
+    """A running worker's activities, for campaigns."""
+    run = ScriptedRun(config)
+    async with run.worker(client, config.task_queue):
+        yield run

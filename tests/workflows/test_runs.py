@@ -1,119 +1,17 @@
 """Campaigns of assessments, with scripted steps: what is played, what is never played twice, limits, statistics."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
-from typing import Any
 
-import pytest_asyncio
 from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
-from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client
 
 from activities import failures
-from activities.assessment_runs import AssessmentRuns
-from activities.campaigns import CampaignActivities
-from activities.deployment import Deployment
-from activities.plan import AdmitInput, JudgeInput, Plan, TurnInput
-from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import parse_request
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.runs import RunResults
-from proctor_storage.blobs import BlobStore
-from tests.a2a_gateway.callers import data_part, message, send, state_name
+from activities.plan import TurnInput
+from tests.a2a_gateway.callers import state_name
 from tests.workflows.replaying import replayed
-from tests.workflows.scripted import ScriptedActivities, fails, plan
-
-
-class ScriptedRuns(AssessmentRuns):
-    """Knows every scenario whose name doesn't begin with ``no``."""
-
-    async def _hash_of(self, scenario_id: str) -> str:
-        return f"hash of {scenario_id}"
-
-
-class ScriptedRun(ScriptedActivities):
-    """The activities of assessments are scripted, those of campaigns are not.
-
-    An assessment is of the scenario, seed and participant that its request names; its score follows from the seed.
-    """
-
-    def __init__(self, config: GreenAgentConfig) -> None:
-        super().__init__(BlobStore(config.storage_url))
-        self._deployment = Deployment(config)
-        self.plans: dict[str, Plan] = {}
-        self.played: Counter[tuple[str, str, int]] = Counter()
-        self.deeds["admit"] = self._admit
-        self.deeds["judge_criterion"] = self.judged
-        self.cost = 0.5
-
-    def all(self) -> list[Any]:
-        runs = ScriptedRuns(self._deployment)
-        campaigns = CampaignActivities(self._deployment, [runs])
-        return [
-            *super().all(),
-            campaigns.plan_campaign,
-            campaigns.read_cells,
-            campaigns.join_cell,
-            campaigns.keep_outcomes,
-            campaigns.sum_up_campaign,
-            runs.keep_played,
-            runs.join_assessment,
-        ]
-
-    async def _admit(self, given: AdmitInput) -> Plan:
-        request = parse_request(given.request)
-        role, url = request.participant
-        seed = request.config.seed or 0
-        self.played[role, request.config.scenario_id, seed] += 1
-        changes = {"scenario_id": request.config.scenario_id, "seed": seed, "participant": role, "participant_url": url}
-        made = plan(given.task_id, "").model_copy(update={**changes, "max_turns": 1, "models_task_queue": "scripted"})
-        self.plans[given.task_id] = made
-        return made
-
-    async def judged(self, given: JudgeInput) -> CriterionResult:
-        made = given.plan
-        points = 5 if made.participant == "good" else made.seed % 3
-        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=self.cost)
-        return CriterionResult(
-            criterion_id="c1", name="All", dimension="accuracy", explanation="", score=points, max_score=5, usage=[use]
-        )
-
-
-@pytest_asyncio.fixture
-async def scripted(client: Client, config: GreenAgentConfig) -> AsyncIterator[ScriptedRun]:
-    run = ScriptedRun(config)
-    async with run.worker(client, config.task_queue):
-        yield run
-
-
-def request(**config: Any) -> dict[str, Any]:
-    agents = {"good": "http://good.example", "poor": "http://poor.example"}
-    return {"participants": agents, "config": {"scenarios": ["day", "night"], "offline": True, **config}}
-
-
-class Ended:
-    """A campaign's task, as somebody sees it after the end."""
-
-    def __init__(self, task: Any) -> None:
-        self.id = task.id
-        self.state = state_name(task.status.state)
-        self.sentence = " ".join(part.text for part in task.status.message.parts)
-        raw = [part.raw for artifact in task.artifacts for part in artifact.parts if part.HasField("raw")]
-        self._results = RunResults.model_validate_json(raw[0]) if raw else None
-        parts = [part for said in task.history for part in said.parts]
-        self.updates = [MessageToDict(part.data) for part in parts if part.HasField("data")]
-
-    @property
-    def results(self) -> RunResults:
-        assert self._results is not None
-        return self._results
-
-
-async def play(caller: Caller, asked: dict[str, Any]) -> Ended:
-    task = await send(caller, message(data_part(asked)))
-    return Ended(await caller.get_task(GetTaskRequest(id=task.id, history_length=10_000)))
+from tests.workflows.scripted import fails
+from tests.workflows.scripted_runs import ScriptedRun, play, request
 
 
 async def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(

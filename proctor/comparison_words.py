@@ -1,0 +1,31 @@
+"""Two agents side by side, in words: the difference, how sure it is, and what it would take to see one."""
+
+from proctor.phrases import clean, counted
+from proctor_protocol.statistics import Comparison, Estimate
+
+
+def interval_in_words(estimate: Estimate | None) -> str:
+    """A 95 % interval; "" where there is none."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.1f} to {estimate.high:.1f}"
+
+
+def comparison_in_words(found: Comparison, difference: int = 5) -> list[str]:
+    """A line on the difference that was found, and one on what would show a ``difference`` of so many points."""
+    pair = f"{clean(found.first)} less {clean(found.second)}"
+    if found.difference is None:
+        return [f"{pair}: never judged on the same scenario, seed and repeat"]
+    interval = f" ({interval_in_words(found.difference)})" if found.difference.low is not None else ""
+    p_value = f", p = {found.p_value:.3f}" if found.p_value is not None else ""
+    unpaired = f"; {counted(found.unpaired, 'run')} without a partner" if found.unpaired else ""
+    lines = [
+        f"{pair}: {found.difference.mean:+.1f} points{interval}{p_value}, over {counted(found.pairs, 'pair')}{unpaired}"
+    ]
+    if (needed := found.units_needed.get(difference)) is not None:
+        more = needed - found.units
+        lines.append(
+            f"  to see a difference of {counted(difference, 'point')} takes {needed} pairs of scenario and seed: "
+            + (f"{more} more" if more > 0 else f"there are {found.units}")
+        )
+    return lines

@@ -1,0 +1,179 @@
+"""``proctor run``, ``follow`` and ``cancel`` on campaigns of scripted steps: what a person gets to see and to keep."""
+
+import asyncio
+import re
+import signal
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from a2a.client import Client as Caller
+from a2a.types import GetTaskRequest
+from temporalio.client import Client
+
+from activities.plan import TurnInput
+from proctor.errors import ExitCode
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.runs import RunResults
+from tests.a2a_gateway.callers import data_part, message, state_name
+from tests.a2a_gateway.conftest import Gateway
+from tests.proctor.commands import Running, Sandbox
+from tests.workflows.scripted_runs import ScriptedRun
+from tests.workflows.scripted_trials import ScriptedTrials
+from tests.workflows.test_campaigns import request as trials_request
+
+AGENTS = ("--agent", "good=http://good.example", "--agent", "poor=http://poor.example")
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+@pytest.fixture
+def held(scripted: ScriptedRun) -> Iterator[asyncio.Semaphore]:
+    """No assessment gets past its turn before it is let to."""
+    may = asyncio.Semaphore(0)
+
+    async def turn(_given: TurnInput) -> None:
+        await may.acquire()
+
+    scripted.deeds["purple_turn"] = turn
+    yield may
+    for _ in range(100):
+        may.release()
+
+
+class Shell:
+    """Commands of one person at one gateway, beside the worker that this process is."""
+
+    def __init__(self, sandbox: Sandbox, gateway: Gateway) -> None:
+        self._sandbox = sandbox
+        self._gateway = gateway
+
+    async def says(self, *words: str, code: ExitCode = ExitCode.DONE) -> str:
+        """What a command prints that ends with this code."""
+        done = await asyncio.to_thread(self._sandbox.run, *words, "--gateway", self._gateway.url, COLUMNS="160")
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def started(self, *words: str) -> Any:
+        """A command that goes on."""
+        return self._sandbox.started(*words, "--gateway", self._gateway.url, COLUMNS="160")
+
+    def kept(self, below: str = "runs") -> list[tuple[RunResults, dict[str, Any]]]:
+        """The results that were written, and the files that play them again, the earliest first."""
+        folders = sorted((self._sandbox.folder / below).iterdir())
+        return [
+            (
+                RunResults.model_validate_json((folder / "results.json").read_bytes()),
+                tomllib.loads((folder / "campaign.toml").read_text()),
+            )
+            for folder in folders
+        ]
+
+
+@pytest.fixture
+def shell(sandbox: Sandbox, gateway: Gateway) -> Shell:
+    return Shell(sandbox, gateway)
+
+
+async def told(running: Running, text: str, times: int = 1) -> None:
+    await asyncio.to_thread(running.wait_for, text, times=times)
+
+
+async def test_a_campaign_is_shown_kept_and_played_again_from_its_file(shell: Shell, scripted: ScriptedRun) -> None:
+    said = await shell.says("run", "day", "night", *AGENTS, "--seeds", "1-2", "--repeats", "2", "--offline")
+    assert said.count("good · day · seed 1 · repeat 2 (") == 1
+    for line in (
+        r"good +all +100.0% +.* 8/8 +1.00 \(k=4\) +8/8 +4",
+        r"poor +night +30.0% .*",
+        r"good less poor: \+70.0 points \(.*\), p = .*, over 8 pairs",
+        r" +to see a difference of 5 points takes \d+ pairs of scenario and seed.*",
+    ):
+        assert re.search(f"^{line}$", said, re.MULTILINE), said
+    ((first, file),) = shell.kept()
+    assert file["scenarios"] == ["day", "night"]
+    assert (file["seeds"], file["repeats"], file["offline"]) == ([1, 2], 2, True)
+    assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
+    (folder,) = (shell._sandbox.folder / "runs").iterdir()
+    assert str(folder.relative_to(shell._sandbox.folder)) in said
+    await shell.says("run", str(folder / "campaign.toml"), "--quiet")
+    assert set(scripted.played.values()) == {4}
+    _, (second, again) = shell.kept()
+    assert again == file
+    assert [cell.score for cell in second.cells] == [cell.score for cell in first.cells]
+
+
+async def test_a_detached_campaign_is_joined_left_and_joined_again(
+    shell: Shell, held: asyncio.Semaphore, caller: Caller
+) -> None:
+    said = await shell.says("run", "day", *AGENTS, "--seeds", "1,2", "--offline", "--detach")
+    (task_id,) = re.findall(r"^(\S+) is under way", said, re.MULTILINE)
+    held.release()
+    with shell.started("follow", task_id[:8]) as follower:
+        await told(follower, "plays       day, 4 in all, good, poor")
+        await told(follower, " · day · seed ", times=1)
+        assert await asyncio.to_thread(follower.end, signal.SIGINT) == ExitCode.DONE
+        assert f"{task_id} goes on" in follower.output
+    task = await caller.get_task(GetTaskRequest(id=task_id))
+    assert state_name(task.status.state) == "working"
+    for _ in range(3):
+        held.release()
+    for _ in ("joined late", "has ended already"):
+        said = await shell.says("follow", task_id, "--output", "followed")
+        assert said.count(" · day · seed ") == 4, "what was done before is told, too, and nothing twice"
+        assert "good less poor: +70.0 points" in said
+    (one, file), (other, _) = shell.kept("followed")
+    assert one == other
+    assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
+    assessment = await shell.says("follow", one.cells[0].task_id)
+    assert "overall (" in assessment
+    assert "campaign" not in assessment
+
+
+async def test_ctrl_c_cancels_a_campaign_as_a_whole_and_keeps_what_was_played(
+    shell: Shell, held: asyncio.Semaphore, client: Client
+) -> None:
+    held.release()
+    with shell.started("run", "day", *AGENTS, "--seeds", "1-4", "--offline", "--at-once", "3") as running:
+        await told(running, " · day · seed ")
+        (task_id,) = re.findall(r"^campaign +(\S+)$", running.output, re.MULTILINE)
+        assert await asyncio.to_thread(running.end, signal.SIGINT) == ExitCode.CANCELLED
+        assert "the campaign is cancelled" in running.output
+    ((results, _),) = shell.kept()
+    assert (results.status, results.missing) == ("canceled", 7)
+    assert [cell.status for cell in results.cells] == ["completed"]
+    statuses = [
+        execution.status.name  # type: ignore[union-attr]
+        async for execution in client.list_workflows(f"WorkflowId STARTS_WITH '{task_id}.'")
+    ]
+    assert "RUNNING" not in statuses
+
+
+async def test_a_campaign_under_way_is_cancelled_by_its_id(
+    shell: Shell, held: asyncio.Semaphore, caller: Caller
+) -> None:
+    said = await shell.says("run", "day", *AGENTS, "--offline", "--detach")
+    (task_id,) = re.findall(r"^(\S+) is under way", said, re.MULTILINE)
+    assert "is cancelled" in await shell.says("cancel", task_id[:8])
+    assert "the campaign is cancelled" in await shell.says("follow", task_id, code=ExitCode.CANCELLED)
+
+
+async def test_a_run_of_trials_is_followed_too(
+    shell: Shell, caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    async with ScriptedTrials(config).worker(client, config.task_queue):
+        part = data_part(trials_request("easy", "hard"))
+        sent = [event async for event in caller.send_message(message(part))]
+        said = await shell.says("follow", sent[-1].task.id)
+    assert re.search(r"^easy +1/1 ", said, re.MULTILINE)
+    assert "accuracy 50.0%" in said
+
+
+async def test_what_the_evaluator_refuses_is_wrong_usage(shell: Shell, scripted: ScriptedRun) -> None:
+    said = await shell.says("run", "day", *AGENTS, "--grow", "nobody", code=ExitCode.WRONG_USAGE)
+    assert "config.grows is nobody: name a campaign of assessments that has ended." in said
+    assert not (shell._sandbox.folder / "runs").exists()
