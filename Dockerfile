@@ -50,15 +50,17 @@ HEALTHCHECK --interval=5s --timeout=4s --start-period=30s CMD ["python", "/usr/l
 ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
 # A whole evaluator, such as AgentBeats starts it: Temporal, simulator, worker and gateway. Participants in other
-# containers reach the simulator at port 8100 of the host that the card's address names.
+# containers reach the simulator at port 8100 of the host that the card's address names. Its platform sends no tokens,
+# and reaches it by whatever name: so it is open to whoever reaches its port, and says so. Tokens close it all the same
+# (AGENTBEATS_GREEN_TOKENS_FILE).
 FROM base AS green
 COPY --from=needs /opt/proctor /opt/proctor
 COPY --from=own /own /opt/proctor
-ENV AGENTBEATS_GREEN_STATE=/state AGENTBEATS_GREEN_PORT=9009
+ENV AGENTBEATS_GREEN_STATE=/state AGENTBEATS_GREEN_PORT=9009 AGENTBEATS_GREEN_HOSTS=*
 EXPOSE 9009 8100
 VOLUME /state
 HEALTHCHECK --interval=5s --timeout=4s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
-ENTRYPOINT ["proctor", "up", "--without-agent"]
+ENTRYPOINT ["proctor", "up", "--without-agent", "--open"]
 
 # Any service, each in a container of its own: see docker-compose.yaml, which checks the health of each.
 FROM base

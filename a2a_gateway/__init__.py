@@ -17,5 +17,6 @@
 * ``logs``: refused requests as lines
 * ``limits``: how large a request may be
 * ``legacy``: what a2a-sdk's protocol 0.3 leaves out
+* ``door``: who may come in
 * ``card``: the agent card
 """

@@ -3,12 +3,26 @@
 import json
 from importlib.metadata import version
 
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    OpenIdConnectSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
+from a2a_gateway.door.oidc import discovery_url
 from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
+
+BEARER, OIDC = "bearer", "oidc"
+"""What the card calls the two ways for a caller to say who they are."""
 
 
 def agent_card(config: GreenAgentConfig) -> AgentCard:
@@ -46,6 +60,31 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
             )
         ],
     )
+
+
+def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
+    """The same card, saying how a caller says who they are."""
+    told = AgentCard()
+    told.CopyFrom(card)
+    told.security_schemes[BEARER].CopyFrom(
+        SecurityScheme(
+            http_auth_security_scheme=HTTPAuthSecurityScheme(
+                scheme="Bearer", description="A token that the evaluator's operator made (`proctor token create`)."
+            )
+        )
+    )
+    if config.oidc_issuer:
+        told.security_schemes[OIDC].CopyFrom(
+            SecurityScheme(
+                open_id_connect_security_scheme=OpenIdConnectSecurityScheme(
+                    open_id_connect_url=discovery_url(config.oidc_issuer),
+                    description=f"A token of this provider for the audience {config.oidc_audience}.",
+                )
+            )
+        )
+    for name in told.security_schemes:
+        told.security_requirements.append(SecurityRequirement(schemes={name: StringList()}))
+    return told
 
 
 def _example(config: GreenAgentConfig) -> str:

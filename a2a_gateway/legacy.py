@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal
 
+from a2a.auth.user import User
 from a2a.compat.v0_3.a2a_v0_3_pb2 import SendMessageRequest as SendMessageRequest03
 from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
 from a2a.server.context import ServerCallContext
@@ -30,6 +31,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from a2a_gateway.checks import check_role
+from a2a_gateway.door.door import user_of
 from proctor_protocol.problems import describe
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -39,13 +41,17 @@ LEGACY_CARD_PATH = "/.well-known/agent.json"
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
-    """Notes in a call's context where it came in, from which its protocol can be told."""
+    """Notes in a call's context who calls, and where it came in, from which its protocol can be told."""
 
     def build(self, request: Request) -> ServerCallContext:
         """The default context and the path."""
         context = super().build(request)
         context.state["path"] = request.url.path
         return context
+
+    def build_user(self, request: Request) -> User:
+        """The caller that the door has found."""
+        return user_of(request.scope)
 
 
 def protocol_of(context: ServerCallContext) -> Literal["1.0", "0.3"]:

@@ -5,13 +5,15 @@ from functools import partial
 
 import uvicorn
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
+from a2a.types import AgentCard
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
-from a2a_gateway.card import agent_card
+from a2a_gateway.card import agent_card, secured
+from a2a_gateway.door.entrance import Entrance
 from a2a_gateway.handler import AssessmentHandler
 from a2a_gateway.legacy import (
     LEGACY_CARD_PATH,
@@ -27,6 +29,7 @@ from a2a_gateway.plain_messages import plain_messages_route
 from a2a_gateway.run_files import run_files_route
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from proctor_processes.serving import Server, address_of, listen
+from proctor_protocol.callers import caller_of
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
@@ -44,27 +47,35 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
             client is first needed, and again until it succeeds.
         pages: routes for people, who come with a browser.
     """
+    entrance = Entrance(config)
     connection = TemporalConnection(client_factory)
     handler = AssessmentHandler(config, connection)
 
     async def health(request: Request) -> JSONResponse:
         found = await connection.check(config.task_queue)
         is_well = set(found.values()) == {"ok"}
-        return JSONResponse({"status": "ok" if is_well else "degraded", **found}, 200 if is_well else 503)
+        told = found if caller_of(request.scope).is_admin else {}
+        return JSONResponse({"status": "ok" if is_well else "degraded", **told}, 200 if is_well else 503)
 
     async def temporal(request: Request) -> JSONResponse:
+        if not caller_of(request.scope).is_admin:
+            return JSONResponse({"error": {"code": 403, "message": "Only admins are told where Temporal is."}}, 403)
         return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
+
+    async def with_security(public: AgentCard) -> AgentCard:
+        return secured(public, config) if entrance.identity.is_asked() else public
 
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
         *pages,  # first: HTTP+JSON takes every path for one of a tenant's
+        *entrance.routes,
         Route("/health", health),
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
         run_files_route(config, connection),
         plain_messages_route(handler),
-        *create_agent_card_routes(card),
-        *create_agent_card_routes(card, card_url=LEGACY_CARD_PATH),
+        *create_agent_card_routes(card, with_security),
+        *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH),
         *with_checked_params(
             create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
         ),
@@ -72,7 +83,12 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
             with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
         ),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(RefusalLog), Middleware(BodyLimit, rpc_path=RPC_PATH)])
+    middleware = [
+        Middleware(RefusalLog),
+        *entrance.middleware,
+        Middleware(BodyLimit, rpc_path=RPC_PATH),
+    ]
+    return Starlette(routes=routes, middleware=middleware)
 
 
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:

@@ -17,7 +17,8 @@ from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
-from proctor.settings import read_settings
+from proctor.settings import LOOPBACK, read_settings, require_guarded
+from proctor.state import with_secret
 from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
@@ -391,20 +392,27 @@ def print_schemas(name: str | None, *, wire: bool = False) -> None:
     print(to_json(known if name is None else known[name], indent=1).decode())
 
 
-def view(archive: str | None, state: str | None, host: str | None, port: int) -> None:
-    """Serve the pages until Ctrl-C."""
+def view(archive: str | None, state: str | None, host: str | None, port: int, *, is_open: bool) -> None:
+    """Serve the pages until Ctrl-C, behind the same door as the gateway's.
+
+    Raises:
+        UsageError: others would reach them, and nobody is asked who they are.
+    """
     import uvicorn
 
+    from a2a_gateway.door.entrance import guarded
     from proctor.running import UnderWay
     from proctor_processes.serving import Server, address_of, listen
     from viewer.app import create_app
 
     kept, config = open_archive(archive, state)
+    config = with_secret(config.model_copy(update={"host": host or LOOPBACK, "open": config.open or is_open}))
+    require_guarded(config)
     try:
-        listener = listen(host or "127.0.0.1", port, "the pages")
+        listener = listen(config.host, port, "the pages")
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
-    app = create_app(config.archive_url, config.temporal_ui_url, UnderWay(config))
+    app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, UnderWay(config)))
     settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
     print(f"{kept.folder.root}", flush=True)
     server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")

@@ -1,10 +1,12 @@
 """An A2A caller of the gateway: asks for an assessment and follows it, through lost connections, to its end."""
 
 import asyncio
+import os
 import uuid
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 from urllib.parse import urlsplit
@@ -26,6 +28,7 @@ from google.protobuf.json_format import MessageToDict
 
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor_protocol.campaigns import CampaignUpdate, parse_any_update
+from proctor_protocol.config import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE
 from proctor_protocol.updates import TaskUpdate
 from purple_sdk.ues.tls import tls
 
@@ -124,7 +127,10 @@ class AssessmentCall:
             message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
         )
         self._http = httpx.AsyncClient(
-            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS), trust_env=not is_loopback(gateway_url), verify=tls()
+            timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS),
+            trust_env=not is_loopback(gateway_url),
+            verify=tls(),
+            headers=authorization(),
         )
         self._client: Client | None = None
         self._accepted = asyncio.Event()
@@ -215,7 +221,7 @@ class AssessmentCall:
         try:
             task = await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
         except (A2AError, httpx.HTTPError) as problem:
-            raise CommandError(str(problem)) from None
+            raise CommandError(_refusal(problem) or str(problem)) from None
         if task.status.state not in _END_STATES:
             raise CommandError(f"{self._task_id} is being cancelled, and has not ended yet: look again in a moment")
 
@@ -231,7 +237,7 @@ class AssessmentCall:
             try:
                 page = await client.list_tasks(a2a.ListTasksRequest(page_size=_PAGE, status=state))
             except (A2AError, httpx.HTTPError) as problem:
-                raise CommandError(str(problem)) from None
+                raise CommandError(_refusal(problem) or str(problem)) from None
             found |= {task.id for task in page.tasks if task.id.startswith(prefix)}
         if len(found) > 1:
             raise UsageError(
@@ -263,6 +269,8 @@ class AssessmentCall:
 
     def _judge(self, error: Exception) -> str:
         """The problem as words, where trying again may help; else raise what the person should read."""
+        if (refusal := _refusal(error)) is not None:
+            raise CommandError(refusal) from None
         if isinstance(error, TaskNotFoundError) and self._task_id:
             raise CommandError(f"the gateway does not know task {self._task_id} any more: {error}") from None
         if isinstance(error, InvalidParamsError | InvalidRequestError | ContentTypeNotSupportedError):
@@ -350,6 +358,38 @@ def _ending(status: a2a.TaskStatus) -> Iterator[Ended]:
 
 def _text(message: a2a.Message) -> str:
     return " ".join(part.text for part in message.parts if part.HasField("text"))
+
+
+def authorization() -> dict[str, str]:
+    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``.
+
+    Raises:
+        UsageError: the file can't be read, or there is no token in it.
+    """
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if file := "" if token else os.environ.get(TOKEN_FILE_VARIABLE, ""):
+        try:
+            token = Path(file).read_text().strip()
+        except (OSError, UnicodeError) as problem:
+            raise UsageError(f"the token in {file} can't be read ({problem})") from None
+        if not token:
+            raise UsageError(f"{file} is empty: it has to have a token in it, such as `proctor token create` prints")
+    if not token.isascii() or any(character.isspace() for character in token):
+        raise UsageError("the token isn't one: it has neither spaces nor letters with accents")
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _refusal(error: Exception) -> str | None:
+    """Why the gateway doesn't let us in; None where it does."""
+    cause = error.__cause__
+    if not isinstance(cause, httpx.HTTPStatusError) or cause.response.status_code not in (401, 403, 421):
+        return None
+    try:
+        said = str(cause.response.json()["error"]["message"])
+    except (httpx.StreamError, ValueError, KeyError, TypeError):
+        said = "it doesn't know who asks" if cause.response.status_code == 401 else "it doesn't let us in"
+    remedy = f": name a file with your token by --token-file or {TOKEN_FILE_VARIABLE}"
+    return f"the gateway refuses: {said}{remedy if cause.response.status_code == 401 else ''}"
 
 
 def is_loopback(url: str) -> bool:

@@ -174,7 +174,11 @@ class LocalStack:
             ),
             Service(
                 "gateway",
-                _proctor("gateway", *_listening(self.config.host, self.ports.gateway, self.card_url)),
+                _proctor(
+                    "gateway",
+                    *_listening(self.config.host, self.ports.gateway, self.card_url),
+                    *(["--open"] if self.config.open else []),
+                ),
                 _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
                 shared,
                 after=("temporal",),

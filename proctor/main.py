@@ -30,6 +30,17 @@ app.add_typer(scenarios_app, name="scenarios")
 app.add_typer(judge_app, name="judge")
 app.add_typer(terminal_app, name="terminal-bench")
 
+token_app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
+app.add_typer(token_app, name="token")
+
+
+def _use_token_file(file: str | None) -> None:
+    """One place says where the token is: the environment, which a flag overrules."""
+    if file is not None:
+        os.environ.pop("AGENTBEATS_TOKEN", None)
+        os.environ["AGENTBEATS_TOKEN_FILE"] = file
+
+
 HostOption = Annotated[
     str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
 ]
@@ -59,6 +70,20 @@ StateOption = Annotated[
     typer.Option(
         metavar="FOLDER",
         help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
+    ),
+]
+OpenOption = Annotated[
+    bool,
+    typer.Option("--open", help="Listen beyond this machine though nobody is asked who they are: there are no tokens."),
+]
+TokenFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        callback=_use_token_file,
+        expose_value=False,
+        help="A file with your token, where the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
     ),
 ]
 SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
@@ -127,6 +152,7 @@ def up(
     ] = True,
     scenarios_dir: ScenariosOption = None,
     state: StateOption = None,
+    is_open: OpenOption = False,
 ) -> None:
     """Run everything on this machine until Ctrl-C. Assessments in progress go on at the next start."""
     from proctor.up import run_up
@@ -144,6 +170,7 @@ def up(
         with_agent=with_agent,
         scenarios_dir=scenarios_dir,
         state=state,
+        is_open=is_open,
     )
 
 
@@ -185,6 +212,7 @@ def assess(
     is_whole: Annotated[
         bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")
     ] = False,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
     from proctor.assess import AssessOptions, default_gateway, require_one, run_assess
@@ -256,6 +284,7 @@ def follow(
     output: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")
     ] = None,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
     from proctor.assess import default_gateway
@@ -270,6 +299,7 @@ def cancel(
     gateway_url: Annotated[
         str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
     ] = None,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. What was done so far is kept."""
     from proctor.assess import default_gateway
@@ -346,11 +376,12 @@ def view(
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")] = 8010,
     archive: ArchiveOption = None,
     state: StateOption = None,
+    is_open: OpenOption = False,
 ) -> None:
     """Serve pages over what was assessed, until Ctrl-C. `proctor up` has them at the gateway's address, too."""
     from proctor.archive_commands import view as serve
 
-    serve(archive, state, host, port)
+    serve(archive, state, host, port, is_open=is_open)
 
 
 @app.command()
@@ -373,6 +404,7 @@ def replay(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
     from proctor.assess import default_gateway
@@ -415,11 +447,12 @@ def gateway(
     temporal_address: TemporalOption = None,
     storage_url: StorageOption = None,
     state: StateOption = None,
+    is_open: OpenOption = False,
 ) -> None:
     """Run the gateway, which callers talk to by A2A."""
     from proctor.services import run_gateway
 
-    run_gateway(host, port, card_url, temporal_address, storage_url, state)
+    run_gateway(host, port, card_url, temporal_address, storage_url, state, is_open)
 
 
 @app.command()
@@ -578,6 +611,7 @@ def run(
     output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
     detach: Annotated[bool, typer.Option("--detach", help="Start it, and don't wait.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
     from proctor.assess import default_gateway
@@ -747,6 +781,7 @@ def run_terminal_bench(
         str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Have an agent work on tasks, and test what it did. Ctrl-C cancels the run; what was done is kept."""
     from proctor.errors import UsageError
@@ -799,6 +834,7 @@ def follow_terminal_bench(
     output_path: OutputOption = None,
     config_file: ConfigFileOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Follow a run that is there already, and write its results."""
     from proctor.assess import default_gateway
@@ -829,7 +865,7 @@ def terminal_up(
         str | None,
         typer.Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
     ] = None,
-    host: Annotated[str | None, typer.Option(metavar="HOST", help="Address to listen on.  [default: 0.0.0.0]")] = None,
+    host: HostOption = None,
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
     ] = None,
@@ -837,16 +873,76 @@ def terminal_up(
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
     ] = None,
     state: StateOption = None,
+    is_open: OpenOption = False,
 ) -> None:
     """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
     from proctor.terminal_commands import run_terminal_up
     from proctor.terminal_settings import read_terminal_settings
 
     flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
-    run_terminal_up(read_terminal_settings(flags, config_file), datasets_dir, state)
+    run_terminal_up(read_terminal_settings(flags, config_file), datasets_dir, state, is_open=is_open)
 
 
-for _each in (app, agent_app, scenarios_app, judge_app, terminal_app):
+TokensFileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="Another file of tokens.")]
+
+
+@token_app.command("create")
+def create_token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
+    is_admin: Annotated[bool, typer.Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
+    expires: Annotated[
+        str | None, typer.Option(metavar="PERIOD", help="Counts for so long: 12h, 30d, 8w.  [default: for ever]")
+    ] = None,
+    at_once: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
+    per_day: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
+    cost_per_day: Annotated[
+        float | None, typer.Option(metavar="AMOUNT", help="What models may cost in 24 hours, in your prices' currency.")
+    ] = None,
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
+    from proctor.archive_commands import period
+    from proctor.token_commands import create_token
+    from proctor_protocol.callers import Quotas
+
+    if cost_per_day is not None and cost_per_day <= 0:
+        raise typer.BadParameter("an amount is more than 0", param_hint="--cost-per-day")
+    create_token(
+        name,
+        is_admin=is_admin,
+        lasts=period(expires, "--expires") if expires else None,
+        quotas=Quotas(at_once=at_once, per_day=per_day, cost_per_day=cost_per_day),
+        state=state,
+        file=file,
+    )
+
+
+@token_app.command("list")
+def list_tokens(
+    as_json: Annotated[bool, typer.Option("--json", help="All that is known of each, as JSON.")] = False,
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """List whose tokens there are."""
+    from proctor.token_commands import list_tokens
+
+    list_tokens(as_json, state, file)
+
+
+@token_app.command("revoke")
+def revoke_token(
+    which: Annotated[str, typer.Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """Have a token count no more, from now on and for every gateway."""
+    from proctor.token_commands import revoke_tokens
+
+    revoke_tokens(which, state, file)
+
+
+for _each in (app, agent_app, token_app, scenarios_app, judge_app, terminal_app):
     for _command in _each.registered_commands:
         _command.cls = OnceCommand
 

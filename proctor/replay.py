@@ -18,7 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.temporal import TEMPORAL_PATH
 from activities.resets import WITH_CURRENT_EVALUATORS
 from proctor.assess import AssessOptions, follow
-from proctor.caller import AssessmentCall, is_loopback
+from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings
@@ -150,7 +150,9 @@ async def _connect(options: ReplayOptions) -> Client:
 async def _temporal_of(gateway_url: str) -> dict[str, str]:
     """Where the gateway says that its Temporal is, as settings."""
     try:
-        async with httpx.AsyncClient(timeout=_GATEWAY_SECONDS, trust_env=not is_loopback(gateway_url)) as http:
+        async with httpx.AsyncClient(
+            timeout=_GATEWAY_SECONDS, trust_env=not is_loopback(gateway_url), headers=authorization()
+        ) as http:
             answer = await http.get(f"{gateway_url.rstrip('/')}{TEMPORAL_PATH}")
             named = answer.raise_for_status().json()
             return {"temporal_address": str(named["address"]), "temporal_namespace": str(named["namespace"])}

@@ -5,7 +5,7 @@ import os
 from importlib import import_module
 
 from proctor.errors import CommandError, UnreachableError, UsageError
-from proctor.settings import is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
+from proctor.settings import is_open_to_others, read_settings, require_guarded, warn, warn_of_settings, with_scenarios
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
@@ -57,8 +57,10 @@ def run_gateway(
     temporal_address: str | None,
     storage_url: str | None,
     state: str | None,
+    is_open: bool,
 ) -> None:
     """Run a gateway until SIGTERM or Ctrl-C."""
+    from a2a_gateway.door.identity import Identity
     from a2a_gateway.server import serve
     from proctor.running import UnderWay
     from viewer.app import routes
@@ -72,10 +74,12 @@ def run_gateway(
             temporal_address=temporal_address,
             storage_url=storage_url,
             state=state,
+            open=is_open or None,
         )
     )
     warn_of_settings(config)
-    if is_open_to_others(config.host):
+    require_guarded(config)
+    if is_open_to_others(config.host) and not Identity(config).is_asked():
         warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
     try:
         asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, UnderWay(config))))

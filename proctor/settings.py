@@ -70,6 +70,23 @@ def is_open_to_others(host: str) -> bool:
         return host != "localhost"
 
 
+def require_guarded(config: GreenAgentConfig) -> None:
+    """See to it that nobody opens the gateway to others without meaning to.
+
+    Raises:
+        UsageError: other machines would reach it, it asks nobody who they are, and ``open`` doesn't say that this is
+            meant.
+    """
+    from a2a_gateway.door.identity import Identity
+
+    if is_open_to_others(config.host) and not config.open and not Identity(config).is_asked():
+        raise UsageError(
+            f"on {config.host} other machines would reach the gateway, and it asks nobody who they are: make a token "
+            "for each caller (`proctor token create NAME`), or say --open if whoever reaches it may start assessments "
+            "and read all results"
+        )
+
+
 def warn_of_settings(config: AgentBeatsConfig) -> None:
     """Say what is allowed and probably not meant."""
     warn(validate_config(config))

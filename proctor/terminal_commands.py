@@ -8,6 +8,7 @@ from rich.text import Text
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
+from proctor.settings import LOOPBACK
 from proctor.terminal_settings import TerminalSettings
 
 
@@ -44,7 +45,7 @@ def _say(console: Console, sentence: str, *, is_fatal: bool) -> None:
     console.print(Text(f"        {sentence}", style="red" if is_fatal else "yellow"), soft_wrap=True)
 
 
-def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state: str | None) -> None:
+def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state: str | None, *, is_open: bool) -> None:
     """Run an evaluator at the seed's ports, with the example agent beside it, until Ctrl-C."""
     from proctor.up import run_up
 
@@ -53,7 +54,7 @@ def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state:
         raise CommandError(f"dataset.path is {dataset}, and there is no such folder: name one that holds tasks")
     agent = settings.white_agent
     run_up(
-        host=settings.green_agent.host,
+        host=settings.green_agent.host if "host" in settings.green_agent.model_fields_set else LOOPBACK,
         port=settings.green_agent.port,
         card_url=None,
         ues_host="127.0.0.1",
@@ -67,6 +68,7 @@ def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state:
         state=state,
         datasets_dir=datasets_dir or (str(Path(dataset).absolute().parent) if dataset else None),
         log_level=settings.logging.level,
+        is_open=is_open,
         agent=(
             "terminal",
             "--model",

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from proctor.caller import AssessmentCall, is_loopback
+from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.console import make_console
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
@@ -186,7 +186,7 @@ def read_terminal_results(exact: bytes) -> TerminalResults:
 
 async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_id: str) -> Iterable[str]:
     """Write the results; the trials' files come from the gateway."""
-    async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url)) as http:
+    async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url), headers=authorization()) as http:
 
         async def fetch(file: Blob) -> bytes | None:
             try:

@@ -11,10 +11,19 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from a2a_gateway.door.identity import Identity
 from proctor.assess import default_gateway
 from proctor.console import make_console, show
 from proctor.local import LocalStack, Ports, require_free
-from proctor.settings import LOOPBACK, is_open_to_others, read_settings, warn, warn_of_settings, with_scenarios
+from proctor.settings import (
+    LOOPBACK,
+    is_open_to_others,
+    read_settings,
+    require_guarded,
+    warn,
+    warn_of_settings,
+    with_scenarios,
+)
 from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports, is_free
@@ -45,6 +54,7 @@ def run_up(
     state: str | None,
     datasets_dir: str | None = None,
     log_level: str | None = None,
+    is_open: bool = False,
     agent: Sequence[str] = ("triage",),
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
@@ -52,7 +62,7 @@ def run_up(
     ``agent`` is which one runs beside it: what follows ``proctor agent``.
 
     Raises:
-        UsageError: two ports are the same, or a setting doesn't fit.
+        UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway that asks nobody.
         CommandError: a port or the state folder is taken, or a service doesn't start.
     """
     config = with_scenarios(
@@ -67,8 +77,10 @@ def run_up(
             state=state,
             datasets_dir=datasets_dir,
             log_level=log_level,
+            open=is_open or None,
         )
     )
+    require_guarded(config)
     ports = Ports(
         gateway=config.port,
         ues=config.ues_base_port if ues_port is None else ues_port,
@@ -103,7 +115,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
     gateway, ues = stack.ports.gateway, stack.ports.ues
     is_gateway_open, is_ues_open = is_open_to_others(stack.config.host), is_open_to_others(stack.ues_host)
     said = []
-    if is_gateway_open:
+    if is_gateway_open and not Identity(stack.config).is_asked():
         said.append(
             f"whoever reaches port {gateway} of this machine may start assessments, which use your models' keys, and "
             "read all results: the gateway asks nobody who they are"

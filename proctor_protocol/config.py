@@ -16,7 +16,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -26,6 +26,9 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 COMMON_PREFIX = "AGENTBEATS_"
 """How the environment variables begin that hold for evaluator and participants alike."""
+
+TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
+"""Where commands that ask a gateway for something find the token that they send; the file has it alone."""
 
 
 class _CommonVariables(EnvSettingsSource):
@@ -164,6 +167,13 @@ class GreenAgentConfig(AgentBeatsConfig):
     terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a worker takes
     commands from agents that have no Docker socket, ``commands_url`` is that address as such agents reach it.
 
+    Who may ask: ``open`` lets the gateway listen beyond this machine though it asks nobody who they are. It asks once
+    there are tokens, in ``tokens.json`` in the state folder or in ``tokens_file``, or an identity provider:
+    ``oidc_issuer``, the ``oidc_audience`` that its tokens are for, ``oidc_jwks_url`` where it doesn't say itself where
+    its keys are, and the subjects that are admins, ``oidc_admins``. ``quota_at_once``, ``quota_per_day`` and
+    ``quota_cost_per_day`` hold for callers whose tokens have none of their own. ``hosts`` are names that the gateway
+    answers to beside its card's (``*`` for any), ``cors_origins`` the sites whose pages may ask it.
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -214,6 +224,17 @@ class GreenAgentConfig(AgentBeatsConfig):
     commands_port: int = Field(default=0, ge=0, le=65535)
     commands_url: str | None = None
     worker_build_id: str | None = None
+    open: bool = False
+    tokens_file: str | None = None
+    oidc_issuer: str | None = None
+    oidc_audience: str | None = None
+    oidc_jwks_url: str | None = None
+    oidc_admins: str = ""
+    quota_at_once: int | None = Field(default=None, ge=1)
+    quota_per_day: int | None = Field(default=None, ge=1)
+    quota_cost_per_day: float | None = Field(default=None, gt=0)
+    hosts: str = ""
+    cors_origins: str = ""
     participants_allowed: str = ""
     participant_card_bytes: int = Field(default=1_000_000, ge=1_000)
     participant_answer_bytes: int = Field(default=4_000_000, ge=1_000)
@@ -262,6 +283,30 @@ class GreenAgentConfig(AgentBeatsConfig):
         if not secret.get_secret_value():
             raise ValueError("everybody could derive the keys: set a long random text, or don't set it at all")
         return secret
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _names_origins(cls, origins: str) -> str:
+        for word in origins.replace(",", " ").split():
+            if not re.fullmatch(r"https?://[^/\s*]+", word):
+                raise ValueError(f"{word!r} is no origin: write scheme and host, such as https://dashboard.example")
+        return origins
+
+    @field_validator("oidc_issuer", "oidc_jwks_url")
+    @classmethod
+    def _provider_is_an_address(cls, address: str | None) -> str | None:
+        if address and not address.startswith(("http://", "https://")):
+            raise ValueError("write it as https://HOST/…")
+        return address or None
+
+    @model_validator(mode="after")
+    def _provider_has_an_audience(self) -> Self:
+        if self.oidc_issuer and not self.oidc_audience:
+            raise ValueError(
+                "AGENTBEATS_GREEN_OIDC_ISSUER is set, and AGENTBEATS_GREEN_OIDC_AUDIENCE is not: tokens that the "
+                "provider made for others would count here"
+            )
+        return self
 
     @field_validator("ues_command")
     @classmethod
@@ -334,7 +379,7 @@ def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name in sorted(name for name in names if name.upper().startswith(COMMON_PREFIX)):
         rest = name.upper().removeprefix(COMMON_PREFIX)
-        if f"{COMMON_PREFIX}{rest}" not in nearest.values():
+        if f"{COMMON_PREFIX}{rest}" not in {*nearest.values(), TOKEN_VARIABLE, TOKEN_FILE_VARIABLE}:
             close = get_close_matches(rest, nearest, n=1)
             found[name] = nearest[close[0]] if close else None
     return found

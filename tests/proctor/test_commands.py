@@ -135,7 +135,7 @@ def test_settings_that_are_probably_not_meant_are_told_when_a_service_starts(san
     with sandbox.started("agent", "triage", "--port", str(port), AGENTBEATS_PURPLE_TEMPERATURE="1.9") as agent:
         agent.wait_for("listening on")
         assert "proctor: warning: temperature 1.9 makes most models incoherent" in agent.output
-    with sandbox.started("gateway", "--host", "0.0.0.0", "--port", str(port)) as gateway:
+    with sandbox.started("gateway", "--open", "--host", "0.0.0.0", "--port", str(port)) as gateway:
         gateway.wait_for("listening on")
         assert "proctor: warning: card_url is not set: the agent card says localhost" in gateway.output
         assert (
@@ -151,9 +151,30 @@ def test_a_service_listens_on_this_machine_only_unless_told_otherwise(sandbox: S
         assert listening_at(service.process.pid) == {("127.0.0.1", port)}
 
 
+@pytest.mark.parametrize("command", ["gateway", "up --without-agent", "view"])
+def test_a_gateway_that_asks_nobody_is_opened_to_others_only_by_whoever_means_it(
+    sandbox: Sandbox, command: str
+) -> None:
+    refused = sandbox.run(*command.split(), "--host", "0.0.0.0")
+    assert refused.returncode == 2
+    assert "on 0.0.0.0 other machines would reach the gateway, and it asks nobody who they are" in refused.stderr
+    assert "`proctor token create NAME`" in refused.stderr
+
+
+def test_a_gateway_with_tokens_may_be_reached_by_others(sandbox: Sandbox) -> None:
+    made = sandbox.run("token", "create", "nightly", "--state", str(sandbox.folder / "state"))
+    assert (made.returncode, made.stdout[:8]) == (0, "proctor_"), made.stderr
+    (port,) = free_ports(1)
+    flags = ("--host", "0.0.0.0", "--port", str(port), "--state", str(sandbox.folder / "state"))
+    with sandbox.started("gateway", *flags) as gateway:
+        gateway.wait_for("listening on")
+        assert "asked who they are" not in gateway.output
+
+
 def test_common_variables_hold_for_every_service(sandbox: Sandbox) -> None:
     (port,) = free_ports(1)
     common = {"AGENTBEATS_PORT": str(port), "AGENTBEATS_HOST": "0.0.0.0", "AGENTBEATS_LOG_LEVEL": "error"}
+    common["AGENTBEATS_GREEN_OPEN"] = "true"
     for command in ("gateway", "agent triage"):
         with sandbox.started(*command.split(), **common) as service:
             service.wait_for("listening on")

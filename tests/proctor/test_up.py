@@ -100,7 +100,7 @@ async def test_a_participant_elsewhere_is_told_an_address_that_it_can_reach(sand
         told.add(urlsplit(ues.base_url)[:2])
         await ues.chat.send(role="assistant", content="I can see it from here.")
 
-    outside = ("--host", "0.0.0.0", "--card-url", f"http://{this_machine}:{ports[0]}/")
+    outside = ("--open", "--host", "0.0.0.0", "--card-url", f"http://{this_machine}:{ports[0]}/")
     async with serving(look_around) as agent:
         with sandbox.started(*up(ports, *outside)) as running:
             await asyncio.to_thread(running.wait_for, "proctor is up")

@@ -1,0 +1,110 @@
+"""The door in front of an application: every request passes its checks, and is told who its caller is."""
+
+from a2a.auth.user import User
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from a2a_gateway.door.hosts import Hosts
+from a2a_gateway.door.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from a2a_gateway.door.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address
+from proctor_protocol.callers import CALLER, Caller, caller_of
+
+_NOBODY = Caller()
+_STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
+
+PUBLIC_PATHS = frozenset(
+    {"/health", "/.well-known/agent-card.json", "/.well-known/agent.json", LOGIN_PATH, LOGOUT_PATH, "/viewer.css"}
+)
+"""What is there for everybody: how to ask, whether it works, and the way in."""
+
+
+class Door:
+    """Refuses requests for other hosts, from other sites, and of nobody known; hands on the others with their caller.
+
+    Args:
+        app: what is behind the door; it reads the caller with ``caller_of``.
+        hosts: the names that it answers to.
+        identity: who its callers are.
+        sessions: the cookies of browsers.
+        admins_only: whether nobody else may come in, where callers are asked who they are.
+    """
+
+    def __init__(
+        self, app: ASGIApp, hosts: Hosts, identity: Identity, sessions: Sessions, *, admins_only: bool = False
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._identity = identity
+        self._sessions = sessions
+        self._admins_only = admins_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            refusal = await self._check(scope)
+            await (refusal or self._app)(scope, receive, send)
+
+    async def _check(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if problem := self._hosts.problem_of_host(headers):
+            return _refusal(421, problem)
+        if problem := self._hosts.problem_of_origin(scope["method"], headers):
+            return _refusal(403, problem)
+        is_public = scope["path"] in PUBLIC_PATHS
+        try:
+            scope[CALLER] = await self._identity.find(_token_in(headers, self._sessions))
+        except UnknownCallerError as problem:
+            scope[CALLER] = _NOBODY
+            return None if is_public else _way_in(scope, headers, str(problem))
+        except IdentityUnavailableError as problem:
+            scope[CALLER] = _NOBODY
+            return None if is_public else _refusal(503, str(problem))
+        if self._admins_only and not is_public and not scope[CALLER].is_admin:
+            return _refusal(403, "This is for administrators of the evaluator.")
+        return None
+
+
+class CallerUser(User):
+    """A request's caller, as a2a-sdk sees callers."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether the caller said who they are."""
+        return bool(self.caller.name)
+
+    @property
+    def user_name(self) -> str:
+        """The caller's name."""
+        return self.caller.name
+
+
+def user_of(scope: Scope) -> CallerUser:
+    """The caller of a request, as a2a-sdk sees it."""
+    return CallerUser(caller_of(scope))
+
+
+def _token_in(headers: Headers, sessions: Sessions) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    return sessions.token_in(headers.get("cookie", ""))
+
+
+def _way_in(scope: Scope, headers: Headers, problem: str) -> Response:
+    """For a person the page to log in with, for a program what to send."""
+    if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        query = scope.get("query_string", b"").decode("latin-1")
+        return RedirectResponse(login_address(scope["path"] + (f"?{query}" if query else "")), 303)
+    return _refusal(401, problem)
+
+
+def _refusal(code: int, sentence: str) -> Response:
+    headers = {"WWW-Authenticate": 'Bearer realm="proctor"'} if code == 401 else {}
+    error = {"code": code, "status": _STATUSES[code], "message": sentence}
+    return JSONResponse({"error": error}, code, headers={**headers, "Cache-Control": "no-store"})

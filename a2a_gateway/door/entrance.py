@@ -1,0 +1,53 @@
+"""What stands in front of an application that isn't the gateway itself: the same door, and the same way in."""
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from a2a_gateway.door.door import Door
+from a2a_gateway.door.hosts import Hosts
+from a2a_gateway.door.identity import Identity
+from a2a_gateway.door.login import Sessions, login_routes
+from proctor_protocol.config import GreenAgentConfig
+
+
+class Entrance:
+    """The door's parts for one deployment.
+
+    Args:
+        config: its settings.
+        origins: sites whose pages may ask it, beside those of the settings; their cookies count.
+        admins_only: whether nobody but admins may come in, where callers are asked who they are.
+    """
+
+    def __init__(self, config: GreenAgentConfig, origins: Sequence[str] = (), *, admins_only: bool = False) -> None:
+        self.identity = Identity(config)
+        sessions, hosts = Sessions(config), Hosts(config, origins)
+        self.routes = login_routes(self.identity, sessions)
+        self.middleware = [
+            *_cors(hosts.origins, with_cookies=bool(origins)),
+            Middleware(Door, hosts=hosts, identity=self.identity, sessions=sessions, admins_only=admins_only),
+        ]
+
+
+def guarded(config: GreenAgentConfig, app: Starlette) -> Starlette:
+    """An application behind the door."""
+    entrance = Entrance(config)
+    return Starlette(routes=[*entrance.routes, *app.routes], middleware=entrance.middleware)
+
+
+def _cors(origins: Sequence[str], *, with_cookies: bool) -> list[Middleware]:
+    """What lets pages of other sites read answers; nothing where there are no such sites."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "A2A-Version", "A2A-Extensions", "X-Namespace"],
+            allow_credentials=with_cookies,
+        )
+    ]

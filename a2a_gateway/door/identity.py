@@ -1,0 +1,70 @@
+"""From a request's token to its caller."""
+
+from datetime import UTC, datetime
+
+from a2a_gateway.door.oidc import Oidc, OidcRefusedError, OidcUnavailableError
+from a2a_gateway.door.tokens import Tokens, TokensError, tokens_path
+from proctor_protocol.callers import ANYBODY, Caller, Quotas
+from proctor_protocol.config import GreenAgentConfig
+
+LONGEST_TOKEN = 8_192
+"""Characters of a token that are looked at."""
+
+
+class UnknownCallerError(Exception):
+    """Nobody we know; the message is a sentence for them."""
+
+
+class IdentityUnavailableError(Exception):
+    """It can't be found out just now who somebody is; the message is a sentence."""
+
+
+class Identity:
+    """Knows the callers of a deployment.
+
+    They are asked for a token once there is a file of tokens or an identity provider; until then everybody is
+    ``ANYBODY``. A file that vanishes later lets nobody in.
+    """
+
+    def __init__(self, config: GreenAgentConfig) -> None:
+        self._tokens = Tokens(tokens_path(config))
+        self._is_named = config.tokens_file is not None
+        self._oidc = Oidc(config) if config.oidc_issuer else None
+        self._quotas = Quotas(
+            at_once=config.quota_at_once, per_day=config.quota_per_day, cost_per_day=config.quota_cost_per_day
+        )
+
+    def is_asked(self) -> bool:
+        """Whether callers have to say who they are."""
+        return self._oidc is not None or self._is_named or self._tokens.is_there()
+
+    async def find(self, text: str) -> Caller:
+        """Whose token somebody sent; an empty one is none.
+
+        Raises:
+            UnknownCallerError: it isn't good, or there is none.
+            IdentityUnavailableError: that can't be found out just now.
+        """
+        if not self.is_asked():
+            return ANYBODY
+        if not text:
+            raise UnknownCallerError("Say who you are: send a token as the header Authorization: Bearer TOKEN.")
+        if len(text) > LONGEST_TOKEN:
+            raise UnknownCallerError(f"The token has more than {LONGEST_TOKEN} characters, so it is none of ours.")
+        return await self._find(text)
+
+    async def _find(self, text: str) -> Caller:
+        try:
+            if self._oidc is not None and text.count(".") == 2:
+                caller = await self._oidc.find(text)
+                return caller.model_copy(update={"quotas": self._quotas})
+            token = self._tokens.find(text) if self._is_named or self._tokens.is_there() else None
+        except OidcRefusedError as problem:
+            raise UnknownCallerError(str(problem)) from None
+        except (OidcUnavailableError, TokensError) as problem:
+            raise IdentityUnavailableError(str(problem)) from None
+        if token is None:
+            raise UnknownCallerError("The token is unknown here: it was revoked, or is another evaluator's.")
+        if token.is_expired(datetime.now(UTC)):
+            raise UnknownCallerError("The token has expired: have a new one made (`proctor token create`).")
+        return Caller(name=token.name, is_admin=token.is_admin, quotas=token.quotas.beneath(self._quotas))

@@ -1,0 +1,179 @@
+"""The bearer tokens of a deployment: a file with the hash of each, and whose it is.
+
+A token is ``proctor_ID_SECRET``; the secret has 256 random bits, so that its SHA-256 gives nothing away. The file is
+read anew whenever it has changed: what is created or revoked counts at once, in every gateway that shares it.
+"""
+
+import fcntl
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.callers import Quotas
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import describe
+
+_PREFIX = "proctor"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+RESERVED = "oidc"
+"""What names of an identity provider's callers begin with."""
+
+
+class TokensError(ValueError):
+    """The file of tokens can't be used, or a token can't be made as asked; the message is a sentence."""
+
+
+class Token(WireModel):
+    """What is kept of a token: not the token itself, only its hash."""
+
+    id: str = Field(pattern=r"^[0-9a-f]{8}$")
+    name: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    is_admin: bool = False
+    created_at: Instant
+    expires_at: Instant | None = None
+    quotas: Quotas = Quotas()
+
+    def is_expired(self, now: datetime) -> bool:
+        """Whether it counts no more."""
+        return self.expires_at is not None and now >= self.expires_at
+
+
+class TokenFile(WireModel):
+    """All tokens of a deployment."""
+
+    format: int = 1
+    tokens: list[Token] = Field(default_factory=list)
+
+
+def tokens_path(config: GreenAgentConfig) -> Path:
+    """Where the tokens of a deployment are kept."""
+    return Path(config.tokens_file) if config.tokens_file else Path(config.state) / "tokens.json"
+
+
+def make_token(
+    name: str, *, is_admin: bool = False, lasts: timedelta | None = None, quotas: Quotas | None = None
+) -> tuple[Token, str]:
+    """A new token, and what its owner sends; the latter is known to nobody else.
+
+    Raises:
+        TokensError: the name is none.
+    """
+    if not _NAME.fullmatch(name) or name.lower() == RESERVED:
+        raise TokensError(
+            f"{name!r} is no name for a caller: take 1 to 64 letters, digits and . _ @ -, such as nightly-runs"
+        )
+    token_id, now = secrets.token_hex(4), datetime.now(UTC)
+    text = f"{_PREFIX}_{token_id}_{secrets.token_urlsafe(32)}"
+    token = Token(
+        id=token_id,
+        name=name,
+        sha256=_hash(text),
+        is_admin=is_admin,
+        created_at=now,
+        expires_at=now + lasts if lasts else None,
+        quotas=quotas or Quotas(),
+    )
+    return token, text
+
+
+class Tokens:
+    """The tokens in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._version: tuple[int, int, int] | None = None
+        self._known: dict[str, Token] = {}
+        self._was_there = False
+
+    def is_there(self) -> bool:
+        """Whether there is such a file, or was while this process has looked: from then on tokens are asked for."""
+        self._was_there = self._was_there or self.path.exists()
+        return self._was_there
+
+    def find(self, text: str) -> Token | None:
+        """The token that somebody sent, expired or not; None where it isn't one of ours.
+
+        Raises:
+            TokensError: the file can't be read.
+        """
+        prefix, _, rest = text.partition("_")
+        token = self._read().get(rest.partition("_")[0]) if prefix == _PREFIX else None
+        return token if token is not None and hmac.compare_digest(token.sha256, _hash(text)) else None
+
+    def list_all(self) -> list[Token]:
+        """All of them, the oldest first; none where there is no file.
+
+        Raises:
+            TokensError: the file can't be read.
+        """
+        return sorted(self._read().values(), key=lambda token: token.created_at) if self.path.exists() else []
+
+    def add(self, token: Token) -> None:
+        """Keep a token; raises as ``find``."""
+        with self._locked():
+            self._write([*self.list_all(), token])
+
+    def remove(self, which: Callable[[Token], bool]) -> list[Token]:
+        """Forget tokens; says which ones these were. Raises as ``find``."""
+        with self._locked():
+            gone = [token for token in self.list_all() if which(token)]
+            if gone:
+                self._write([token for token in self.list_all() if token not in gone])
+        return gone
+
+    def _read(self) -> dict[str, Token]:
+        try:
+            found = self.path.stat()
+            version = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if version != self._version:
+                if found.st_mode & _WRITABLE_BY_OTHERS:
+                    raise TokensError(f"{self.path} can be written by other users: chmod 600 it")
+                kept = TokenFile.model_validate_json(self.path.read_bytes())
+                self._known, self._version = {token.id: token for token in kept.tokens}, version
+        except OSError as problem:
+            raise TokensError(f"the tokens at {self.path} can't be read ({problem.strerror})") from None
+        except ValidationError as problem:
+            raise TokensError(f"{self.path} is no file of tokens: {describe(problem)}") from None
+        return self._known
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Two who change the file at the same moment do so one after another."""
+        try:
+            self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except OSError as problem:
+            raise TokensError(f"{self.path.parent} can't be used ({problem.strerror})") from None
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def _write(self, tokens: list[Token]) -> None:
+        draft = self.path.with_name(f"{self.path.name}.new")
+        try:
+            draft.unlink(missing_ok=True)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(TokenFile(tokens=tokens).model_dump_json(indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+        except OSError as problem:
+            raise TokensError(f"{self.path} can't be written ({problem.strerror})") from None
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()

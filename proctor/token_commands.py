@@ -1,0 +1,101 @@
+"""``proctor token``: who may ask this deployment's gateways for something."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+
+from pydantic_core import to_json
+from rich.table import Table
+
+from a2a_gateway.door.tokens import Token, Tokens, TokensError, make_token, tokens_path
+from proctor.console import make_console, show
+from proctor.errors import CommandError, UsageError
+from proctor.settings import read_settings
+from proctor.state import make_folder
+from proctor_protocol.callers import Quotas
+from proctor_protocol.config import GreenAgentConfig
+
+
+def create_token(
+    name: str, *, is_admin: bool, lasts: timedelta | None, quotas: Quotas, state: str | None, file: str | None
+) -> None:
+    """Make a token and print it, which nobody can do again.
+
+    Raises:
+        CommandError: it can't be made or kept.
+    """
+    tokens = _tokens(state, file)
+    try:
+        token, text = make_token(name, is_admin=is_admin, lasts=lasts, quotas=quotas)
+        if not tokens.path.exists():
+            print(
+                f"from now on gateways that read {tokens.path} ask every caller for a token",
+                file=sys.stderr,
+                flush=True,
+            )
+        tokens.add(token)
+    except TokensError as problem:
+        raise CommandError(str(problem)) from None
+    print(text)
+
+
+def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
+    """Print whose tokens there are, the oldest first; never a token itself.
+
+    Raises:
+        CommandError: the file can't be read.
+    """
+    try:
+        found = _tokens(state, file).list_all()
+    except TokensError as problem:
+        raise CommandError(str(problem)) from None
+    if as_json:
+        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in found]
+        sys.stdout.buffer.write(to_json(shown, indent=1) + b"\n")
+        return
+    if not found:
+        print("there are no tokens: `proctor token create NAME` makes one")
+        return
+    table = Table(box=None, padding=(0, 2), pad_edge=False)
+    for heading in ("id", "name", "may", "made", "expires", "at once", "per day", "cost per day"):
+        table.add_column(heading)
+    for token in found:
+        table.add_row(*_cells(token))
+    show(make_console(), table)
+
+
+def revoke_tokens(which: str, state: str | None, file: str | None) -> None:
+    """Have a token, by its id, or all tokens of a name count no more.
+
+    Raises:
+        UsageError: there is none.
+        CommandError: the file can't be read or written.
+    """
+    try:
+        gone = _tokens(state, file).remove(lambda token: which in (token.id, token.name))
+    except TokensError as problem:
+        raise CommandError(str(problem)) from None
+    if not gone:
+        raise UsageError(f"there is no token {which!r}: `proctor token list` shows those there are")
+    for token in gone:
+        print(f"{token.id} of {token.name} is revoked")
+
+
+def _tokens(state: str | None, file: str | None) -> Tokens:
+    config = read_settings(GreenAgentConfig, state=state, tokens_file=file)
+    path = tokens_path(config)
+    if not config.tokens_file:
+        make_folder(path.parent)
+    return Tokens(path)
+
+
+def _cells(token: Token) -> tuple[str, ...]:
+    quotas = token.quotas
+    expires = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
+    return (
+        token.id,
+        token.name,
+        "everything (admin)" if token.is_admin else "its own",
+        f"{token.created_at:%Y-%m-%d %H:%M}",
+        f"{expires} (over)" if token.is_expired(datetime.now(UTC)) else expires,
+        *("" if each is None else f"{each:g}" for each in (quotas.at_once, quotas.per_day, quotas.cost_per_day)),
+    )
