@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from typing import Any
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
@@ -26,7 +27,9 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import (
+    InvalidParamsError,
     TaskNotCancelableError,
+    TaskNotFoundError,
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length
@@ -35,17 +38,21 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.archived import ArchivedTasks
 from a2a_gateway.checks import check_message
+from a2a_gateway.door.door import CallerUser
 from a2a_gateway.events import update_message, update_status
 from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
+from a2a_gateway.parts import request_of
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.stories import Stories
 from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import find_assessment, is_closed, read_task, submitted_task, wait_until_closed
+from a2a_gateway.tasks import find_own, is_closed, read_task, submitted_task, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
+from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.request import built_on
 
 CANCEL_WAIT = 10.0
 """Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""
@@ -100,12 +107,13 @@ class AssessmentHandler(RequestHandler):
         those of an ended one from the archive, as does all of a task that Temporal has forgotten.
         """
         validate_history_length(params)
+        caller = caller_in(context)
         with temporal_errors(params.id):
             client = await self._connection.connect()
             try:
-                execution = await find_assessment(client, params.id)
+                execution = await find_own(client, params.id, caller)
             except RPCError as problem:
-                return apply_history_length(await self._archived(params, problem), params)
+                return apply_history_length(await self._archived(params, caller, problem), params)
             task = await read_task(client, execution, self._config)
             if is_closed(execution):
                 updates = await self._all_updates(execution) if params.history_length else []
@@ -121,10 +129,10 @@ class AssessmentHandler(RequestHandler):
                 task.history.extend(update_message(task, update) for update in updates)
         return apply_history_length(task, params)
 
-    async def _archived(self, params: GetTaskRequest, problem: RPCError) -> Task:
+    async def _archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
         """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
         entry = await self._archive.entry(params.id) if problem.status == RPCStatusCode.NOT_FOUND else None
-        if entry is None:
+        if entry is None or not caller.may_see(entry.owner):
             raise problem
         task = await self._archive.task(entry)
         if params.history_length:
@@ -140,14 +148,14 @@ class AssessmentHandler(RequestHandler):
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Tasks by context, state and time of change, page by page."""
         with temporal_errors():
-            return await list_tasks(await self._connection.connect(), params, self._config)
+            return await list_tasks(await self._connection.connect(), params, self._config, caller_in(context))
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
         """Cancel an assessment and wait until it has wound up, at most ``CANCEL_WAIT`` seconds."""
         with temporal_errors(params.id):
             client = await self._connection.connect()
-            if is_closed(await find_assessment(client, params.id)):
+            if is_closed(await find_own(client, params.id, caller_in(context))):
                 raise _not_cancelable(params.id)
             try:
                 await client.get_workflow_handle(params.id).cancel(rpc_timeout=RPC_TIMEOUT)
@@ -169,10 +177,12 @@ class AssessmentHandler(RequestHandler):
         """
         with temporal_errors(params.id):
             client = await self._connection.connect()
+            caller = caller_in(context)
             try:
-                execution = await find_assessment(client, params.id)
+                execution = await find_own(client, params.id, caller)
             except RPCError as problem:
-                if problem.status != RPCStatusCode.NOT_FOUND or await self._archive.entry(params.id) is None:
+                entry = await self._archive.entry(params.id) if problem.status == RPCStatusCode.NOT_FOUND else None
+                if entry is None or not caller.may_see(entry.owner):
                     raise
                 execution = None
             if execution is None or is_closed(execution):
@@ -189,7 +199,7 @@ class AssessmentHandler(RequestHandler):
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Have a webhook told the task's whole story, from the first update on; the same id replaces."""
-        await self._stories.read_task(params.task_id)
+        await self._require_own(params.task_id, context)
         with temporal_errors():
             return await self._webhooks.register(params.task_id, await checked(params, protocol_of(context)))
 
@@ -197,7 +207,7 @@ class AssessmentHandler(RequestHandler):
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """One of a task's webhooks, without its secrets."""
-        await self._stories.read_task(params.task_id)
+        await self._require_own(params.task_id, context)
         with temporal_errors():
             return await self._webhooks.get(params.task_id, params.id)
 
@@ -206,7 +216,7 @@ class AssessmentHandler(RequestHandler):
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
         """All of a task's webhooks, without their secrets; there are few, so all on one page."""
-        await self._stories.read_task(params.task_id)
+        await self._require_own(params.task_id, context)
         with temporal_errors():
             return ListTaskPushNotificationConfigsResponse(configs=await self._webhooks.list_all(params.task_id))
 
@@ -215,9 +225,13 @@ class AssessmentHandler(RequestHandler):
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
         """Tell a webhook nothing more; one that there isn't is deleted already."""
-        await self._stories.read_task(params.task_id)
+        await self._require_own(params.task_id, context)
         with temporal_errors():
             await self._webhooks.delete(params.task_id, params.id)
+
+    async def _require_own(self, task_id: str, context: ServerCallContext) -> None:
+        with temporal_errors(task_id):
+            await find_own(await self._connection.connect(), task_id, caller_in(context))
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
@@ -232,22 +246,40 @@ class AssessmentHandler(RequestHandler):
         checks only what A2A itself asks for.
         """
         validate_history_length(params.configuration)
-        message = params.message
+        message, caller = params.message, caller_in(context)
         check_message(message)
         webhook = None
         if params.configuration.HasField("task_push_notification_config"):
             webhook = await checked(params.configuration.task_push_notification_config, protocol_of(context))
         if message.task_id:
-            raise await self._why_no_second_message(message.task_id)
+            raise await self._why_no_second_message(message.task_id, caller)
+        await self._check_references(request_of(message), caller)
         with temporal_errors():
-            started = await start_assessment(await self._connection.connect(), message, self._config.task_queue)
+            client = await self._connection.connect()
+            started = await start_assessment(client, message, self._config.task_queue, caller.name)
             if webhook is not None:
                 await self._webhooks.register(started.task_id, webhook)
             return started
 
-    async def _why_no_second_message(self, task_id: str) -> UnsupportedOperationError:
+    async def _check_references(self, request: dict[str, Any] | str | None, caller: Caller) -> None:
+        """Refuse a request that builds on somebody else's task; one that there isn't gets the same answer.
+
+        Where a caller may see everything, whatever there is to say of the task the workflow says.
+        """
+        for setting, task_id in ({} if caller.is_admin else built_on(request)).items():
+            try:
+                with temporal_errors(task_id):
+                    await find_own(await self._connection.connect(), task_id, caller)
+            except TaskNotFoundError:
+                entry = await self._archive.entry(task_id)
+                if entry is None or not caller.may_see(entry.owner):
+                    raise InvalidParamsError(
+                        f"config.{setting} is {task_id[:255]!r}: there is no such task, so nothing can build on it."
+                    ) from None
+
+    async def _why_no_second_message(self, task_id: str, caller: Caller) -> UnsupportedOperationError:
         with temporal_errors(task_id):
-            ended = is_closed(await find_assessment(await self._connection.connect(), task_id))
+            ended = is_closed(await find_own(await self._connection.connect(), task_id, caller))
         state = "has ended" if ended else "is under way and takes no more messages"
         return UnsupportedOperationError(
             f"Task {task_id} {state}: send a new message without taskId to start another assessment."
@@ -257,6 +289,11 @@ class AssessmentHandler(RequestHandler):
         if started.joined:
             return await self._stories.read_task(started.task_id)
         return submitted_task(started.task_id, started.message, self._config)
+
+
+def caller_in(context: ServerCallContext) -> Caller:
+    """Who calls, as the door has found; nobody where no door was passed."""
+    return context.user.caller if isinstance(context.user, CallerUser) else Caller()
 
 
 def _not_cancelable(task_id: str) -> TaskNotCancelableError:

@@ -16,8 +16,9 @@ from temporalio.client import Client, WorkflowExecution
 from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
-from workflows.names import PROCTOR_CONTEXT, PROCTOR_STATUS, TASK_WORKFLOWS, Status
+from workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
 
 _AT_ONCE = 16
 """Calls to Temporal that one page may have under way."""
@@ -37,13 +38,15 @@ _CONDITIONS: dict[TaskState, str] = {
 """How the visibility store sees each state of a task; no assessment is ever in one of A2A's other states."""
 
 
-def list_query(params: ListTasksRequest, now: datetime) -> str | None:
+def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str | None:
     """The visibility query for a request; None where nothing can match.
 
     A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
     future, and those that ended at that time or later.
     """
     conditions = [f"WorkflowType IN ({_TYPES})", "ExecutionStatus != 'ContinuedAsNew'"]
+    if not caller.is_admin:
+        conditions.append(f"{PROCTOR_OWNER.name} = '{caller.name}'")
     if params.context_id:
         conditions.append(f"{PROCTOR_CONTEXT.name} = '{context_keyword(params.context_id)}'")
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:
@@ -58,8 +61,10 @@ def list_query(params: ListTasksRequest, now: datetime) -> str | None:
     return " AND ".join(conditions)
 
 
-async def list_tasks(client: Client, params: ListTasksRequest, config: GreenAgentConfig) -> ListTasksResponse:
-    """One page of tasks: the running ones, latest first, then the others, last ended first.
+async def list_tasks(
+    client: Client, params: ListTasksRequest, config: GreenAgentConfig, caller: Caller
+) -> ListTasksResponse:
+    """One page of a caller's tasks: the running ones, latest first, then the others, last ended first.
 
     ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only its latest.
 
@@ -71,7 +76,7 @@ async def list_tasks(client: Client, params: ListTasksRequest, config: GreenAgen
     if params.HasField("page_size"):
         validate_page_size(params.page_size)
     size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
-    query = list_query(params, datetime.now(UTC))
+    query = list_query(params, datetime.now(UTC), caller)
     if query is None:
         return ListTasksResponse(page_size=size)
     token = _read_token(params.page_token, query)

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
-from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.types import Message, Part, Role, SendMessageRequest, Task, TaskArtifactUpdateEvent, TaskState
 from a2a.types import TaskStatusUpdateEvent as StatusEvent
@@ -23,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from a2a_gateway.legacy import ContextBuilder
 from proctor_protocol.numbers import restore_integers
 
 PLAIN_PATH = "/agent/messages"
@@ -30,13 +30,13 @@ _SHAPE = '{"message": {"parts": [{"text": "…"}]}}'
 _SAID_WELL = (TaskState.TASK_STATE_COMPLETED,)
 
 
-def plain_messages_route(handler: RequestHandler) -> Route:
+def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
     """The route, which asks the same handler as A2A's own."""
 
     async def answer(request: Request) -> Response:
         try:
             asked = SendMessageRequest(message=_message_in(await request.body()))
-            events = handler.on_message_send_stream(asked, ServerCallContext())
+            events = handler.on_message_send_stream(asked, contexts.build(request))
             if "text/event-stream" in request.headers.get("accept", ""):
                 return EventSourceResponse(_lines(events))
             *_, last = [line async for line in _lines(events)]

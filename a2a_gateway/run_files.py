@@ -7,8 +7,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.tasks import find_assessment, is_closed, read_outcome
+from a2a_gateway.tasks import find_own, is_closed, owner_of, read_outcome
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor_protocol.callers import Caller, caller_of
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import TerminalResults
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
@@ -19,14 +20,14 @@ _RUNS_REMEMBERED = 8
 
 def run_files_route(config: GreenAgentConfig, connection: TemporalConnection) -> Route:
     """``GET``: a file that the result of a run names, by its hash; nothing else of the store is to be had here."""
-    known: dict[str, dict[str, int]] = {}
+    known: dict[str, tuple[str, dict[str, int]]] = {}
     store = BlobStore(config.storage_url)
 
-    async def files_of(task_id: str) -> dict[str, int]:
-        if task_id not in known:
+    async def files_of(task_id: str, caller: Caller) -> dict[str, int]:
+        if task_id not in known or not caller.may_see(known[task_id][0]):
             with temporal_errors(task_id):
                 client = await connection.connect()
-                execution = await find_assessment(client, task_id)
+                execution = await find_own(client, task_id, caller)
                 is_over = is_closed(execution)
                 results = (await read_outcome(client, execution, config)).results if is_over else None
             trials = results.results if isinstance(results, TerminalResults) else []
@@ -35,19 +36,19 @@ def run_files_route(config: GreenAgentConfig, connection: TemporalConnection) ->
                 return files
             while len(known) >= _RUNS_REMEMBERED:
                 known.pop(next(iter(known)))
-            known[task_id] = files
-        return known[task_id]
+            known[task_id] = owner_of(execution), files
+        return known[task_id][1]
 
     return Route(RUN_FILES_PATH, _answering(files_of, store))
 
 
 def _answering(
-    files_of: Callable[[str], Awaitable[dict[str, int]]], store: BlobStore
+    files_of: Callable[[str, Caller], Awaitable[dict[str, int]]], store: BlobStore
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         task_id, sha256 = request.path_params["task_id"], request.path_params["sha256"]
         try:
-            files = await files_of(task_id)
+            files = await files_of(task_id, caller_of(request.scope))
         except A2AError as problem:
             return PlainTextResponse(str(problem), 404)
         if sha256 not in files:

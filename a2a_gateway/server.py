@@ -73,7 +73,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
         run_files_route(config, connection),
-        plain_messages_route(handler),
+        plain_messages_route(handler, contexts),
         *create_agent_card_routes(card, with_security),
         *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH),
         *with_checked_params(

@@ -8,7 +8,6 @@ from a2a.types import Message
 from temporalio.client import Client
 from temporalio.common import (
     SearchAttributePair,
-    TypedSearchAttributes,
     WorkflowIDConflictPolicy,
     WorkflowIDReusePolicy,
 )
@@ -22,7 +21,7 @@ from proctor_protocol.runs import is_run_request
 from proctor_protocol.terminal import is_terminal_request
 from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.limits import WORKFLOW_TASK
-from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status
+from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status, owned_by
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,13 @@ class Started:
     joined: bool
 
 
-def task_id_for(message: Message) -> str:
+def task_id_for(message: Message, owner: str) -> str:
     """The id of the task that a message starts.
 
     A caller who lost the connection repeats its message. Where the message id is a UUID, which no two messages share
     by chance, the task id derives from it, the context and the content, so that the repetition finds the task. Any
-    other message id (``1``, ``msg``) may stand for many messages: each starts a task of its own.
+    other message id (``1``, ``msg``) may stand for many messages: each starts a task of its own. So does the same
+    message of another caller.
     """
     try:
         uuid.UUID(message.message_id)
@@ -54,11 +54,12 @@ def task_id_for(message: Message) -> str:
     content = hashlib.sha256()
     for part in message.parts:
         content.update(hashlib.sha256(part.SerializeToString(deterministic=True)).digest())
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{message.context_id}\n{message.message_id}\n{content.hexdigest()}"))
+    what = f"{message.context_id}\n{message.message_id}\n{content.hexdigest()}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{what}\n{owner}" if owner else what))
 
 
-async def start_assessment(client: Client, sent: Message, task_queue: str) -> Started:
-    """Start the workflow for a message, or find the one that the same message started before.
+async def start_assessment(client: Client, sent: Message, task_queue: str, owner: str) -> Started:
+    """Start the workflow for a message, or find the one that the same message of the same caller started before.
 
     Raises:
         InvalidParamsError: the message's context id can't be kept, or its data is nested too deeply.
@@ -68,7 +69,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
     check_nesting(sent)
     message = Message()
     message.CopyFrom(sent)
-    message.task_id = task_id_for(sent)
+    message.task_id = task_id_for(sent, owner)
     message.context_id = sent.context_id or str(uuid.uuid4())
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
@@ -78,17 +79,22 @@ async def start_assessment(client: Client, sent: Message, task_queue: str) -> St
     try:
         await client.start_workflow(
             CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
-            kind(task_id=message.task_id, context_id=message.context_id, request=request, message=as_json),
+            kind(
+                task_id=message.task_id,
+                context_id=message.context_id,
+                request=request,
+                message=as_json,
+                owner=owner,
+            ),
             id=message.task_id,
             task_queue=task_queue,
             task_timeout=WORKFLOW_TASK,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            search_attributes=TypedSearchAttributes(
-                [
-                    SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
-                    SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
-                ]
+            search_attributes=owned_by(
+                owner,
+                SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
+                SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
             ),
             memo={MEMO_MESSAGE: as_json},
             rpc_timeout=RPC_TIMEOUT,

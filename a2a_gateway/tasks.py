@@ -28,6 +28,7 @@ from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
 from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
@@ -40,6 +41,7 @@ from workflows.names import (
     MEMO_RESULTS,
     MEMO_SUMMARY,
     PROCTOR_CONTEXT,
+    PROCTOR_OWNER,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
@@ -84,6 +86,23 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
         if description.workflow_type in TASK_WORKFLOWS:
             return description
     raise TaskNotFoundError(f"There is no task {task_id[:_LONGEST_TASK_ID]!r}.")
+
+
+async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExecution:
+    """The latest run of a task's workflow, if it is there for this caller; what is others' doesn't exist.
+
+    Raises:
+        TaskNotFoundError, temporalio.service.RPCError: as ``find_assessment``.
+    """
+    execution = await find_assessment(client, task_id)
+    if not caller.may_see(owner_of(execution)):
+        raise TaskNotFoundError(f"There is no task {task_id!r}.")
+    return execution
+
+
+def owner_of(execution: WorkflowExecution) -> str:
+    """Whose a task is; empty where nobody was asked who they are."""
+    return execution.typed_search_attributes.get(PROCTOR_OWNER) or ""
 
 
 def is_closed(execution: WorkflowExecution) -> bool:

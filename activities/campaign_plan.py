@@ -40,12 +40,13 @@ class Cell(Model):
 
 
 class CellInput(Model):
-    """What a cell's workflow is started with; ``play`` counts from 1."""
+    """What a cell's workflow is started with; ``play`` counts from 1, ``owner`` is the caller whose campaign it is."""
 
     campaign_id: str
     cell: Cell
     play: int = 1
     shared: dict[str, JsonValue] = Field(default_factory=dict)
+    owner: str = ""
 
 
 class CellOutcome(Model):

@@ -302,10 +302,11 @@ class TurnNote(Model):
 class ArchiveInput(Model):
     """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
 
-    ``message`` is the A2A message that asked for it.
+    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is.
     """
 
     context_id: str
+    owner: str = ""
     message: dict[str, Any]
     plan: Plan
     results: AssessmentResults

@@ -52,6 +52,7 @@ class ArchiveEntry(WireModel):
 
     ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
+    ``owner`` is the caller whose it is, empty where nobody was asked who they are.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
     with. ``sentence`` says how it ended. ``role`` is what the request calls the participant. ``score``, ``max_score``
     and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
@@ -72,6 +73,7 @@ class ArchiveEntry(WireModel):
     campaign: str | None = None
     forked_from: ForkedFrom | None = None
     context_id: str = ""
+    owner: str = ""
     status: ResultStatus
     sentence: str = ""
     scenario_id: str

@@ -43,6 +43,10 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
     return participants
 
 
+_NAMES_A_TASK = ("fork_of", "grows")
+"""Settings that name another task, on which a request builds."""
+
+
 class AssessmentConfig(WireModel):
     """What the sender may choose.
 
@@ -141,6 +145,21 @@ def is_fork(request: Any) -> bool:
     """Whether a request, read from JSON and not checked yet, is for a fork."""
     config = request.get("config") if isinstance(request, dict) else None
     return isinstance(config, dict) and config.get("fork_of") is not None
+
+
+def built_on(raw: dict[str, Any] | str | None) -> dict[str, str]:
+    """The ids of the tasks that a request builds on, whatever it asks for, by the setting that names each.
+
+    Says nothing of whether the request is a good one.
+    """
+    if isinstance(raw, str):
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return {}
+    config = raw.get("config") if isinstance(raw, dict) else None
+    named = {name: config.get(name) for name in _NAMES_A_TASK} if isinstance(config, dict) else {}
+    return {name: task_id for name, task_id in named.items() if isinstance(task_id, str)}
 
 
 def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:

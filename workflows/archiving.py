@@ -36,6 +36,7 @@ async def archive(
         ArchiveActivities.archive,
         ArchiveInput(
             context_id=given.context_id,
+            owner=given.owner,
             message=given.message,
             plan=plan,
             results=results,

@@ -51,7 +51,7 @@ class Assessment:
         self._progress = carried.progress if carried else None
         self._telling = Telling(carried.stream if carried else None)
         self._steps = Steps(self._telling)
-        self._place = PlaceInContext(self._steps, given.context_id, given.task_id, is_taken=carried is not None)
+        self._place = PlaceInContext(self._steps, given, is_taken=carried is not None)
         self._time = TimePlayed(self._steps, carried.progress.paused if carried else 0.0)
         self._judging = Judging(self._steps, self._telling, self._time)
         if carried:

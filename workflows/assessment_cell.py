@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import SearchAttributePair, WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -37,6 +37,7 @@ class AssessmentCell:
         self._given = given.cell.given
         self._config = RunConfig.model_validate(given.shared["config"])
         self._campaign_id = given.campaign_id
+        self._owner = given.owner
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
         self._steps = Steps(Telling())
 
@@ -57,18 +58,19 @@ class AssessmentCell:
         try:
             results = await workflow.execute_child_workflow(
                 names.ASSESSMENT_WORKFLOW,
-                AssessmentInput(task_id=self._task_id, context_id=self._task_id, request=self._request()),
+                AssessmentInput(
+                    task_id=self._task_id, context_id=self._task_id, request=self._request(), owner=self._owner
+                ),
                 id=self._task_id,
                 result_type=AssessmentResults,
                 task_timeout=limits.WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=TypedSearchAttributes(
-                    [
-                        SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
-                        SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),
-                    ]
+                search_attributes=names.owned_by(
+                    self._owner,
+                    SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
+                    SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),
                 ),
                 memo={"campaign": self._campaign_id},
             )

@@ -76,7 +76,7 @@ class Campaign:
         if self._plan is not None:
             self._telling.only_milestones = not self._plan.verbose_updates
         self._steps = Steps(self._telling)
-        self._place = PlaceInContext(self._steps, given.context_id, given.task_id, is_taken=carried is not None)
+        self._place = PlaceInContext(self._steps, given, is_taken=carried is not None)
 
     @workflow.run
     async def run(self, given: CampaignInput) -> CampaignResults:
@@ -235,13 +235,20 @@ class Campaign:
         try:
             outcome: CellOutcome = await workflow.execute_child_workflow(
                 due.cell.workflow,
-                CellInput(campaign_id=plan.campaign_id, cell=due.cell, play=due.play, shared=plan.shared),
+                CellInput(
+                    campaign_id=plan.campaign_id,
+                    cell=due.cell,
+                    play=due.play,
+                    shared=plan.shared,
+                    owner=self._given.owner,
+                ),
                 id=workflow_id,
                 result_type=CellOutcome,
                 task_timeout=limits.WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+                search_attributes=names.owned_by(self._given.owner) if self._given.owner else None,
                 static_summary=due.cell.label,
             )
         except WorkflowAlreadyStartedError:

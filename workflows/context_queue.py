@@ -19,9 +19,9 @@ LEAVE_SIGNAL = "leave"
 _LOOK_AFTER = timedelta(seconds=20)
 
 
-def queue_id(context_id: str) -> str:
-    """The workflow id of a context's queue."""
-    return f"context-{context_id}"
+def queue_id(context_id: str, owner: str = "") -> str:
+    """The workflow id of a context's queue; two callers that choose the same context id don't wait for each other."""
+    return f"context-{owner}:{context_id}" if owner else f"context-{context_id}"
 
 
 @workflow.defn(name=CONTEXT_QUEUE)

@@ -15,8 +15,9 @@ class _RequestInput(BaseModel):
     Attributes:
         task_id: the A2A task id, which is the workflow id too. context_id: the A2A context; assessments of one
         context run one after another. request: the message's data part, else its text, else None; nobody has checked
-        it yet. message: the A2A message as JSON data, for the task's history. carried: what an earlier run of the
-        same workflow hands on; never set by callers.
+        it yet. message: the A2A message as JSON data, for the task's history. owner: the caller whose it is, empty
+        where nobody is asked who they are. carried: what an earlier run of the same workflow hands on; never set by
+        callers.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -25,6 +26,7 @@ class _RequestInput(BaseModel):
     context_id: str
     request: dict[str, Any] | str | None
     message: dict[str, Any] = Field(default_factory=dict)
+    owner: str = ""
     carried: dict[str, Any] | None = None
 
 

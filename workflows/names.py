@@ -1,8 +1,9 @@
 """The names by which workflows are started, found and read."""
 
 from enum import StrEnum
+from typing import Any
 
-from temporalio.common import SearchAttributeKey
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from activities.failures import REJECTED
 from activities.trial_plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
@@ -37,7 +38,23 @@ PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")
 PROCTOR_STATUS = SearchAttributeKey.for_keyword("ProctorStatus")
 PROCTOR_SCORE = SearchAttributeKey.for_float("ProctorScore")
-SEARCH_ATTRIBUTES = (PROCTOR_CONTEXT, PROCTOR_SCENARIO, PROCTOR_PARTICIPANT, PROCTOR_STATUS, PROCTOR_SCORE)
+PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
+"""Whose a task is: the name of the caller that asked for it, where callers are asked who they are."""
+
+SEARCH_ATTRIBUTES = (
+    PROCTOR_CONTEXT,
+    PROCTOR_SCENARIO,
+    PROCTOR_PARTICIPANT,
+    PROCTOR_STATUS,
+    PROCTOR_SCORE,
+    PROCTOR_OWNER,
+)
+
+
+def owned_by(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
+    """Search attributes of a workflow that is somebody's, or everybody's."""
+    whose = [SearchAttributePair(PROCTOR_OWNER, owner)] if owner else []
+    return TypedSearchAttributes([*others, *whose])
 
 
 class Status(StrEnum):

@@ -7,16 +7,17 @@ from activities.plan import QueueInput
 from activities.queueing import QueueActivities
 from workflows import limits
 from workflows.context_queue import LEAVE_SIGNAL, queue_id
+from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.steps import Steps
 
 
 class PlaceInContext:
     """Waited for, taken and left by one workflow; ``is_taken`` when it may begin."""
 
-    def __init__(self, steps: Steps, context_id: str, task_id: str, is_taken: bool = False) -> None:
+    def __init__(self, steps: Steps, given: AssessmentInput | CampaignInput, is_taken: bool = False) -> None:
         self._steps = steps
-        self._queue_id = queue_id(context_id)
-        self._task_id = task_id
+        self._queue_id = queue_id(given.context_id, given.owner)
+        self._task_id = given.task_id
         self.is_taken = is_taken
 
     async def wait_for(self) -> None:

@@ -51,6 +51,7 @@ class ArchiveActivities:
             campaign=given.campaign,
             forked_from=results.forked_from,
             context_id=given.context_id,
+            owner=given.owner,
             status=results.status,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
             scenario_id=plan.scenario_id,
