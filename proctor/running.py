@@ -7,6 +7,7 @@ from proctor_storage.temporal import connect
 from viewer.pages import Running
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
+    PROCTOR_OWNER,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
@@ -43,6 +44,7 @@ class UnderWay:
                     status=known.get(PROCTOR_STATUS) or Status.SUBMITTED,
                     started_at=execution.start_time,
                     url=self._url(execution.id),
+                    owner=known.get(PROCTOR_OWNER) or "",
                 )
             )
         return found

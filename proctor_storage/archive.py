@@ -12,6 +12,7 @@ highest fence is the entry, whatever a writer of the past does later.
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from urllib.parse import quote, unquote
@@ -33,6 +34,7 @@ from proctor_protocol.archive import (
     TurnRecord,
     states_of,
 )
+from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.scenario import ScenarioConfig
@@ -67,6 +69,13 @@ class Archive:
     def __init__(self, url: str) -> None:
         self.folder = Folder(url, "archive")
         self._known: dict[str, ArchiveEntry] = {}
+        self._caller = ANYBODY
+
+    def seen_by(self, caller: Caller) -> "Archive":
+        """The same archive with nothing in it but what is there for a caller."""
+        seen = copy(self)
+        seen._caller = caller
+        return seen
 
     def write(self, entry: ArchiveEntry, files: dict[str, bytes], contents: dict[str, bytes]) -> ArchiveEntry:
         """Keep an entry; earlier ones of the same id go.
@@ -117,6 +126,7 @@ class Archive:
         if missing:  # being written just now: the one before it still counts
             self._fall_back(set(missing), folders)
         found = [self._known[folder] for folder in folders.values() if folder in self._known]
+        found = [entry for entry in found if self._caller.may_see(entry.owner)]
         return sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
     def find(self, prefix: str) -> ArchiveEntry:
@@ -129,6 +139,8 @@ class Archive:
         for folder in self._folders():
             if _id(folder).startswith(prefix):
                 by_id.setdefault(_id(folder), []).append(folder)
+        if not self._caller.is_admin:
+            by_id = {name: folders for name, folders in by_id.items() if self.get(name) is not None}
         if prefix in by_id:
             by_id = {prefix: by_id[prefix]}
         if not by_id or not prefix:
@@ -146,7 +158,7 @@ class Archive:
         """The entry of exactly this id, None where there is none."""
         for folder in sorted(self._folders_of(entry_id), key=_fence, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
-                return entry
+                return entry if self._caller.may_see(entry.owner) else None
         return None
 
     def read(self, entry: ArchiveEntry, name: str) -> bytes:

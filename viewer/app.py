@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.pages import Pages, Running, static
@@ -45,19 +46,23 @@ def routes(archive_url: str, ui_url: str | None = None, live: Live = nothing_run
         ui_url: the Temporal UI, while there is one.
         live: says what is under way.
     """
-    pages = Pages(Archive(archive_url), ui_url)
+    everything = Pages(Archive(archive_url), ui_url)
+
+    def seen(request: Request) -> Pages:
+        return everything.seen_by(caller_of(request.scope))
 
     async def overview(request: Request) -> Response:
-        running = await _running(live)
+        pages, caller = seen(request), caller_of(request.scope)
+        running = [each for each in await _running(live) if caller.may_see(each.owner)]
         search = request.query_params.get("search", "")[:200]
         return await _answer(pages, lambda: pages.overview(running, search))
 
     async def assessment(request: Request) -> Response:
-        name, turn = request.path_params["id"], _turn(request)
+        pages, name, turn = seen(request), request.path_params["id"], _turn(request)
         return await _answer(pages, lambda: pages.assessment(pages.archive.find(name), turn))
 
     async def export(request: Request) -> Response:
-        name = request.path_params["id"]
+        pages, name = seen(request), request.path_params["id"]
         answer = await _answer(pages, lambda: pages.assessment(pages.archive.find(name), as_file=True))
         if answer.status_code == 200:
             # The file has a policy of its own, which names its style and script; as a download it is no page of ours.
@@ -65,6 +70,7 @@ def routes(archive_url: str, ui_url: str | None = None, live: Live = nothing_run
         return answer
 
     async def comparison(request: Request) -> Response:
+        pages = seen(request)
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
         return await _answer(pages, lambda: pages.comparison(pages.archive.find(a), pages.archive.find(b)))
 

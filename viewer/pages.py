@@ -14,6 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.archive import ArchiveEntry, TurnRecord
+from proctor_protocol.callers import Caller
 from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turn
 from proctor_protocol.results import AssessmentResults, CriterionResult
@@ -39,6 +40,7 @@ class Running:
     status: str
     started_at: datetime
     url: str | None = None
+    owner: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ class Pages:
     def __init__(self, archive: Archive, ui_url: str | None = None) -> None:
         self.archive = archive
         self._ui_url = ui_url
+
+    def seen_by(self, caller: Caller) -> "Pages":
+        """The same pages, of nothing but what is there for a caller."""
+        seen = Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
+        seen.__dict__["_templates"] = self._templates
+        return seen
 
     @cached_property
     def _templates(self) -> Environment:
