@@ -1,0 +1,363 @@
+"""Two callers with tokens, and an admin: who gets what at every route; what is others' is as what there isn't.
+
+The gateway is in this process, over ASGI; Temporal is real, and the stand-in plays.
+"""
+
+import asyncio
+import json
+import re
+import uuid
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount, Route
+from temporalio.client import Client
+
+from a2a_gateway.door.tokens import Tokens, make_token
+from a2a_gateway.server import create_app
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.archive import Archive
+from proctor_storage.temporal import connect
+from tests.a2a_gateway.callers import message03, text03
+from tests.a2a_gateway.conftest import request, standin_worker
+from tests.viewer.entries import write_day
+from tests.waiting import PATIENCE, eventually
+from viewer.app import routes
+
+V1 = {"A2A-Version": "1.0"}
+WEBHOOK = {"url": "http://localhost:9/hook", "id": "hook"}
+
+
+_numbers = count()
+"""Each test has its own Alice and Bob: what one started the next one's doesn't see."""
+
+
+@dataclass
+class Place:
+    """A gateway that asks for tokens, and what there is: a task of Alice's that has ended, with an archived day."""
+
+    config: GreenAgentConfig
+    app: Starlette
+    tokens: dict[str, str]
+    client: Client
+    ended: str = ""
+    day: str = "alices-day"
+
+    @asynccontextmanager
+    async def coming(self, who: str = "", **headers: str) -> AsyncIterator[httpx.AsyncClient]:
+        """An HTTP client with the token of somebody."""
+        token = {"Authorization": f"Bearer {self.tokens[who]}"} if who else {}
+        transport = httpx.ASGITransport(self.app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:1", headers={**token, **headers}, timeout=PATIENCE
+        ) as http:
+            yield http
+
+    def name_of(self, who: str) -> str:
+        tokens = Tokens(Path(self.config.state) / "tokens.json")
+        token = tokens.find(self.tokens[who])
+        assert token is not None
+        return token.name
+
+    async def start(self, who: str, message_id: str | None = None, context: str = "", **script: Any) -> str:
+        """Have somebody start an assessment; its task id."""
+        message = {
+            "messageId": message_id or str(uuid.uuid4()),
+            "contextId": context,
+            "role": "ROLE_USER",
+            "parts": [{"text": json.dumps(request(**script))}],
+        }
+        body = {"message": message, "configuration": {"returnImmediately": True}}
+        async with self.coming(who, **V1) as http:
+            answer = await http.post("/message:send", json=body)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["task"]["id"])
+
+
+def write_tokens(path: Path, number: int) -> dict[str, str]:
+    tokens, texts = Tokens(path), {"wrong": "proctor_00000000_" + "A" * 43}
+    for who, name, kind in (
+        ("other", "bob", {}),
+        ("own", "alice", {}),
+        ("admin", "root", {"is_admin": True}),
+        ("expired", "alice", {"lasts": timedelta(milliseconds=1)}),
+    ):
+        token, texts[who] = make_token(f"{name}{number}", **kind)  # type: ignore[arg-type]
+        tokens.add(token)
+    return texts
+
+
+@pytest.fixture
+def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+    return GreenAgentConfig(
+        host="127.0.0.1",
+        port=1,
+        temporal_address=temporal,
+        state=str(tmp_path),
+        task_queue=f"assessments-{tmp_path.name}",
+        connect_timeout=60,
+    )
+
+
+@pytest_asyncio.fixture
+async def place(config: GreenAgentConfig, client: Client) -> AsyncIterator[Place]:
+    tokens = write_tokens(Path(config.state) / "tokens.json", next(_numbers))
+    app = create_app(config, partial(connect, config), routes(config.archive_url, "http://ui.example"))
+    found = Place(config, app, tokens, client)
+    draft = Archive(f"{config.state}/draft")
+    entry = write_day(draft, found.day, turns=1)
+    draft.copy(entry.model_copy(update={"owner": found.name_of("own")}), Archive(config.archive_url))
+    async with standin_worker(client, config):
+        found.ended = await found.start("own", turns=1)
+        await client.get_workflow_handle(found.ended).result()
+        yield found
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to ask: its route, and what a caller whose it is, or an admin, gets.
+
+    ``own``, ``admin``, ``other``: the status; a JSON-RPC error's code stands for the status of its answer. ``other`` is
+    None where the answer names no task: it is then the same for everybody who may come in.
+    """
+
+    route: str
+    path: str
+    own: int
+    other: int | None = 404
+    admin: int | None = None
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        return self.route.partition(" ")[0]
+
+    async def ask(self, http: httpx.AsyncClient, task: str, day: str) -> httpx.Response:
+        text = json.dumps(self.body).replace("TASK", task)
+        content = None if self.body is None else text
+        path = self.path.replace("TASK", task).replace("DAY", day)
+        headers = {"Content-Type": "application/json", **self.headers}
+        return await http.request(self.method, path, content=content, headers=headers)
+
+
+def rpc(method: str, params: dict[str, Any], own: int, other: int | None = -32001, **headers: str) -> Row:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return Row("POST /", "/", own, other, body=body, headers=headers)
+
+
+MESSAGE = {"messageId": "again", "taskId": "TASK", "role": "ROLE_USER", "parts": [{"text": "{}"}]}
+MESSAGE_03 = {"request": {**MESSAGE, "content": [{"text": "{}"}]}}
+del MESSAGE_03["request"]["parts"]
+
+
+def rest(prefix: str, path: str) -> list[Row]:
+    """HTTP+JSON 1.0, at its own paths and at those of a tenant."""
+
+    def row(method: str, tail: str, own: int, other: int | None = 404, body: Any = None) -> Row:
+        route = f"{method} {prefix}{tail}".replace("TASK", "{id}").replace("/hook", "/{push_id}")
+        return Row(route, path + tail, own, other, body=body, headers=V1)
+
+    hooks = "/tasks/TASK/pushNotificationConfigs"
+    return [
+        row("POST", "/message:send", 400, body={"message": MESSAGE}),
+        row("POST", "/message:stream", 400, body={"message": MESSAGE}),
+        row("POST", "/tasks/TASK:cancel", 400),
+        row("GET", "/tasks/TASK:subscribe", 400),
+        row("POST", "/tasks/TASK:subscribe", 400),
+        row("GET", "/tasks/TASK", 200),
+        row("POST", hooks, 200, body=WEBHOOK),
+        row("GET", hooks, 200),
+        Row(f"GET {prefix}/tasks/{{id}}/pushNotificationConfigs/{{push_id}}", f"{path}{hooks}/hook", 200, headers=V1),
+        Row(
+            f"DELETE {prefix}/tasks/{{id}}/pushNotificationConfigs/{{push_id}}", f"{path}{hooks}/hook", 200, headers=V1
+        ),
+        row("GET", "/tasks", 200, other=None),
+        row("GET", "/extendedAgentCard", 400, other=None),
+    ]
+
+
+HOOK_03 = {"parent": "tasks/TASK", "config": {"name": "tasks/TASK/pushNotificationConfigs/hook"}}
+HOOK_03["config"]["pushNotificationConfig"] = WEBHOOK  # type: ignore[index]
+V1_HOOKS = "/v1/tasks/TASK/pushNotificationConfigs"
+TABLE = [
+    *rest("", ""),
+    *rest("/{tenant}", "/desk"),
+    rpc("SendMessage", {"message": MESSAGE}, -32004, **V1),
+    rpc("SendStreamingMessage", {"message": MESSAGE}, -32004, **V1),
+    rpc("GetTask", {"id": "TASK"}, 200, **V1),
+    rpc("ListTasks", {}, 200, None, **V1),
+    rpc("CancelTask", {"id": "TASK"}, -32002, **V1),
+    rpc("SubscribeToTask", {"id": "TASK"}, -32004, **V1),
+    rpc("CreateTaskPushNotificationConfig", {"taskId": "TASK", **WEBHOOK}, 200, **V1),
+    rpc("GetTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, **V1),
+    rpc("ListTaskPushNotificationConfigs", {"taskId": "TASK"}, 200, **V1),
+    rpc("DeleteTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, **V1),
+    rpc("GetExtendedAgentCard", {}, -32004, None, **V1),
+    rpc("message/send", message03(text03("{}"), taskId="TASK"), -32004),
+    rpc("message/stream", message03(text03("{}"), taskId="TASK"), -32004),
+    rpc("tasks/get", {"id": "TASK"}, 200),
+    rpc("tasks/cancel", {"id": "TASK"}, -32002),
+    rpc("tasks/resubscribe", {"id": "TASK"}, -32004),
+    rpc("tasks/pushNotificationConfig/set", {"taskId": "TASK", "pushNotificationConfig": WEBHOOK}, 200),
+    rpc("tasks/pushNotificationConfig/get", {"id": "TASK", "pushNotificationConfigId": "hook"}, 200),
+    rpc("tasks/pushNotificationConfig/list", {"id": "TASK"}, 200),
+    rpc("tasks/pushNotificationConfig/delete", {"id": "TASK", "pushNotificationConfigId": "hook"}, 200),
+    rpc("agent/getAuthenticatedExtendedCard", {}, -32004, None),
+    Row("POST /v1/message:send", "/v1/message:send", 400, body=MESSAGE_03),
+    Row("POST /v1/message:stream", "/v1/message:stream", 400, body=MESSAGE_03),
+    Row("POST /v1/tasks/{id}:cancel", "/v1/tasks/TASK:cancel", 400),
+    Row("GET /v1/tasks/{id}:subscribe", "/v1/tasks/TASK:subscribe", 400),
+    Row("POST /v1/tasks/{id}:subscribe", "/v1/tasks/TASK:subscribe", 400),
+    Row("GET /v1/tasks/{id}", "/v1/tasks/TASK", 200),
+    Row("POST /v1/tasks/{id}/pushNotificationConfigs", V1_HOOKS, 200, body=HOOK_03),
+    Row(f"GET {V1_HOOKS}".replace("TASK", "{id}"), V1_HOOKS, 200),
+    Row(f"GET {V1_HOOKS}/{{push_id}}".replace("TASK", "{id}"), f"{V1_HOOKS}/hook", 200),
+    Row(f"DELETE {V1_HOOKS}/{{push_id}}".replace("TASK", "{id}"), f"{V1_HOOKS}/hook", 200),
+    Row("GET /v1/card", "/v1/card", 400, None),
+    Row("POST /agent/messages", "/agent/messages", 422, None, body={"message": {"parts": [{"text": "no request"}]}}),
+    Row("GET /runs/{task_id}/files/{sha256}", f"/runs/TASK/files/{'0' * 64}", 404),
+    Row("GET /temporal", "/temporal", 403, 403, admin=200),
+    Row("GET /", "/", 200, None),
+    Row("GET /view", "/view", 307, None),
+    Row("GET /view/{id}", "/view/DAY", 200),
+    Row("GET /view/{id}/assessment.html", "/view/DAY/assessment.html", 200),
+    Row("GET /compare", "/compare?a=DAY&b=DAY", 200),
+    Row("GET /viewer.js", "/viewer.js", 200, None),
+]
+PUBLIC = {
+    "GET /health": 200,
+    "GET /.well-known/agent-card.json": 200,
+    "GET /.well-known/agent.json": 200,
+    "GET /login": 200,
+    "POST /login": 401,
+    "POST /logout": 303,
+    "GET /viewer.css": 200,
+}
+"""What is there for everybody, with the status of an empty request."""
+
+STRANGERS = ("", "wrong", "expired")
+
+
+def names_of(tree: Iterable[BaseRoute], prefix: str = "") -> Iterator[str]:
+    for each in tree:
+        if isinstance(each, Mount):
+            yield from names_of(each.routes, prefix + each.path)
+        elif isinstance(each, Route):
+            yield from (f"{method} {prefix}{each.path}" for method in each.methods or () if method != "HEAD")
+
+
+def status(answer: httpx.Response) -> int:
+    """The HTTP status; of a JSON-RPC answer, a stream's event included, the error's code where there is one."""
+    if answer.status_code == 200 and '"jsonrpc"' in answer.text:
+        told = json.loads(answer.text.rpartition("data: ")[2])
+        return int(told["error"]["code"]) if "error" in told else 200
+    return answer.status_code
+
+
+async def test_every_route_gives_each_caller_what_is_theirs(place: Place) -> None:
+    await asyncio.sleep(0.01)  # the expired token's whole life
+    assert {row.route for row in TABLE} | set(PUBLIC) == set(names_of(place.app.routes))
+    wrong = []
+    for row in TABLE:
+        expected = {**dict.fromkeys(STRANGERS, 401), "own": row.own, "admin": row.admin or row.own}
+        expected["other"] = row.own if row.other is None else row.other
+        for who in (*STRANGERS, "other", "own", "admin"):
+            async with place.coming(who) as http:
+                answer = await row.ask(http, place.ended, place.day)
+                if status(answer) != expected[who]:
+                    wrong.append(f"{row.route} {row.body} {who or 'nobody'}: {answer.text}")
+                elif who == "other" and row.other == expected[who] != 403:
+                    nothing, nowhere = str(uuid.uuid4()), "no-such-day"
+                    unknown = await row.ask(http, nothing, nowhere)
+                    assert status(unknown) == status(answer)
+                    said = unknown.text.replace(nothing, place.ended).replace(nowhere, place.day)
+                    assert without_noise(said) == without_noise(answer.text), row
+    assert not wrong, "\n".join(wrong)
+
+
+def without_noise(text: str) -> str:
+    """An answer without what differs each time."""
+    return re.sub(r'"(timestamp|traceId)": ?"[^"]*"', "", text)
+
+
+async def test_what_is_public_is_there_for_strangers(place: Place) -> None:
+    for route, expected in PUBLIC.items():
+        method, _, path = route.partition(" ")
+        for who in ("", "wrong", "own"):
+            async with place.coming(who) as http:
+                answer = await http.request(method, path)
+                assert answer.status_code == expected, route
+    async with place.coming() as http:
+        assert (await http.get("/health")).json() == {"status": "ok"}
+        card = (await http.get("/.well-known/agent-card.json")).json()
+    assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
+    assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
+
+
+async def test_each_lists_their_own(place: Place) -> None:
+    bobs = await place.start("other", turns=1)
+
+    async def listed(who: str, **query: str) -> set[str]:
+        async with place.coming(who, **V1) as http:
+            return {task["id"] for task in (await http.get("/tasks", params=query)).json()["tasks"]}
+
+    async def caught_up() -> bool:
+        return {bobs, place.ended} <= await listed("admin")
+
+    await eventually(caught_up)
+    assert await listed("own") == {place.ended}
+    assert await listed("other") == {bobs}
+
+
+async def test_nobody_cancels_or_joins_anothers(place: Place) -> None:
+    held, message_id = await place.start("own", hold=True), str(uuid.uuid4())
+    async with place.coming("other", **V1) as http:
+        assert (await http.post(f"/tasks/{held}:cancel")).status_code == 404
+    mine = await place.start("own", message_id, "desk", turns=1)
+    assert await place.start("own", message_id, "desk", turns=1) == mine
+    assert await place.start("other", message_id, "desk", turns=1) != mine
+    async with place.coming("admin", **V1) as http:
+        assert (await http.post(f"/tasks/{held}:cancel")).json()["status"]["state"] == "TASK_STATE_CANCELED"
+
+
+@pytest.mark.parametrize("setting", ["grows", "fork_of"])
+async def test_nothing_builds_on_anothers(place: Place, setting: str) -> None:
+    answers = {}
+    for task_id in (place.ended, place.day, str(uuid.uuid4())):
+        config = {"scenario_id": "email_triage_basic", setting: task_id, "from_turn": 1}
+        body = {"participants": {"a": "http://participant"}, "config": config}
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": json.dumps(body)}]}
+        for who in ("own", "other"):
+            async with place.coming(who, **V1) as http:
+                sent = {"message": message, "configuration": {"returnImmediately": True}}
+                answer = await http.post("/message:send", json=sent)
+            answers[who, task_id] = (answer.status_code, answer.text.replace(task_id, "TASK"))
+    ended, day, nothing = place.ended, place.day, task_id
+    assert answers["other", ended] == answers["other", day] == answers["other", nothing] == answers["own", nothing]
+    assert answers["other", ended][0] == 400
+    assert answers["own", ended][0] == answers["own", day][0] == 200
+
+
+async def test_a_revoked_token_lets_nobody_in_from_then_on(place: Place) -> None:
+    tokens = Tokens(Path(place.config.state) / "tokens.json")
+    async with place.coming("own", **V1) as http:
+        assert (await http.get(f"/tasks/{place.ended}")).status_code == 200
+        tokens.remove(lambda token: token.name == place.name_of("own"))
+        refused = await http.get(f"/tasks/{place.ended}")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Bearer")
+    assert "revoked" in refused.json()["error"]["message"]
+    tokens.path.unlink()
+    async with place.coming("admin") as http:  # and a file that has gone opens no door
+        assert (await http.get("/temporal")).status_code == 503
