@@ -54,7 +54,7 @@ def test_manifests_set_only_what_exists() -> None:
 def test_the_evaluators_manifest_starts_what_its_image_does_at_the_ports_that_it_names() -> None:
     manifest = read("amber-manifest.json5")
     entry = manifest["program"]["entrypoint"]
-    assert f"ENTRYPOINT {json.dumps(entry[:3])}" in stage("green")
+    assert f"ENTRYPOINT {json.dumps(entry[:4])}" in stage("green")
     ports = {endpoint["name"]: endpoint["port"] for endpoint in manifest["program"]["network"]["endpoints"]}
     assert entry[entry.index("--port") + 1] == str(ports["a2a"])
     assert ports["simulator"] == GreenAgentConfig.model_fields["ues_base_port"].default
