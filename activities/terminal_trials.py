@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +21,7 @@ from activities.terminal import environments
 from activities.terminal.collecting import CollectedFile, collect
 from activities.terminal.command_endpoint import CommandEndpoint
 from activities.terminal.engine import Engine
+from activities.terminal.exec_watch import record_commands
 from activities.terminal.failures import (
     EngineUnavailableError,
     EnvironmentLostError,
@@ -28,6 +29,7 @@ from activities.terminal.failures import (
     TerminalError,
 )
 from activities.terminal.images import prepare_image, remove_images
+from activities.terminal.recording import Recordings
 from activities.terminal.references import EnvironmentRef, ImageRef
 from activities.terminal.solutions import play_solution
 from activities.terminal.tasks import TerminalTask, load_task
@@ -77,6 +79,7 @@ class TrialActivities:
     Args:
         engine_id: the engine's own, by which a trial finds back to where its environment stands.
         endpoint: where agents without a Docker socket send their commands.
+        recordings: where what is recorded of trials waits until it is in the store.
     """
 
     def __init__(
@@ -85,12 +88,14 @@ class TrialActivities:
         engine: Engine,
         engine_id: str,
         endpoint: CommandEndpoint,
+        recordings: Recordings,
         clients: ParticipantClients,
     ) -> None:
         self._store = deployment.store
         self._engine = engine
         self._engine_id = engine_id
         self._endpoint = endpoint
+        self._recordings = recordings
         self._clients = clients
         self._folders = TaskFolders(deployment.store)
 
@@ -149,7 +154,9 @@ class TrialActivities:
         async with _failing():
             await self._endpoint.close(given.plan.trial_id)
             task, environment = await self._task(given.plan), _environment_of(given)
-            outcome = await run_tests(self._engine, task, environment, given.plan.test_seconds)
+            outcome = await run_tests(
+                self._engine, task, environment, given.plan.test_seconds, on_output=self._recorded_tests(given, task)
+            )
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
@@ -174,7 +181,7 @@ class TrialActivities:
             found = await collect(self._engine, task, environment)
         found += [
             CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
-            for name, path in sorted(self._endpoint.recorded(trial_id).items())
+            for name, path in sorted(self._recordings.found(trial_id).items())
         ]
         files = [
             Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
@@ -189,7 +196,7 @@ class TrialActivities:
         async with _failing():
             await self._endpoint.close(plan.trial_id)
             await environments.remove(self._engine, plan.run_id, plan.trial_id)
-        self._endpoint.forget(plan.trial_id)
+        self._recordings.forget(plan.trial_id)
 
     @activity.defn
     async def remove_run(self, run_id: str) -> None:
@@ -206,7 +213,11 @@ class TrialActivities:
                 failures.ENVIRONMENT_LOST, "The worker was lost while the task's solution was played: it begins anew."
             )
         began_at = datetime.now(UTC)
-        played = await play_solution(self._engine, task, environment, given.plan.agent_seconds)
+        recorder = self._recordings.of_agent(given.plan.trial_id, is_recording=given.plan.record)
+        recorder.remarked("(the task's own solution)")
+        played = await play_solution(
+            self._engine, task, environment, given.plan.agent_seconds, on_output=recorder.printed
+        )
         said = f"exit code {played.exit_code}" if played.exit_code is not None else "ended at its time limit"
         return Worked(
             failure_mode=FailureMode.AGENT_TIMEOUT if played.is_timed_out else FailureMode.NONE,
@@ -224,7 +235,10 @@ class TrialActivities:
         said_at_most = plan.agent_seconds - _seconds_since(began_at)
         failure_mode, failure, answer = FailureMode.NONE, None, None
         context_id = f"{plan.trial_id}-{given.number}"
-        async with self._clients.talk(plan.participant_url, context_id) as participant:
+        async with (
+            self._clients.talk(plan.participant_url, context_id) as participant,
+            self._commands_recorded(plan, environment, began_at),
+        ):
             working = asyncio.create_task(self._converse(participant, plan, environment, message))
             watching = asyncio.create_task(environments.watch(self._engine, environment, task))
             try:
@@ -302,6 +316,33 @@ class TrialActivities:
             workdir=environment.workdir,
             timeout_seconds=plan.agent_seconds,
         )
+
+    # What is recorded
+
+    @asynccontextmanager
+    async def _commands_recorded(
+        self, plan: TrialPlan, environment: EnvironmentRef, since: datetime
+    ) -> AsyncIterator[None]:
+        """Write down what the agent runs past the command endpoint; that this fails is no failure of the trial's."""
+        recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
+        is_done = asyncio.Event()
+        watching = asyncio.create_task(record_commands(self._engine, environment, recorder, since, is_done))
+        try:
+            yield
+            is_done.set()
+            await asyncio.wait({watching})
+        finally:
+            watching.cancel()
+            (problem,) = await asyncio.gather(watching, return_exceptions=True)
+            if isinstance(problem, Exception):
+                log.warning("%s: what ran by docker exec was not recorded to the end: %s", plan.trial_id, problem)
+
+    def _recorded_tests(self, given: StepInput, task: TerminalTask) -> Callable[[bytes], None] | None:
+        if not given.plan.record:
+            return None
+        recording = self._recordings.of_tests(given.plan.trial_id)
+        recording.typed(f"/tests/{task.test_script.name}")
+        return recording.printed
 
     # Small steps
 

@@ -26,6 +26,7 @@ from activities.scrubbing import Scrubbing
 from activities.terminal.command_endpoint import CommandEndpoint
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EngineUnavailableError, TerminalError
+from activities.terminal.recording import Recordings
 from activities.terminal.sweeping import sweep
 from activities.terminal_trials import TrialActivities, host_queue
 from activities.troubles import Troubles
@@ -51,10 +52,11 @@ async def play_trials(client: Client, config: GreenAgentConfig, deployment: Depl
     async with AsyncExitStack() as stack:
         stack.push_async_callback(engine.aclose)
         engine_id = await _engine_id(engine, must_be=config.containers == "on")
+        recordings = Recordings(Path(config.state) / "terminal")
         endpoint = CommandEndpoint(
             engine,
             config.secret.get_secret_value(),
-            Path(config.state) / "terminal",
+            recordings,
             host=config.commands_host,
             port=config.commands_port,
             advertise=config.commands_url,
@@ -64,7 +66,7 @@ async def play_trials(client: Client, config: GreenAgentConfig, deployment: Depl
             await endpoint.listen()
         clients = ParticipantClients(config)
         stack.push_async_callback(clients.aclose)
-        trials = TrialActivities(deployment, engine, engine_id, endpoint, clients)
+        trials = TrialActivities(deployment, engine, engine_id, endpoint, recordings, clients)
         stack.callback(trials.close)
         for worker in _workers(client, config, deployment, trials, engine_id):
             await stack.enter_async_context(worker)

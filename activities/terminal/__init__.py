@@ -11,6 +11,8 @@ A library of steps, with no Temporal in it; ``activities.terminal_trials`` makes
 ``testing``           a task's tests and what they say (``parsers``)
 ``solutions``         a task's own solution, played
 ``collecting``        logs and files of a trial
-``command_endpoint``  commands over HTTP for agents without a Docker socket, recorded by ``recording``
+``command_endpoint``  commands over HTTP for agents without a Docker socket
+``exec_watch``        commands of agents that use ``docker exec``, as the engine tells of them
+``recording``         what of an agent's commands and of tests is written down
 ``sweeping``          what dead workers left
 """

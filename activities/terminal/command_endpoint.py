@@ -13,12 +13,9 @@ import asyncio
 import hmac
 import json
 import secrets
-import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, TypeVar
 
 import uvicorn
@@ -33,7 +30,7 @@ from activities.terminal import environments, tmux
 from activities.terminal.commands import LONGEST_COMMAND, CappedOutput, execute
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EngineUnavailableError, EnvironmentLostError
-from activities.terminal.recording import RECORDING, TRANSCRIPT, Recorder
+from activities.terminal.recording import Recorder, Recordings
 from activities.terminal.references import EnvironmentRef
 from proctor_processes.serving import address_of, listen
 from proctor_protocol.problems import describe
@@ -136,7 +133,7 @@ class CommandEndpoint:
     Args:
         engine: where the trials' containers are.
         secret: the deployment's; tokens are derived from it.
-        folder: where transcripts and recordings are kept, a folder for each trial.
+        recordings: where commands are written down.
         host: the address to listen on.
         port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that agents
             were told.
@@ -148,12 +145,12 @@ class CommandEndpoint:
         self,
         engine: Engine,
         secret: str,
-        folder: Path,
+        recordings: Recordings,
         host: str = "127.0.0.1",
         port: int = 0,
         advertise: str | None = None,
     ) -> None:
-        self.folder = folder
+        self._recordings = recordings
         self._engine = engine
         self._secret = secret
         self._host = host
@@ -205,15 +202,6 @@ class CommandEndpoint:
         await asyncio.gather(*running, return_exceptions=True)
         known.recorder.note("closed")
 
-    def recorded(self, trial: str) -> dict[str, Path]:
-        """What was recorded of a trial on this machine: ``transcript.jsonl`` and ``agent.cast``, if any."""
-        folder = self._folder_of(trial)
-        return {name: folder / name for name in (TRANSCRIPT, RECORDING) if (folder / name).exists()}
-
-    def forget(self, trial: str) -> None:
-        """Remove what was recorded of a trial, once it is kept elsewhere."""
-        shutil.rmtree(self._folder_of(trial), ignore_errors=True)
-
     async def aclose(self) -> None:
         """Stop listening, and end all commands that are under way."""
         for trial in list(self._trials):
@@ -243,15 +231,11 @@ class CommandEndpoint:
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 
-    def _folder_of(self, trial: str) -> Path:
-        return self.folder / sha256(trial.encode()).hexdigest()[:32]
-
     def _known(self, environment: EnvironmentRef) -> _Trial:
         known = self._trials.get(environment.trial)
         if known is None or known.environment.container_id != environment.container_id:
-            recorder = Recorder(
-                self._folder_of(environment.trial), is_recording=environment.trial not in self._unrecorded
-            )
+            is_recording = environment.trial not in self._unrecorded
+            recorder = self._recordings.of_agent(environment.trial, is_recording=is_recording)
             recorder.note("opened", container=environment.container)
             known = self._trials[environment.trial] = _Trial(environment, recorder)
         return known

@@ -234,6 +234,7 @@ async def create_exec(
         made = await engine.ask("POST", f"containers/{environment.container_id}/exec", body=body)
     except DockerError as problem:
         raise lost(environment, problem) from problem
+    engine.note_own(made["Id"])
     return Exec(engine.docker, made["Id"], tty=False)
 
 

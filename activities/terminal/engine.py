@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -35,6 +36,9 @@ _NETWORK = re.compile(
     re.IGNORECASE,
 )
 """How an engine says that it can't reach a registry."""
+
+_OWN_COMMANDS = 100_000
+"""How many are remembered."""
 
 _UNREACHABLE = 900
 """The status that aiodocker gives to what never reached the engine."""
@@ -75,6 +79,8 @@ class Engine:
         self.limits = limits or DefaultLimits()
         self.has_init = True
         """Whether the engine has an init process to give to containers; found out by the first that can't start."""
+        self.own_commands: OrderedDict[str, None] = OrderedDict()
+        """Commands that this process has prepared in containers, the latest ones: the others are an agent's."""
         self._docker: Docker | None = None
         self._connector: aiohttp.BaseConnector | None = None
         self._machine: Machine | None = None
@@ -181,6 +187,12 @@ class Engine:
             raise
         except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
             raise self.unavailable(str(problem) or type(problem).__name__) from problem
+
+    def note_own(self, command_id: str) -> None:
+        """Remember a command as one of our own."""
+        self.own_commands[command_id] = None
+        if len(self.own_commands) > _OWN_COMMANDS:
+            self.own_commands.popitem(last=False)
 
     def unavailable(self, why: str) -> EngineUnavailableError:
         """The failure of an engine that can't be reached."""

@@ -1,17 +1,21 @@
-"""What passes through a trial's command endpoint, written down: a transcript, and a recording for asciinema.
+"""What a trial's agent does, written down: a transcript, and a recording for asciinema; another one of its tests.
 
-The transcript has a JSON object a line. The recording is asciicast v2 (docs.asciinema.org/manual/asciicast/v2), made
-from the same, so that it needs nothing in the image. Both are appended to by whichever worker of this machine serves
-the trial; neither grows beyond a bound.
+Commands that come by the command endpoint are recorded with what they print, those of ``docker exec`` as the engine
+tells of them (``exec_watch``). The transcript has a JSON object a line. A recording is asciicast v2
+(docs.asciinema.org/manual/asciicast/v2), made from the same, so that it needs nothing in the image. All are appended to
+by whichever worker of this machine serves the trial; none grows beyond a bound.
 """
 
 import json
+import shutil
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-TRANSCRIPT, RECORDING = "transcript.jsonl", "agent.cast"
+TRANSCRIPT, RECORDING, TESTS_RECORDING = "transcript.jsonl", "agent.cast", "tests.cast"
 
 MOST_BYTES = 20_000_000
 """Of each file: what comes later is left out."""
@@ -19,24 +23,16 @@ MOST_BYTES = 20_000_000
 COLUMNS, LINES = 160, 40
 
 
-class Recorder:
-    """Writes down one trial; ``is_recording`` says whether there is a recording besides the transcript."""
+class Recording:
+    """A recording for asciinema; one that is there already is gone on with, its clock too."""
 
-    def __init__(self, folder: Path, *, is_recording: bool = True) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._transcript = folder / TRANSCRIPT
-        self._recording = folder / RECORDING if is_recording else None
-        self._began = time.time()
-        if self._recording is not None:
-            self._began = _begun(self._recording, self._began)
-
-    def note(self, kind: str, **facts: Any) -> None:
-        """Write down that something happened."""
-        line = json.dumps({"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "kind": kind, **facts})
-        _append(self._transcript, line)
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._file = file
+        self._began = _begun(file, time.time())
 
     def typed(self, text: str) -> None:
-        """Record what the agent entered, shown as it would stand in a terminal."""
+        """Record what was entered, shown as it would stand in a terminal."""
         self._event("i", text)
         self._event("o", f"\x1b[1m$ {_as_shown(text)}\x1b[0m\r\n")
 
@@ -44,13 +40,88 @@ class Recorder:
         """Record what a command printed."""
         self._event("o", _as_shown(data.decode(errors="replace")))
 
+    def remarked(self, text: str) -> None:
+        """Record a remark of our own, told apart by its brightness."""
+        self._event("o", f"\x1b[2m{text}\x1b[0m\r\n")
+
     def screen(self, text: str) -> None:
         """Record what a terminal showed in place of what was there."""
         self._event("o", f"\x1b[2J\x1b[H{_as_shown(text)}")
 
     def _event(self, kind: str, text: str) -> None:
-        if self._recording is not None and text:
-            _append(self._recording, json.dumps([round(time.time() - self._began, 6), kind, text]))
+        if text:
+            _append(self._file, lambda: json.dumps([round(time.time() - self._began, 6), kind, text]))
+
+
+class Recorder:
+    """Writes down what the agent of one trial does: a transcript, and a recording where ``is_recording``."""
+
+    def __init__(self, folder: Path, *, is_recording: bool = True) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._transcript = folder / TRANSCRIPT
+        self._recording = Recording(folder / RECORDING) if is_recording else None
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Write down that something happened."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        _append(self._transcript, lambda: json.dumps({"at": at, "kind": kind, **facts}))
+
+    def noted(self, kind: str) -> list[dict[str, Any]]:
+        """What was written down of a kind, by this worker or one before it."""
+        if not self._transcript.exists():
+            return []
+        with self._transcript.open(encoding="utf-8") as lines:
+            return [line for line in map(_read_line, lines) if line.get("kind") == kind]
+
+    def typed(self, text: str) -> None:
+        """See ``Recording``."""
+        if self._recording is not None:
+            self._recording.typed(text)
+
+    def printed(self, data: bytes) -> None:
+        """See ``Recording``."""
+        if self._recording is not None:
+            self._recording.printed(data)
+
+    def remarked(self, text: str) -> None:
+        """See ``Recording``."""
+        if self._recording is not None:
+            self._recording.remarked(text)
+
+    def screen(self, text: str) -> None:
+        """See ``Recording``."""
+        if self._recording is not None:
+            self._recording.screen(text)
+
+
+class Recordings:
+    """What is recorded of the trials of this machine, in a folder for each, until it is kept elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def of_agent(self, trial: str, *, is_recording: bool = True) -> Recorder:
+        """Where what the agent of a trial does is written down."""
+        return Recorder(self._of(trial), is_recording=is_recording)
+
+    def of_tests(self, trial: str) -> Recording:
+        """A recording of a trial's tests, begun anew."""
+        file = self._of(trial) / TESTS_RECORDING
+        file.unlink(missing_ok=True)
+        return Recording(file)
+
+    def found(self, trial: str) -> dict[str, Path]:
+        """What there is of a trial, by name."""
+        folder = self._of(trial)
+        names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)
+        return {name: folder / name for name in names if (folder / name).exists()}
+
+    def forget(self, trial: str) -> None:
+        """Remove what was recorded of a trial, once it is kept elsewhere."""
+        shutil.rmtree(self._of(trial), ignore_errors=True)
+
+    def _of(self, trial: str) -> Path:
+        return self._folder / sha256(trial.encode()).hexdigest()[:32]
 
 
 def _begun(file: Path, now: float) -> float:
@@ -70,12 +141,23 @@ def _begun(file: Path, now: float) -> float:
         return float(int(now))
 
 
-def _append(file: Path, line: str) -> None:
+def _append(file: Path, line: Callable[[], str]) -> None:
     if not file.parent.is_dir():
         return  # what was recorded is kept elsewhere by now, and forgotten here
     with file.open("a", encoding="utf-8") as out:
-        if out.tell() + len(line) <= MOST_BYTES:
-            out.write(f"{line}\n")
+        if out.tell() < MOST_BYTES:
+            text = line()
+            if out.tell() + len(text) <= MOST_BYTES:
+                out.write(f"{text}\n")
+
+
+def _read_line(line: str) -> dict[str, Any]:
+    """A line of the transcript; empty where the worker that wrote it died over it."""
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def _as_shown(text: str) -> str:

@@ -1,6 +1,7 @@
 """A task's own solution, played in its container: for checking tasks, and the evaluator."""
 
 import time
+from collections.abc import Callable
 
 from activities.terminal import tmux
 from activities.terminal.commands import Executed, execute
@@ -14,9 +15,15 @@ _LOG = "/tmp/proctor-solution.log"
 
 
 async def play_solution(
-    engine: Engine, task: TerminalTask, environment: EnvironmentRef, timeout: float | None = None
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    timeout: float | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Executed:
     """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
+
+    ``on_output`` is given what it prints, as it comes; where it is typed into a terminal, when it has ended.
 
     Raises:
         SolutionFailedError: the task has none, or it takes tmux and the image has none.
@@ -30,13 +37,13 @@ async def play_solution(
         )
     try:
         if solution.script is None:
-            return await _typed(engine, task, environment, seconds)
+            return _shown(await _typed(engine, task, environment, seconds), on_output)
         # Both formats run it as whoever the container runs as, from the working directory.
         folder = "/solution" if solution.folder else "/oracle"
         await copy_in(engine, environment, solution.folder or solution.script, folder)
         command = f"bash {folder}/{solution.script.name}"
         if task.run_tests_in_same_shell:
-            return await _in_session(engine, environment, command, seconds)
+            return _shown(await _in_session(engine, environment, command, seconds), on_output)
     except tmux.NoTmuxError as problem:
         raise SolutionFailedError(f"The solution of {task.id} can't be played: {problem}") from problem
     return await execute(
@@ -46,7 +53,14 @@ async def play_solution(
         timeout=seconds,
         user=task.agent_user,
         variables={"DEBIAN_FRONTEND": "noninteractive", **solution.environment},
+        on_output=on_output,
     )
+
+
+def _shown(played: Executed, on_output: Callable[[bytes], None] | None) -> Executed:
+    if on_output is not None:
+        on_output(played.output.encode())
+    return played
 
 
 async def _in_session(engine: Engine, environment: EnvironmentRef, command: str, seconds: float) -> Executed:

@@ -14,7 +14,7 @@ running is part of the outcome, so that it can be seen.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -73,6 +73,7 @@ async def run_tests(
     environment: EnvironmentRef,
     timeout: float | None = None,
     kept: Kept = "services",
+    on_output: Callable[[bytes], None] | None = None,
 ) -> TestsOutcome:
     """Close the environment to its agent, copy the tests in, run them and read what they say.
 
@@ -82,6 +83,7 @@ async def run_tests(
         environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
         kept: what the agent left that goes on running.
+        on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
 
     Raises:
         EnvironmentLostError: the container stands no more.
@@ -93,7 +95,7 @@ async def run_tests(
     if (obstacle := await _cleared(engine, environment)) is not None:
         return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=obstacle, left_running=left)
     await _bring(engine, task, environment)
-    ended = await _watched(engine, task, environment, seconds)
+    ended = await _watched(engine, task, environment, seconds, on_output)
     found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
     return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "left_running": left})
 
@@ -123,9 +125,15 @@ async def _bring(engine: Engine, task: TerminalTask, environment: EnvironmentRef
     await copy_in(engine, environment, sources, TESTS)
 
 
-async def _watched(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
+async def _watched(
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    seconds: float,
+    on_output: Callable[[bytes], None] | None,
+) -> Executed:
     """Run the tests while somebody looks after the container's size."""
-    testing = asyncio.create_task(_run(engine, task, environment, seconds))
+    testing = asyncio.create_task(_run(engine, task, environment, seconds, on_output))
     watching = asyncio.create_task(environments.watch(engine, environment, task))
     try:
         await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -141,13 +149,22 @@ async def _watched(engine: Engine, task: TerminalTask, environment: EnvironmentR
                 await each
 
 
-async def _run(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
+async def _run(
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    seconds: float,
+    on_output: Callable[[bytes], None] | None,
+) -> Executed:
     if task.format == TaskFormat.TWO:
         command, variables = f"{TESTS}/{task.test_script.name}", {"DEBIAN_FRONTEND": "noninteractive"}
     else:
         command, variables = f"bash {TESTS}/{task.test_script.name}", {"TEST_DIR": TESTS}
         if task.run_tests_in_same_shell:
-            return await _run_in_shell(engine, environment, command, seconds)
+            ended = await _run_in_shell(engine, environment, command, seconds)
+            if on_output is not None:
+                on_output(ended.output.encode())
+            return ended
     return await execute(
         engine,
         environment,
@@ -156,6 +173,7 @@ async def _run(engine: Engine, task: TerminalTask, environment: EnvironmentRef, 
         user=task.test_user,
         variables=variables | dict(task.test_environment),
         output_cap=LOG_CAP,
+        on_output=on_output,
     )
 
 

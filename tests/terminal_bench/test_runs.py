@@ -44,6 +44,9 @@ async def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: s
         assert json.loads((trial / "results.json").read_text())["is_resolved"] is True
         assert (trial / "sessions" / "tests.log").read_text()
         assert (trial / "agent_interaction.log").is_file()
+        assert json.loads((trial / "results.json").read_text())["recording_path"] == "sessions/agent.cast"
+        for recording in ("agent", "tests"):
+            assert json.loads((trial / "sessions" / f"{recording}.cast").open().readline())["version"] == 2
     if NIGHTLY:
         details = {trial.task_id: trial.details for trial in results.results}
         assert details["partial-credit"]["rewards"] == dict.fromkeys(
@@ -58,6 +61,7 @@ async def test_nobody_resolves_nothing(terminal_stack: Stack) -> None:
     assert ended.state == "completed"
     assert (ended.results.accuracy, ended.results.mean_reward) == (0.0, 0.0)
     assert ended.results.failure_modes == {"none": 2}
+    assert {trial.recording_path for trial in ended.results.results} == {"sessions/tests.cast"}
     started, *_ = ended.updates
     assert isinstance(started, CampaignStartedUpdate)
     assert started.warnings == []

@@ -11,6 +11,7 @@ import pytest
 
 from activities.terminal import command_endpoint, environments
 from activities.terminal.command_endpoint import Access, CommandEndpoint
+from activities.terminal.recording import Recordings
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import format_two
 from tests.waiting import PATIENCE
@@ -34,8 +35,13 @@ async def trial(trials: Trials, tmp_path: Path) -> Trial:
 
 
 @pytest.fixture
-async def endpoint(trials: Trials, tmp_path: Path) -> AsyncIterator[CommandEndpoint]:
-    endpoint = CommandEndpoint(trials.engine, "secret", tmp_path / "recordings")
+def recordings(tmp_path: Path) -> Recordings:
+    return Recordings(tmp_path / "recordings")
+
+
+@pytest.fixture
+async def endpoint(trials: Trials, recordings: Recordings) -> AsyncIterator[CommandEndpoint]:
+    endpoint = CommandEndpoint(trials.engine, "secret", recordings)
     yield endpoint
     await endpoint.aclose()
 
@@ -47,7 +53,7 @@ async def agent(endpoint: CommandEndpoint, trial: Trial) -> AsyncIterator[Agent]
     await agent.http.aclose()
 
 
-async def test_commands_in_every_way(agent: Agent, endpoint: CommandEndpoint, trial: Trial) -> None:
+async def test_commands_in_every_way(agent: Agent, recordings: Recordings, trial: Trial) -> None:
     status, about = await agent.ask("GET")
     assert status == 200
     assert about["workdir"] == "/app"
@@ -80,7 +86,7 @@ async def test_commands_in_every_way(agent: Agent, endpoint: CommandEndpoint, tr
     while "\n/tmp" not in shown["screen"]:
         _, shown = await agent.ask("GET", "/tmux/screen?whole=1")
 
-    recorded = endpoint.recorded(trial.name)
+    recorded = recordings.found(trial.name)
     lines = [json.loads(line) for line in recorded["transcript.jsonl"].read_text().splitlines()]
     ran = [line["command"] for line in lines if line["kind"] == "command"]
     assert ran[:2] == ["pwd; echo wrong >&2; exit 3", "pwd"]
@@ -91,8 +97,8 @@ async def test_commands_in_every_way(agent: Agent, endpoint: CommandEndpoint, tr
     assert [event[0] for event in events] == sorted(event[0] for event in events)
     shown_first = "\x1b[1m$ pwd; echo wrong >&2; exit 3\x1b[0m\r\n/app\r\nwrong\r\n"
     assert "".join(event[2] for event in events if event[1] == "o").startswith(shown_first)
-    endpoint.forget(trial.name)
-    assert endpoint.recorded(trial.name) == {}
+    recordings.forget(trial.name)
+    assert recordings.found(trial.name) == {}
 
 
 async def test_what_is_refused(agent: Agent, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +131,9 @@ async def test_what_is_refused(agent: Agent, trial: Trial, monkeypatch: pytest.M
 
 
 async def test_when_the_agents_time_is_over(
-    agent: Agent, endpoint: CommandEndpoint, trial: Trial, trials: Trials, tmp_path: Path
+    agent: Agent, endpoint: CommandEndpoint, trial: Trial, trials: Trials, recordings: Recordings
 ) -> None:
-    another = CommandEndpoint(trials.engine, "secret", tmp_path / "recordings")
+    another = CommandEndpoint(trials.engine, "secret", recordings)
     try:
         access = await another.open(trial.ref)
         assert access.token == agent.access.token, "another worker answers at the same token"

@@ -1,0 +1,298 @@
+"""``python -m tests.terminal_bench.official``: the same agents in the official harnesses and in ours, side by side.
+
+    python -m tests.terminal_bench.official --tb VENV --harbor VENV [--agents solver half …]
+
+Each agent is a real A2A agent that gets in by ``docker exec``. It plays the tasks of ``scenarios/terminal_bench``:
+those of version 1 with ``tb run`` and our adapter, the others with ``harbor run``, our adapter and our environment
+class, and all of them with ``proctor terminal-bench run``. The table has the verdicts side by side, and the exit code
+says whether they are the same.
+
+The harnesses are installed in environments of their own, with Python 3.12 or newer and our adapters beside them:
+
+    python3.12 -m venv VENV && VENV/bin/pip install terminal-bench==0.2.18 -e packaging/purple
+    python3.12 -m venv VENV && VENV/bin/pip install 'harbor==0.24.*' -e packaging/purple
+
+It starts an engine of its own, without a bridge (see ``tests.docker_engine``): the copies of the tasks that ``tb`` gets
+say ``network_mode: host``. Its compose is Debian's ``docker-compose`` 1.29 behind a plugin.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from activities.terminal.task_model import TaskFormat, TerminalTask
+from activities.terminal.tasks import find_tasks, load_task
+from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage
+from purple_sdk.examples.terminal_agent.shell import Shell
+from tests.docker_engine import TASKS, own_engine
+from tests.terminal_bench.asking import ScriptedTerminalAgent, Solve, ran, serving
+
+ROOT = Path(__file__).parent.parent.parent
+
+NOT_IN_HARBOR = {"two-services": "our environment class for Harbor plays one container, Harbor's own needs compose 2"}
+"""Tasks that a harness can't play here, and why."""
+
+PLUGIN = """#!/bin/sh
+# Debian's docker-compose 1.29 as the plugin that `docker compose` looks for.
+if [ "$1" = docker-cli-plugin-metadata ]; then
+    echo '{"SchemaVersion":"0.1.0","Vendor":"Debian","Version":"1.29","ShortDescription":"Docker Compose"}'
+    exit
+fi
+[ "$1" = compose ] && shift
+exec docker-compose "$@"
+"""
+
+Verdicts = dict[str, str]
+"""By task: ``resolved``, ``not``, or ``none`` where the tests said nothing, and how it failed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An agent's part in a comparison: what it does, to which tasks, and in how many seconds."""
+
+    solve: Solve
+    tasks: tuple[str, ...] = ()
+    agent_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Harnesses:
+    """Where everything is: environments of the official harnesses, tasks, results, variables of the processes."""
+
+    tb: Path | None
+    harbor: Path | None
+    work: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+# Agents
+
+
+def task_of(message: TerminalTaskMessage) -> TerminalTask:
+    """Which of our tasks a message is about: not every harness tells its name."""
+    said = " ".join(message.instruction.split())
+    return next(task for task in map(load_task, find_tasks(TASKS)) if " ".join(task.instruction.split()) in said)
+
+
+async def play_solution(message: TerminalTaskMessage, shell: Shell) -> str:
+    """Do what the task's own solution does."""
+    solution = task_of(message).solution
+    assert solution is not None
+    if solution.script is not None:
+        return (await ran(shell, solution.script.read_text())).in_words()
+    await ran(shell, "tmux has-session -t agent || tmux new-session -d -s agent")
+    for step in solution.commands:
+        await ran(
+            shell, f"tmux send-keys -t agent {json.dumps(step.command).replace('$', chr(92) + '$')} Enter; sleep 1"
+        )
+    return "typed"
+
+
+async def play_half(message: TerminalTaskMessage, shell: Shell) -> str:
+    """Solve every other task, and get the others wrong in a way that leaves something to be seen."""
+    task_id = task_of(message).id
+    if task_id in ("hello-file", "exported-variable", "sort-table", "find-secret"):
+        return await play_solution(message, shell)
+    if task_id == "partial-credit":
+        await ran(
+            shell,
+            "printf '#!/bin/sh\\ncase $1 in 1) echo I;; 4) echo IV;; 9) echo IX;; esac' > roman; chmod +x roman",
+        )
+    await ran(shell, "echo wrong > /app/report.json; echo wrong > /app/answer.txt")
+    return "half done"
+
+
+async def give_up(message: TerminalTaskMessage, shell: Shell) -> str:
+    """Solve the task, then fail: the tests have the say in all harnesses, where they run them at all."""
+    await play_solution(message, shell)
+    raise RuntimeError("no idea")
+
+
+async def go_on(message: TerminalTaskMessage, shell: Shell) -> str:
+    """Solve the task, and never end."""
+    await play_solution(message, shell)
+    await asyncio.sleep(3600)
+    return "never"
+
+
+async def idle(message: TerminalTaskMessage, shell: Shell) -> str:
+    """Do nothing."""
+    return "nothing was to be done"
+
+
+PARTS = {
+    "solver": Part(play_solution),
+    "half": Part(play_half),
+    "idle": Part(idle),
+    "failing": Part(give_up, ("hello-file", "sort-table")),
+    "endless": Part(go_on, ("hello-file", "sort-table"), agent_seconds=30),
+}
+
+
+# Harnesses
+
+
+async def in_ours(harnesses: Harnesses, name: str, part: Part, tasks: list[TerminalTask], url: str) -> Verdicts:
+    """``proctor terminal-bench run``."""
+    file = harnesses.work / f"{name}.ours.json"
+    chosen = [word for task in tasks for word in ("--task-id", task.id)]
+    seconds = {"EVALUATION_AGENT_TIMEOUT_SEC": str(part.agent_seconds)} if part.agent_seconds else {}
+    await done(
+        harnesses,
+        f"{name}.ours",
+        *(sys.executable, "-m", "proctor", "terminal-bench", "run", "--dataset", str(TASKS), "--agent", url),
+        *("--state", str(harnesses.work / "state"), "--json", str(file), "--quiet", *chosen),
+        EVALUATION_ACCESS="docker",
+        **seconds,
+    )
+    results = TerminalResults.model_validate_json(file.read_bytes())
+    return {each.task_id: in_words(each.is_resolved, str(each.failure_mode)) for each in results.results}
+
+
+async def in_tb(harnesses: Harnesses, name: str, part: Part, tasks: list[TerminalTask], url: str) -> Verdicts:
+    """``tb run``, of the package ``terminal-bench``."""
+    seconds = ("--global-agent-timeout-sec", str(part.agent_seconds)) if part.agent_seconds else ()
+    await done(
+        harnesses,
+        f"{name}.tb",
+        *(f"{harnesses.tb}/bin/tb", "run", "--dataset-path", str(harnesses.work / "one"), "--no-upload-results"),
+        *("--agent-import-path", "purple_sdk.adapters.terminal_bench:A2AWhiteAgent"),
+        *("--agent-kwarg", f"agent_url={url}", "--n-concurrent", "2", "--run-id", name),
+        *("--output-path", str(harnesses.work / "tb"), *seconds),
+        *(word for task in tasks for word in ("--task-id", task.id)),
+    )
+    found = json.loads((harnesses.work / "tb" / name / "results.json").read_text())["results"]
+    return {each["task_id"]: in_words(each["is_resolved"], each["failure_mode"]) for each in found}
+
+
+async def in_harbor(harnesses: Harnesses, name: str, part: Part, tasks: list[TerminalTask], url: str) -> Verdicts:
+    """``harbor run``."""
+    limit = part.agent_seconds / max(task.agent_timeout for task in tasks) if part.agent_seconds else 1.0
+    await done(
+        harnesses,
+        f"{name}.harbor",
+        *(f"{harnesses.harbor}/bin/harbor", "run", "--path", str(harnesses.work / "two"), "--yes", "--quiet"),
+        *("--agent", "purple_sdk.adapters.harbor:A2AAgent", "--agent-kwarg", f"agent_url={url}"),
+        *("--env", "purple_sdk.adapters.harbor:DockerEnvironment", "--n-concurrent", "2"),
+        *("--agent-timeout-multiplier", f"{limit:.4f}"),
+        *("--jobs-dir", str(harnesses.work / "harbor"), "--job-name", name),
+        *(word for task in tasks for word in ("--include-task-name", task.id)),
+    )
+    verdicts = {}
+    for file in (harnesses.work / "harbor" / name).glob("*/result.json"):
+        trial = json.loads(file.read_text())
+        rewards = (trial.get("verifier_result") or {}).get("rewards") or {}
+        reward = rewards.get("reward")
+        failed = (trial.get("exception_info") or {}).get("exception_type", "none")
+        verdicts[trial["task_name"].rpartition("/")[2]] = in_words(None if reward is None else reward >= 1, failed)
+    return verdicts
+
+
+async def done(harnesses: Harnesses, name: str, *command: str, **environment: str) -> None:
+    """Run a harness to its end; its output is kept. Its exit code says nothing: an agent that fails is no failure."""
+    with (harnesses.work / f"{name}.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=harnesses.work, env={**harnesses.environment, **environment}, stdout=log, stderr=log,
+            stdin=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        await process.wait()
+
+
+def in_words(is_resolved: bool | None, failure_mode: str) -> str:
+    """A verdict, and how the trial failed, if it did."""
+    verdict = {True: "resolved", False: "not", None: "none"}[is_resolved]
+    failed = "" if failure_mode in ("none", "unset") else f" ({failure_mode})"
+    return f"{verdict}{failed}"
+
+
+# The comparison
+
+
+def write_tasks(work: Path) -> list[TerminalTask]:
+    """The tasks for the harnesses: version 1 in ``one``, its successor in ``two``."""
+    tasks = [load_task(folder) for folder in find_tasks(TASKS)]
+    for task in tasks:
+        copy = work / ("one" if task.format == TaskFormat.ONE else "two") / task.id
+        if task.id not in NOT_IN_HARBOR:
+            shutil.copytree(task.folder, copy)
+        if task.format == TaskFormat.ONE:
+            file = copy / "docker-compose.yaml"
+            document: dict[str, Any] = yaml.safe_load(file.read_text())
+            for service in document["services"].values():
+                service["network_mode"] = "host"
+                service["build"] = {"context": ".", "network": "host"}
+            file.write_text(yaml.safe_dump({"version": "3.4", **document}))
+    return tasks
+
+
+async def compare(harnesses: Harnesses, names: list[str]) -> list[tuple[str, str, str, str, str]]:
+    """Rows of the table: agent, task, harness, its verdict, ours."""
+    tasks, rows = write_tasks(harnesses.work), []
+    for name in names:
+        part = PARTS[name]
+        chosen = [task for task in tasks if task.id in (part.tasks or {task.id})]
+        async with serving(ScriptedTerminalAgent(part.solve)) as url:
+            ours = await in_ours(harnesses, name, part, chosen, url)
+            theirs: dict[str, tuple[str, Verdicts]] = {}
+            for form, harness, play, is_there in (
+                (TaskFormat.ONE, "tb", in_tb, harnesses.tb),
+                (TaskFormat.TWO, "harbor", in_harbor, harnesses.harbor),
+            ):
+                played = [task for task in chosen if task.format == form and task.id not in NOT_IN_HARBOR]
+                if is_there and played:
+                    verdicts = await play(harnesses, name, part, played, url)
+                    theirs |= {task.id: (harness, verdicts) for task in played}
+        for task in chosen:
+            if task.id in theirs:
+                harness, verdicts = theirs[task.id]
+                rows.append(
+                    (name, task.id, harness, verdicts.get(task.id, "no result"), ours.get(task.id, "no result"))
+                )
+                print(*rows[-1], sep="\t", flush=True)
+    return rows
+
+
+def main() -> int:
+    """Read the command line, compare, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.terminal_bench.official")
+    parser.add_argument("--tb", type=Path, help="an environment with terminal-bench and proctor-purple")
+    parser.add_argument("--harbor", type=Path, help="an environment with harbor and proctor-purple")
+    parser.add_argument("--agents", nargs="*", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--work", type=Path, help="where everything is kept; otherwise nothing is")
+    chosen = parser.parse_args()
+    work = (chosen.work or Path(tempfile.mkdtemp(prefix="proctor-official-"))).absolute()
+    plugins = work / "docker" / "cli-plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "docker-compose").write_text(PLUGIN)
+    (plugins / "docker-compose").chmod(0o755)
+    try:
+        with own_engine() as engine:
+            os.environ.update(DOCKER_HOST=engine.url, DOCKER_CONFIG=str(work / "docker"))
+            environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+            tb, harbor = (venv and venv.absolute() for venv in (chosen.tb, chosen.harbor))
+            rows = asyncio.run(compare(Harnesses(tb, harbor, work, environment), chosen.agents))
+    finally:
+        if chosen.work is None:
+            shutil.rmtree(work, ignore_errors=True)
+    print("\n| agent | task | harness | its verdict | ours |\n| --- | --- | --- | --- | --- |")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    same = [row for row in rows if row[3].split()[0] == row[4].split()[0]]
+    print(f"\n{len(same)} of {len(rows)} verdicts are the same")
+    for task, why in NOT_IN_HARBOR.items():
+        print(f"not compared: {task} ({why})")
+    return int(len(same) < len(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
