@@ -3,12 +3,16 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 
+import httpx
 import pytest
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import Client
 
+from proctor_processes.ports import free_ports
 from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
 from proctor_storage.temporal import connect
 from purple_sdk.examples.terminal_agent.shell import Shell
@@ -127,6 +131,62 @@ async def test_an_engine_that_dies_in_any_step(step: str) -> None:
         await asyncio.to_thread(engine.start)
         ended = await running
         await is_whole(client, ended, engine.url)
+
+
+@only_nightly
+@pytest.mark.parametrize("step", STEPS)
+async def test_an_agent_that_dies_in_any_step(terminal_stack: Stack, docker_engine: str, step: str) -> None:
+    """And comes back at once, knowing nothing: what it was at is lost by its own fault, and nothing else is."""
+    client = await connect(terminal_stack.config)
+    (port,) = free_ports(1)
+    agent = AgentProcess(port)
+    await agent.start()
+    try:
+        running = asyncio.create_task(
+            run(terminal_stack.gateway_url, *FIVE, url=f"http://127.0.0.1:{port}", n_attempts=2)
+        )
+        await eventually(lambda: at_work(client, step))
+        agent.kill()
+        await agent.start()
+        ended = await running
+    finally:
+        agent.kill()
+    assert ended.state == "completed"
+    trials = ended.results.results
+    assert set((await times_run(client, ended.results.run_id)).values()) == {1}
+    assert [trial.tries for trial in trials] == [1] * 10
+    lost = [trial for trial in trials if trial.failure is not None]
+    assert {(trial.failure_mode, trial.blame) for trial in lost} <= {(FailureMode.UNKNOWN_AGENT_ERROR, "participant")}
+    assert len(lost) <= 4, "no more than were at work"
+    assert all(trial.is_resolved for trial in trials if trial not in lost)
+    assert all(trial.is_resolved is not None for trial in lost), "what it left is tested all the same"
+    await eventually(lambda: left_on(docker_engine, ended.results.run_id) == [])
+
+
+class AgentProcess:
+    """An agent that solves everything, in a process of its own."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        command = [sys.executable, "-m", "tests.terminal_bench.agents", str(self._port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        await eventually(self._answers)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    async def _answers(self) -> bool:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            try:
+                answer = await http.get(f"http://127.0.0.1:{self._port}/.well-known/agent-card.json")
+            except httpx.TransportError:
+                return False
+        return answer.status_code == 200
 
 
 async def is_whole(client: Client, ended: Run, engine: str) -> None:
