@@ -1,8 +1,10 @@
 """What a terminal trial costs: seconds by step, the evaluator's own share, and eight trials at once.
 
-    python -m benchmarks.terminal [--engine URL] [--trials 8]
+    python -m benchmarks.terminal [--engine URL] [--trials 8] [--steps] [--runs]
 
-Without ``--engine`` it starts an engine of its own (root, Debian's docker.io and debootstrap).
+First the steps alone, as a library; then runs of a whole evaluator, Temporal and all: one trial after another, and all
+of them at once. ``--steps`` or ``--runs`` leaves the other out. Without ``--engine`` it starts an engine of its own
+(root, Debian's docker.io and debootstrap).
 """
 
 import argparse
@@ -20,12 +22,20 @@ from activities.terminal.solutions import play_solution
 from activities.terminal.tasks import load_task
 from activities.terminal.testing import run_tests
 from tests.docker_engine import TASKS, own_engine
+from tests.stack import running_stack
+from tests.terminal_bench.asking import run
 
 RUN = "benchmark"
 TASK = TASKS / "hello-file"
 
 THEIRS = ("agent", "tests themselves")
 """What is the agent's and the task's, not the evaluator's."""
+
+PHASES = ("build", "start", "agent", "tests", "logs", "stop")
+"""A trial's, as its result tells them; what is left of its time is the workflow's own."""
+
+MOST_WHOLE, MOST_OWN = 4.0, 1.5
+"""Seconds that a trivial trial may take, and of them the evaluator's own: everything but build, agent and tests."""
 
 
 async def trial(engine: Engine, folder: Path, name: str) -> dict[str, float]:
@@ -81,6 +91,38 @@ async def measure(url: str, count: int) -> None:
     await engine.aclose()
 
 
+async def measure_runs(url: str, count: int) -> None:
+    """Runs of a whole evaluator: its own share is what isn't build, agent or tests."""
+    with running_stack(environment={"DOCKER_HOST": url, "AGENTBEATS_GREEN_CONTAINERS": "on"}) as stack:
+        await run(stack.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds, and warms everything up
+        took = {}
+        for at_once in (1, count):
+            began = time.perf_counter()
+            ended = await run(
+                stack.gateway_url,
+                TASK.name,
+                agent="oracle",
+                n_attempts=count,
+                n_concurrent_trials=at_once,
+                keep_images=True,
+            )
+            took[at_once] = time.perf_counter() - began
+            trials = ended.results.results
+            assert ended.results.accuracy == 1.0, ended.sentence
+            whole = [(t.trial_ended_at - t.trial_started_at).total_seconds() for t in trials]
+            theirs = [sum(t.phases[name] for name in ("build", "agent", "tests")) for t in trials]
+            own = [a - b for a, b in zip(whole, theirs, strict=True)]
+            print(f"\n{count} trials of a run, {at_once} at once: {took[at_once]:.1f} s")
+            for name in PHASES:
+                print(f"{name:24} {statistics.median(t.phases[name] for t in trials):6.3f} s")
+            middle, share = statistics.median(whole), statistics.median(own)
+            print(f"a trial, median: {middle:.2f} s, {share:.2f} s of it neither build, agent nor tests")
+        print(
+            f"the aim, one at a time on an idle machine: {MOST_WHOLE:g} s, {MOST_OWN:g} s of them the evaluator's own"
+        )
+        print(f"\n{count} trials: {took[1]:.1f} s one after another, {took[count]:.1f} s at once")
+
+
 @contextlib.contextmanager
 def an_engine(url: str | None) -> Iterator[str]:
     if url is not None:
@@ -94,9 +136,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", help="an engine's address, such as unix:///var/run/docker.sock")
     parser.add_argument("--trials", type=int, default=8)
+    parser.add_argument("--steps", action="store_true", help="the steps alone, as a library")
+    parser.add_argument("--runs", action="store_true", help="runs of a whole evaluator")
     asked = parser.parse_args()
     with an_engine(asked.engine) as url:
-        asyncio.run(measure(url, asked.trials))
+        if asked.steps or not asked.runs:
+            asyncio.run(measure(url, asked.trials))
+        if asked.runs or not asked.steps:
+            asyncio.run(measure_runs(url, asked.trials))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -16,7 +17,7 @@ from proctor_processes.ports import free_ports
 from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
 from proctor_storage.temporal import connect
 from purple_sdk.examples.terminal_agent.shell import Shell
-from tests.docker_engine import own_engine
+from tests.docker_engine import DockerEngine, own_engine
 from tests.stack import Stack, running_stack
 from tests.terminal_bench.asking import Run, ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.waiting import eventually
@@ -120,17 +121,24 @@ async def test_a_worker_that_dies_in_any_step(terminal_stack: Stack, docker_engi
 
 @only_nightly
 @pytest.mark.parametrize("step", STEPS)
-async def test_an_engine_that_dies_in_any_step(step: str) -> None:
+async def test_an_engine_that_dies_in_any_step(mortal: tuple[DockerEngine, Stack], step: str) -> None:
     """With all its containers; it comes back after a while."""
+    engine, stack = mortal
+    client = await connect(stack.config)
+    running = asyncio.create_task(run(stack.gateway_url, *FIVE, agent="oracle", n_attempts=2))
+    await eventually(lambda: at_work(client, step))
+    await asyncio.to_thread(engine.kill)
+    await asyncio.sleep(1)
+    await asyncio.to_thread(engine.start)
+    ended = await running
+    await is_whole(client, ended, engine.url)
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[tuple[DockerEngine, Stack]]:
+    """An engine that may be killed, and an evaluator beside it."""
     with own_engine() as engine, running_stack(environment={"DOCKER_HOST": engine.url}) as stack:
-        client = await connect(stack.config)
-        running = asyncio.create_task(run(stack.gateway_url, *FIVE, agent="oracle", n_attempts=2))
-        await eventually(lambda: at_work(client, step))
-        await asyncio.to_thread(engine.kill)
-        await asyncio.sleep(1)
-        await asyncio.to_thread(engine.start)
-        ended = await running
-        await is_whole(client, ended, engine.url)
+        yield engine, stack
 
 
 @only_nightly
