@@ -1,17 +1,19 @@
-"""An A2A agent in Harbor (0.25), the successor of Terminal-Bench's harness, and a Docker environment without compose.
+"""An A2A agent in Harbor (0.24), the successor of Terminal-Bench's harness, and a Docker environment for old composes.
 
     harbor run --path TASKS --agent purple_sdk.adapters.harbor:A2AAgent --agent-kwarg agent_url=http://HOST:8001 \\
         --env purple_sdk.adapters.harbor:DockerEnvironment
 
 ``A2AAgent`` tells the agent the container's name, so the environment must be one of containers on this host.
-``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, where Harbor's own asks for a compose that
-is newer than what many distributions have.
+``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, and those of several services with
+whatever compose there is, where Harbor's own asks for one that is newer than what many distributions have.
 """
 
 import asyncio
+import json
 import os
 import re
 import shlex
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +93,7 @@ async def _container_of(environment: Any) -> str:
 
 
 class DockerEnvironment(BaseEnvironment):
-    """One container, by ``docker build``, ``run``, ``exec`` and ``cp``.
+    """One container, by ``docker build``, ``run``, ``exec`` and ``cp``; several by ``docker compose``, 1.29 or newer.
 
     Networks: ``network_mode`` none is kept; otherwise the engine's bridge, or the host's network where the engine has
     no bridge.
@@ -118,14 +120,27 @@ class DockerEnvironment(BaseEnvironment):
         return EnvironmentResourceCapabilities(cpu_limit=True, memory_limit=True)
 
     def _validate_definition(self) -> None:
-        if not self.task_env_config.docker_image and not (self.environment_dir / "Dockerfile").is_file():
+        files = (self.environment_dir / "Dockerfile", self._compose_file)
+        if not self.task_env_config.docker_image and not any(file.is_file() for file in files):
             raise FileNotFoundError(
-                f"{self.environment_dir} has no Dockerfile, and the task names no image: tasks with a compose file "
-                "need Harbor's own environment"
+                f"{self.environment_dir} has neither Dockerfile nor docker-compose.yaml, and the task names no image"
             )
 
     async def start(self, force_build: bool) -> None:
-        """Build the image, unless it is there, and start the container."""
+        """Build the image, unless it is there, and start the container; or all services, where there are several."""
+        if self._compose_file.is_file():
+            await self._start_services()
+        else:
+            await self._start_one(force_build)
+        # Whoever the task's users are: agent and tests write there.
+        folders = "/logs/agent /logs/verifier /logs/artifacts"
+        await _must("exec", "--user", "root", self.container, "sh", "-c", f"mkdir -p {folders}; chmod 777 {folders}")
+
+    @property
+    def _compose_file(self) -> Path:
+        return Path(self.environment_dir) / "docker-compose.yaml"
+
+    async def _start_one(self, force_build: bool) -> None:
         config = self.task_env_config
         image = config.docker_image
         network = "none" if self._network_disabled else await _network()
@@ -144,12 +159,59 @@ class DockerEnvironment(BaseEnvironment):
             *("run", "--detach", "--name", self.container, "--network", network, *limits, *variables),
             *("--entrypoint", "sh", image, "-c", "sleep infinity"),
         )
-        # Whoever the task's users are: agent and tests write there.
-        folders = "/logs/agent /logs/verifier /logs/artifacts"
-        await _must("exec", "--user", "root", self.container, "sh", "-c", f"mkdir -p {folders}; chmod 777 {folders}")
+
+    async def _start_services(self) -> None:
+        document = await asyncio.to_thread(_read_yaml, self._compose_file)
+        services: dict[str, Any] = {"main": {}, **(document.get("services") or {})}
+        if await _network() == "host":
+            for service in services.values():
+                if build := service.get("build"):
+                    service["build"] = {**({"context": build} if isinstance(build, str) else build), "network": "host"}
+        main, config = services["main"], self.task_env_config
+        if not main.get("build") and not main.get("image"):
+            main.update({"image": config.docker_image} if config.docker_image else {"build": {"context": "."}})
+        main["container_name"] = self.container
+        main.setdefault("command", ["sh", "-c", "sleep infinity"])
+        stated = main.get("environment") or {}
+        if isinstance(stated, list):
+            stated = dict(each.partition("=")[::2] for each in stated)
+        main["environment"] = {**stated, **self._startup_env()}
+        if config.cpus:
+            main.setdefault("cpus", config.cpus)
+        if config.memory_mb:
+            main.setdefault("mem_limit", f"{config.memory_mb}m")
+        # Compose 1.29 reads a file without a version as one of its first format's.
+        whole = {"version": "3.8", **document, "services": services}
+        if self._network_disabled:
+            whole["networks"] = {"default": {"internal": True}, **(document.get("networks") or {})}
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(whole, file)
+            file.flush()
+            await self._compose("-f", file.name, "up", "--detach", "--build", seconds=_BUILD_SECONDS)
+
+    async def _compose(self, *arguments: str, seconds: float | None = None) -> None:
+        """Run compose on this environment's services.
+
+        Raises:
+            RuntimeError: it fails, or there is none.
+        """
+        is_plugin = (await _docker("compose", "version"))[0] == 0
+        program = ("docker", "compose") if is_plugin else ("docker-compose",)
+        where = ("--project-name", self.container, "--project-directory", str(self.environment_dir))
+        code, _, stderr = await _ran(*program, *where, *arguments, seconds=seconds)
+        if code:
+            raise RuntimeError(f"{' '.join(program)} failed ({code}): {stderr.strip()[-1000:]}")
 
     async def stop(self, delete: bool) -> None:
-        """Stop the container, and remove it where that is wanted."""
+        """Stop the containers, and remove them where that is wanted."""
+        if self._compose_file.is_file():
+            left = f"label=com.docker.compose.project={self.container}"
+            for kind, *options in (("container", "--all"), ("network",), ("volume",)) if delete else ():
+                _, listed, _ = await _docker(kind, "ls", *options, "--quiet", "--filter", left)
+                if listed.split():
+                    await _docker(kind, "rm", *(["--force"] if kind != "network" else []), *listed.split())
+            if delete:
+                return
         await _docker(*(("rm", "--force", "--volumes") if delete else ("stop", "--time", "1")), self.container)
 
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
@@ -206,11 +268,22 @@ async def _network() -> str:
     return "bridge" if "bridge" in listed.split() else "host"
 
 
+def _read_yaml(file: Path) -> dict[str, Any]:
+    """A compose file; Harbor brings the library that reads it."""
+    import yaml
+
+    document = yaml.safe_load(file.read_text())
+    return document if isinstance(document, dict) else {}
+
+
 async def _docker(*arguments: str, seconds: float | None = None) -> tuple[int, str, str]:
     """Run ``docker``; its exit code and what it printed."""
+    return await _ran("docker", *arguments, seconds=seconds)
+
+
+async def _ran(*command: str, seconds: float | None = None) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
-        "docker",
-        *arguments,
+        *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

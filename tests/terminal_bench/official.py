@@ -39,9 +39,6 @@ from tests.terminal_bench.asking import ScriptedTerminalAgent, Solve, serving
 
 ROOT = Path(__file__).parent.parent.parent
 
-NOT_IN_HARBOR = {"two-services": "our environment class for Harbor plays one container, Harbor's own needs compose 2"}
-"""Tasks that a harness can't play here, and why."""
-
 PLUGIN = """#!/bin/sh
 # Debian's docker-compose 1.29 as the plugin that `docker compose` looks for.
 if [ "$1" = docker-cli-plugin-metadata ]; then
@@ -168,8 +165,7 @@ def write_tasks(work: Path) -> list[TerminalTask]:
     tasks = [load_task(folder) for folder in find_tasks(TASKS)]
     for task in tasks:
         copy = work / ("one" if task.format == TaskFormat.ONE else "two") / task.id
-        if task.id not in NOT_IN_HARBOR:
-            shutil.copytree(task.folder, copy)
+        shutil.copytree(task.folder, copy)
         if task.format == TaskFormat.ONE:
             file = copy / "docker-compose.yaml"
             document: dict[str, Any] = yaml.safe_load(file.read_text())
@@ -193,7 +189,7 @@ async def compare(harnesses: Harnesses, names: list[str]) -> list[tuple[str, str
                 (TaskFormat.ONE, "tb", in_tb, harnesses.tb),
                 (TaskFormat.TWO, "harbor", in_harbor, harnesses.harbor),
             ):
-                played = [task for task in chosen if task.format == form and task.id not in NOT_IN_HARBOR]
+                played = [task for task in chosen if task.format == form]
                 if is_there and played:
                     verdicts = await play(harnesses, name, part, played, url)
                     theirs |= {task.id: (harness, verdicts) for task in played}
@@ -234,8 +230,6 @@ def main() -> int:
         print(f"| {' | '.join(row)} |")
     same = [row for row in rows if row[3].split()[0] == row[4].split()[0]]
     print(f"\n{len(same)} of {len(rows)} verdicts are the same")
-    for task, why in NOT_IN_HARBOR.items():
-        print(f"not compared: {task} ({why})")
     return int(len(same) < len(rows))
 
 
