@@ -23,6 +23,7 @@ from activities.terminal.command_endpoint import CommandEndpoint
 from activities.terminal.engine import Engine
 from activities.terminal.exec_watch import record_commands
 from activities.terminal.failures import (
+    ContainerEndedError,
     EngineUnavailableError,
     EnvironmentLostError,
     LimitExceededError,
@@ -154,9 +155,13 @@ class TrialActivities:
         async with _failing():
             await self._endpoint.close(given.plan.trial_id)
             task, environment = await self._task(given.plan), _environment_of(given)
-            outcome = await run_tests(
-                self._engine, task, environment, given.plan.test_seconds, on_output=self._recorded_tests(given, task)
-            )
+            show = self._recorded_tests(given, task)
+            try:
+                outcome = await run_tests(self._engine, task, environment, given.plan.test_seconds, on_output=show)
+            except EnvironmentLostError:
+                if ended := await environments.ended_by_itself(self._engine, environment, began_at):
+                    raise ContainerEndedError(f"{ended}, while the tests ran.") from None
+                raise
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
@@ -233,7 +238,7 @@ class TrialActivities:
         began_at = _began_at()
         message = await self._message(given, environment)
         said_at_most = plan.agent_seconds - _seconds_since(began_at)
-        failure_mode, failure, answer = FailureMode.NONE, None, None
+        failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
         context_id = f"{plan.trial_id}-{given.number}"
         async with (
             self._clients.talk(plan.participant_url, context_id) as participant,
@@ -255,11 +260,12 @@ class TrialActivities:
                     failure = f"The agent did not finish within {plan.agent_seconds:g} s."
                     await _abandon(participant)
             except LimitExceededError as problem:
-                failure_mode, failure = FailureMode.UNKNOWN_AGENT_ERROR, str(problem)
+                failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, str(problem), True
                 await _abandon(participant)
             except EnvironmentLostError:
                 await _abandon(participant)
-                raise
+                if await environments.ended_by_itself(self._engine, environment, began_at) is None:
+                    raise
             except asyncio.CancelledError:
                 if _is_unwanted():
                     await asyncio.shield(_abandon(participant))
@@ -268,6 +274,9 @@ class TrialActivities:
                 for each in (working, watching):
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
+        if not is_over and (ended := await environments.ended_by_itself(self._engine, environment, began_at)):
+            # Who ends its own container begins no second time: that would be one more try for the asking.
+            failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
         said = json_safe_text(answer.find_text(_LONGEST_SAID)) if answer is not None else ""
         return Worked(
             failure_mode=failure_mode,
@@ -275,6 +284,7 @@ class TrialActivities:
             said=said or None,
             usage=_usage_in(answer) if answer is not None else [],
             interaction=await self._keep(_as_log(message, said, failure, began_at)),
+            is_over=is_over,
             started_at=began_at,
             ended_at=datetime.now(UTC),
         )

@@ -75,13 +75,17 @@ class StepInput(Model):
 
 
 class Worked(Model):
-    """What came of the agent's work; ``failure_mode`` is ``none`` where it ended well."""
+    """What came of the agent's work; ``failure_mode`` is ``none`` where it ended well.
+
+    ``is_over`` says that its container stands no more by its own doing, so that there is nothing to test.
+    """
 
     failure_mode: FailureMode
     failure: str | None = None
     said: str | None = None
     usage: list[ModelUse] = Field(default_factory=list)
     interaction: BlobRef | None = None
+    is_over: bool = False
     started_at: datetime
     ended_at: datetime
 

@@ -146,12 +146,7 @@ class TerminalTrial:
         step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
         worked = await self._hand_over(step)
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
-        tested: Tested = await self._steps.do(
-            TrialActivities.run_trial_tests,
-            step,
-            task_queue=host,
-            **limits.on_engine("run the tests", plan.test_seconds + 180),
-        )
+        tested = _untested(worked) if worked.is_over else await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         said = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
         collected: Collected = await self._steps.do(
@@ -185,6 +180,15 @@ class TerminalTrial:
                 ended_at=workflow.now(),
             )
         return worked
+
+    async def _test(self, step: StepInput) -> Tested:
+        tested: Tested = await self._steps.do(
+            TrialActivities.run_trial_tests,
+            step,
+            task_queue=step.prepared.host_queue,
+            **limits.on_engine("run the tests", self._plan.test_seconds + 180),
+        )
+        return tested
 
     async def _take_down(self, prepared: PreparedTrial) -> None:
         """On every way out; should it fail, whoever sweeps next removes what is left."""
@@ -253,6 +257,11 @@ class TerminalTrial:
             "tries": plan.play,
             "phases": {name: round(seconds, 3) for name, seconds in self._phases.items()},
         }
+
+
+def _untested(worked: Worked) -> Tested:
+    """What is known without tests: nothing."""
+    return Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
 
 
 def _noticed(tested: Tested) -> dict[str, Any]:

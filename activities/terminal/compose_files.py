@@ -54,7 +54,7 @@ _PLAIN_KEYS = {
     "build", "image", "container_name", "command", "entrypoint", "environment", "volumes", "working_dir", "user",
     "hostname", "network_mode", "mem_limit", "cpus", "deploy", "shm_size", "cap_add", "cap_drop", "privileged", "tmpfs",
     "init", "extra_hosts", "security_opt", "stdin_open", "tty", "restart", "ports", "expose", "labels", "dns",
-    "pull_policy", "stop_grace_period", "stop_signal",
+    "pull_policy", "stop_grace_period", "stop_signal", "pids_limit",
 }  # fmt: skip
 """What a service may ask for that we can give it without compose; published ports are never needed."""
 
@@ -200,6 +200,8 @@ def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
         more["Memory"] = bytes_of(memory)
     if (cpus := definition.get("cpus") or limits.get("cpus")) is not None:
         more["NanoCpus"] = int(float(cpus) * 1e9)
+    if int(processes := definition.get("pids_limit") or limits.get("pids") or 0) > 0:  # -1 asks for no end of them
+        more["PidsLimit"] = int(processes)
     if (shared := definition.get("shm_size")) is not None:
         more["ShmSize"] = bytes_of(shared)
     if definition.get("tmpfs"):

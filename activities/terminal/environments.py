@@ -1,10 +1,12 @@
 """A trial's containers, from the first to the last; each step may be repeated, by another worker too."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -266,6 +268,29 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
             return False
         raise
     return bool(about["State"]["Running"])
+
+
+async def ended_by_itself(engine: Engine, environment: EnvironmentRef, since: datetime) -> str | None:
+    """A sentence where the container's first process ended by itself after an instant; None where it runs, or where
+    somebody else ended it: whoever kills a container through the engine is seen there, and an engine that was started
+    again knows of no end.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    if await stands(engine, environment):
+        return None
+    chosen = {"container": [environment.container_id], "event": ["die", "kill"]}
+    span = {"since": f"{since.timestamp():.6f}", "until": f"{datetime.now(UTC).timestamp():.6f}"}
+    try:
+        async with engine.asking("GET", "events", {**span, "filters": chosen}) as response:
+            told = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]
+    except DockerError:
+        return None
+    if not told or any(str(each.get("Action")) == "kill" for each in told):
+        return None
+    code = told[-1].get("Actor", {}).get("Attributes", {}).get("exitCode", "unknown")
+    return f"The first process of the container ended (exit code {code}), and all that ran there with it"
 
 
 async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:

@@ -57,6 +57,13 @@ class LimitExceededError(TerminalError):
     failure_mode = FailureMode.UNKNOWN_AGENT_ERROR
 
 
+class ContainerEndedError(TerminalError):
+    """The container's first process ended while the tests ran: by what the agent left there, or by the tests' doing."""
+
+    blame = "participant"
+    failure_mode = FailureMode.UNKNOWN_AGENT_ERROR
+
+
 class EnvironmentLostError(TerminalError):
     """The trial's container stands no more (the engine was restarted, or somebody removed it): begin from the image."""
 

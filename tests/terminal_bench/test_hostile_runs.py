@@ -1,14 +1,13 @@
 """A whole run of tasks and agents that do an evaluator harm: each is its own trial's failure, and the run goes on."""
 
-import asyncio
 from pathlib import Path
 
-from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage
+from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.examples.terminal_agent.shell import Shell
-from tests.activities.terminal.writing import DONE, format_one, format_two
+from tests.activities.terminal.writing import COMPOSE, DONE, format_one, format_two
 from tests.docker_engine import BASE_IMAGE
-from tests.proctor.commands import Sandbox
-from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, serving
+from tests.stack import running_stack
+from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.work import only_nightly
 
 SLOW = f"sleep 1\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 1\n"
@@ -40,8 +39,8 @@ EXPECTED = {
 def write_tasks(folder: Path) -> None:
     format_two(folder / "honest")
     format_two(folder / "fills-disk", toml="[environment]\nstorage_mb = 50")
-    for task_id in ("fork-bomb", "prints-100-mb"):
-        format_two(folder / task_id)
+    format_one(folder / "fork-bomb", {"docker-compose.yaml": f"{COMPOSE}    pids_limit: 100\n    cpus: 0.5\n"})
+    format_two(folder / "prints-100-mb")
     format_two(folder / "ignores-its-time", toml="[agent]\ntimeout_sec = 15")
     format_one(folder / "reads-early", {"Dockerfile": f"FROM {BASE_IMAGE}\nWORKDIR /app\nCOPY . /app\n"})
     format_two(folder / "leaves-processes", {"tests/test.sh": SLOW})
@@ -81,16 +80,18 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
 
     write_tasks(tmp_path / "hostile")
     agent = ScriptedTerminalAgent(solve)
-    async with serving(agent) as url:
-        done = await asyncio.to_thread(
-            Sandbox(tmp_path).run,
-            *("terminal-bench", "run", "--dataset", str(tmp_path / "hostile"), "--agent", url),
-            *("--json", "exact.json"),
-            DOCKER_HOST=docker_engine,
-            EVALUATION_ACCESS="endpoint",
-        )
-    print(done.stdout)
-    results = TerminalResults.model_validate_json((tmp_path / "exact.json").read_bytes())
+    environment = {
+        "DOCKER_HOST": docker_engine,
+        "AGENTBEATS_GREEN_CONTAINERS": "on",
+        "AGENTBEATS_GREEN_DATASETS_DIR": str(tmp_path),
+    }
+    with running_stack(environment=environment) as stack:
+        async with serving(agent) as url:
+            ended = await run(stack.gateway_url, "*", url=url, access="endpoint", dataset="hostile")
+    results = ended.results
+    for trial in results.results:
+        print(trial.task_id, trial.is_resolved, trial.failure_mode, trial.blame, trial.failure, sep=" | ")
+    assert ended.state == "completed"
     trials = {trial.task_id: trial for trial in results.results}
     said = {name: (trial.is_resolved, trial.failure_mode.value, trial.blame) for name, trial in trials.items()}
     assert said == EXPECTED

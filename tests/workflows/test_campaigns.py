@@ -177,6 +177,23 @@ async def test_an_agent_that_fails_is_tested_all_the_same(caller: Caller, trials
     assert ended.results.results[0].failure == "The participant failed: no idea."
 
 
+async def test_an_agent_that_ended_its_own_container_is_not_played_again(
+    caller: Caller, trials: ScriptedTrials
+) -> None:
+    """Nor is anything tested, since nothing stands; one more try would be what it wants."""
+
+    async def hand_over(given: StepInput) -> trial_plan.Worked:
+        now, mode = activity.info().started_time, FailureMode.UNKNOWN_AGENT_ERROR
+        return trial_plan.Worked(failure_mode=mode, failure="It ended.", is_over=True, started_at=now, ended_at=now)
+
+    trials.deeds["hand_over"] = hand_over
+    ended = await play(caller, request("easy"))
+    assert ended.results is not None
+    (trial,) = ended.results.results
+    assert (trial.is_resolved, trial.failure_mode, trial.failure) == (None, "unknown_agent_error", "It ended.")
+    assert trials.of("easy") == [step for step in STEPS if step != "run_trial_tests"]
+
+
 async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: ScriptedTrials) -> None:
     async def run_tests(given: StepInput) -> trial_plan.Tested:
         now = activity.info().started_time

@@ -1,13 +1,15 @@
 """What agents and tasks do to an evaluator: each ends as its own trial's failure, with its mode and a sentence."""
 
 import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from activities.terminal import commands, environments
 from activities.terminal.engine import Engine
-from activities.terminal.failures import ImageFailedError, LimitExceededError, TerminalError
+from activities.terminal.failures import EnvironmentLostError, ImageFailedError, LimitExceededError, TerminalError
 from activities.terminal.images import prepare_image
 from activities.terminal.tasks import load_task
 from proctor_protocol.terminal import FailureMode
@@ -41,6 +43,28 @@ async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
     folder = format_two(tmp_path / "task", {"tests/test.sh": script}, "[environment]\nstorage_mb = 50")
     with pytest.raises(LimitExceededError):
         await (await trials.of(folder)).test()
+
+
+async def test_an_agent_that_ends_its_container_is_told_apart_from_others_who_do(
+    trials: Trials, tmp_path: Path
+) -> None:
+    """A container that its agent ended is not begun anew, one that was lost is."""
+    command = "trap 'exit 7' TERM; while :; do sleep 0.1; done"
+    compose = f'services:\n  client:\n    build: .\n    command: [sh, -c, "{command}"]\n'
+    folder = format_one(tmp_path / "task", {"docker-compose.yaml": compose})
+    for name, ends in (("by-itself", True), ("from-outside", False)):
+        trial, since = await trials.of(folder, name), datetime.now(UTC)
+        assert await environments.ended_by_itself(trials.engine, trial.ref, since) is None, "it stands"
+        if ends:
+            with suppress(EnvironmentLostError):
+                await trial.act("kill -TERM 1; sleep 1000")
+        else:
+            await trials.engine.ask("POST", f"containers/{trial.ref.container_id}/kill")
+        while await environments.stands(trials.engine, trial.ref):
+            await asyncio.sleep(0.05)
+        said = await environments.ended_by_itself(trials.engine, trial.ref, since)
+        sentence = "The first process of the container ended (exit code 7), and all that ran there with it"
+        assert said == (sentence if ends else None)
 
 
 async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
