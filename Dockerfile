@@ -19,11 +19,19 @@ RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
-COPY packaging packaging
+COPY packaging/purple packaging/purple
 COPY proctor_processes proctor_processes
 COPY proctor_protocol proctor_protocol
 COPY purple_sdk purple_sdk
 RUN python3 -m pip install --constraint requirements.lock './packaging/purple[assistant]'
+
+# An agent, such as AgentBeats starts its participants; AGENT names one of purple_sdk/examples.
+FROM base AS purple
+COPY --from=agent /opt/proctor /opt/proctor
+ENV AGENT=triage_agent AGENTBEATS_PORT=9009
+EXPOSE 9009
+HEALTHCHECK --interval=5s --timeout=30s --start-period=30s CMD ["python", "/usr/local/lib/healthy.py"]
+ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
 # What proctor needs, installed together with a proctor that is still empty: made anew only when one of its files
 # changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
@@ -32,7 +40,8 @@ RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
-COPY packaging packaging
+COPY packaging/hatch_build.py packaging/
+COPY packaging/purple packaging/purple
 RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
     && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama]'
 
@@ -40,14 +49,6 @@ RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
 FROM needs AS own
 COPY . .
 RUN python3 -m pip install --no-deps --ignore-installed --prefix /own ./packaging/purple .
-
-# An agent, such as AgentBeats starts its participants; AGENT names one of purple_sdk/examples.
-FROM base AS purple
-COPY --from=agent /opt/proctor /opt/proctor
-ENV AGENT=triage_agent AGENTBEATS_PORT=9009
-EXPOSE 9009
-HEALTHCHECK --interval=5s --timeout=4s --start-period=30s CMD ["python", "/usr/local/lib/healthy.py"]
-ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
 # A whole evaluator, such as AgentBeats starts it: Temporal, simulator, worker and gateway. Participants in other
 # containers reach the simulator at port 8100 of the host that the card's address names. Its platform sends no tokens,
@@ -59,7 +60,7 @@ COPY --from=own /own /opt/proctor
 ENV AGENTBEATS_GREEN_STATE=/state AGENTBEATS_GREEN_PORT=9009 AGENTBEATS_GREEN_HOSTS=*
 EXPOSE 9009 8100
 VOLUME /state
-HEALTHCHECK --interval=5s --timeout=4s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
+HEALTHCHECK --interval=5s --timeout=30s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
 ENTRYPOINT ["proctor", "up", "--without-agent", "--open"]
 
 # Any service, each in a container of its own: see docker-compose.yaml, which checks the health of each.

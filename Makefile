@@ -14,7 +14,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # Twice as many as cores: while some wait for what must come, others have something to do.
 PYTEST_ARGS ?= -n 4 --dist worksteal
 
-.PHONY: help install demo test browser engine check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
+.PHONY: help install demo test browser engine images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,12 +47,15 @@ browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the s
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 		else $(BIN)/playwright install chromium; fi; } || $(BIN)/python -m tests.ui.browser || true
 
-engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests of terminal tasks: installed now where root may
-	@for program in dockerd docker docker-compose debootstrap; do command -v $$program >/dev/null || missing=1; done; \
+engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests in containers: installed now where root may
+	@for program in dockerd docker docker-compose debootstrap ip; do command -v $$program >/dev/null || missing=1; done; \
 	if [ -n "$$missing" ] && [ -z "$$PROCTOR_TEST_ENGINE" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing docker.io, docker-compose and debootstrap for the tests of terminal tasks ..."; \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap tini >/dev/null || true; fi
+		echo "installing docker.io, docker-compose, debootstrap and iproute2 for the tests in containers ..."; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap iproute2 tini >/dev/null || true; fi
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
+
+images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
+	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
 check: lint types imports ## lint, types, import rules
 

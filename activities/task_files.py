@@ -91,7 +91,6 @@ def _unpack(content: bytes, folder: Path) -> None:
     for left_over in (beside, folder):
         shutil.rmtree(left_over, ignore_errors=True)
     beside.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        # Not "data", which takes the right to execute from whoever isn't the owner: Dockerfiles copy modes along.
-        archive.extractall(beside, filter="tar")
+    # Not "data", which takes the right to execute from whoever isn't the owner: Dockerfiles copy modes along.
+    extract(content, beside, "tar")
     beside.rename(folder)

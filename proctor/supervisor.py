@@ -14,7 +14,7 @@ from proctor.errors import CommandError
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 """How long a service may take from its start until it is ready."""
 
 LONGEST_PAUSE = 10.0

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import (
@@ -75,6 +76,8 @@ class BasePurpleAgent(ABC):
         await before.aclose()
 
     def _connect(self, ues_url: str, api_key: str) -> None:
+        if self.config.ues_url:
+            ues_url = self.config.ues_url.rstrip("/") + urlsplit(ues_url).path
         self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
         self.ues_client = PurpleUESClient(self.ues)
 

@@ -119,13 +119,24 @@ class DockerEngine:
                 subprocess.run(["umount", "--lazy", place], capture_output=True, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def docker(self, *arguments: str, seconds: float = _PATIENCE) -> str:
+        """What ``docker ARGUMENTS`` prints.
+
+        Raises:
+            AssertionError: it failed; with what it said.
+        """
+        # The builder that every engine and client has: the newer one is a plugin, which may be missing.
+        environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
+        done = subprocess.run(
+            ["docker", "--host", self.url, *arguments],
+            env=environment, capture_output=True, text=True, timeout=seconds, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"docker {' '.join(arguments)}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return done.stdout.strip()
+
     def import_base(self) -> None:
         """Have the image that our own tasks start from."""
-        subprocess.run(
-            ["docker", "--host", self.url, "import", "--change", "WORKDIR /app", "--change", 'CMD ["bash"]',
-             str(base_image()), BASE_IMAGE],
-            check=True, stdout=subprocess.DEVNULL, timeout=_PATIENCE,
-        )  # fmt: skip
+        self.docker("import", "--change", "WORKDIR /app", "--change", 'CMD ["bash"]', str(base_image()), BASE_IMAGE)
 
     def _processes(self) -> list[int]:
         """Of this engine: its daemons name the folder, and containers are children of such daemons."""
@@ -143,20 +154,25 @@ class DockerEngine:
         return sorted(own)
 
 
-def base_image() -> Path:
-    """The tar file of the image that our own tasks start from; made if this machine hasn't got it."""
-    digest = hashlib.sha256(_SCRIPT.read_bytes()).hexdigest()[:16]
+def base_image(packages: str = "") -> Path:
+    """The tar file of the image that our own tasks start from, or of a small Debian with other packages (separated by
+    commas); made if this machine hasn't got it.
+    """
+    digest = hashlib.sha256(_SCRIPT.read_bytes() + packages.encode()).hexdigest()[:16]
     cache = Path(os.environ.get("PROCTOR_TEST_CACHE") or Path.home() / ".cache" / "proctor")
     cache.mkdir(parents=True, exist_ok=True)
-    file = cache / f"terminal-base-{digest}.tar"
+    file = cache / f"{'debian' if packages else 'terminal-base'}-{digest}.tar"
     with (cache / "terminal-base.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
             if shutil.which("debootstrap") is None:
                 raise NoEngineError(f"debootstrap is not installed: {_REMEDY}")
-            made = subprocess.run([_SCRIPT, "--tar", file], capture_output=True, text=True, check=False)
+            environment = {**os.environ, **({"PACKAGES": packages} if packages else {})}
+            made = subprocess.run(
+                [_SCRIPT, "--tar", file], env=environment, capture_output=True, text=True, check=False
+            )
             if made.returncode != 0:
-                raise NoEngineError(f"the tasks' base image can't be made ({made.stderr.strip()[-500:]}): {_REMEDY}")
+                raise NoEngineError(f"the base image can't be made ({made.stderr.strip()[-500:]}): {_REMEDY}")
     return file
 
 
@@ -210,7 +226,7 @@ def keep(folder: Path) -> None:
             engine.start()
             engine.import_base()
             said = {"url": engine.url}
-        except (NoEngineError, subprocess.SubprocessError, OSError) as problem:
+        except (NoEngineError, AssertionError, subprocess.SubprocessError, OSError) as problem:
             said = {"problem": str(problem)}
         (folder / "engine.json.part").write_text(json.dumps(said))
         (folder / "engine.json.part").rename(folder / "engine.json")

@@ -7,6 +7,7 @@ import stat
 import tarfile
 from pathlib import Path
 
+from activities.archives import extract
 from activities.packages.manager import ScenarioValidationError, fingerprint
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -54,6 +55,5 @@ def unpack(content: bytes, directory: Path) -> None:
     for left_over in (beside, directory):
         shutil.rmtree(left_over, ignore_errors=True)
     beside.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        archive.extractall(beside, filter="data")
+    extract(content, beside, "data")
     beside.rename(directory)

@@ -4,10 +4,12 @@
 #
 #   base_image.sh --tar FILE     write it as a tar file, for `docker import`
 #   base_image.sh                make it, and import it into the engine that `docker` speaks to
+#
+# PACKAGES names other packages than those.
 set -eu
 
 NAME=proctor/terminal-base:bookworm
-PACKAGES=python3,python3-pytest,tmux,asciinema,procps,curl,ca-certificates
+PACKAGES=${PACKAGES:-python3,python3-pytest,tmux,asciinema,procps,curl,ca-certificates}
 
 target=
 [ "${1:-}" = --tar ] && target=$2

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "agentbeats"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 MODEL_KEYS = {"OPENAI_API_KEY"}
+GATEWAY = {"slots": {"green", *(f"purple{number}" for number in range(1, 6))}, "provides": {"proxy", "results"}}
+"""The platform's own component, whose manifest the leaderboard's run names by its address."""
 
 
 def read(name: str) -> dict[str, Any]:
@@ -40,6 +42,7 @@ def test_a_manifest_hangs_together(name: str) -> None:
     assert set(manifest["exports"].values()) <= set(manifest["provides"])
     wanted = set(re.findall(r"\$\{config\.(\w+)\}", json.dumps(manifest["program"])))
     assert wanted == set(manifest["config_schema"]["properties"])
+    assert set(re.findall(r"\$\{slots\.(\w+)\.url\}", json.dumps(manifest["program"]))) <= set(manifest["slots"])
     for field, schema in manifest["config_schema"]["properties"].items():
         assert bool(schema.get("secret")) == field.endswith("api_key")
 
@@ -65,14 +68,30 @@ def test_a_participant_is_bound_to_the_simulator() -> None:
     green, purple = read("amber-manifest.json5"), read("purple-manifest.json5")
     bindings = {binding["to"]: binding["from"] for binding in run["bindings"]}
     assert bindings["#personal_assistant.simulator"] == "#green.simulator"
-    assert bindings["#gateway.green"] == "#green.a2a"
-    provided = {"green": green["provides"], "personal_assistant": purple["provides"]}
-    slots = {"green": green["slots"], "personal_assistant": purple["slots"]}
+    assert purple["program"]["env"]["AGENTBEATS_PURPLE_UES_URL"] == "${slots.simulator.url}"
+    provided = {"green": green["provides"], "personal_assistant": purple["provides"], "gateway": GATEWAY["provides"]}
+    slots = {"green": green["slots"], "personal_assistant": purple["slots"], "gateway": GATEWAY["slots"]}
     for to, origin in bindings.items():
         (component, slot), (other, offer) = to.lstrip("#").split("."), origin.lstrip("#").split(".")
-        assert component == "gateway" or slot in slots[component], to
-        assert other == "gateway" or offer in provided[other], origin
-    assert set(run["metadata"]["agentbeats_ids"]) == set(provided)
+        assert slot in slots[component], to
+        assert offer in provided[other], origin
+    roles = run["components"]["gateway"]["config"]["participant_roles"]
+    assert {f"#gateway.{slot}" for slot in roles} == {to for to in bindings if to.startswith("#gateway.")}
+    assert set(run["metadata"]["agentbeats_ids"]) == set(roles.values())
+    assert set(roles.values()) - {"green"} == set(green["metadata"]["participant_roles"])
+
+
+def test_components_that_need_each_other_are_bound_weakly_somewhere() -> None:
+    run = read("leaderboard/scenario.json5")
+    needs = [
+        (binding["to"].lstrip("#").split(".")[0], binding["from"].lstrip("#").split(".")[0])
+        for binding in run["bindings"]
+        if not binding.get("weak")
+    ]
+    waiting = set(run["components"])
+    while ready := {name for name in waiting if not any(who == name and whom in waiting for who, whom in needs)}:
+        waiting -= ready
+    assert not waiting, f"{waiting} wait for each other"
 
 
 @pytest.mark.parametrize("source", ["manifest", "leaderboard", "local"])

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -33,6 +34,22 @@ def test_the_card_says_where_and_how(probe: tuple[str, object]) -> None:
     }
     assert card["url"] == f"{probe[0]}/"  # what a 0.3 caller looks for
     assert card["capabilities"]["streaming"] is True
+
+
+async def test_an_agent_may_be_told_under_which_address_it_sees_the_simulator() -> None:
+    named = "http://127.0.0.1:8100/simulations/s1"
+    now = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    agent = ProbeAgent(PurpleAgentConfig(ues_url="http://10.1.1.1:20000/"))
+    agent.initialize(named, "k", now)
+    assert agent.ues.base_url == "http://10.1.1.1:20000/simulations/s1"
+    await agent.get_in_by("http://127.0.0.1:8100/simulations/s2", "another key")
+    assert agent.ues.base_url == "http://10.1.1.1:20000/simulations/s2"
+    await agent.aclose()
+    for nothing in (None, ""):  # as where a platform's variable is empty
+        agent = ProbeAgent(PurpleAgentConfig(ues_url=nothing))
+        agent.initialize(named, "k", now)
+        assert agent.ues.base_url == named
+        await agent.aclose()
 
 
 def test_the_card_url_can_be_chosen() -> None:

@@ -1,0 +1,34 @@
+"""Archives that we wrote ourselves, unpacked: on a Python whose ``tarfile`` has no filters yet, too."""
+
+import io
+import tarfile
+from pathlib import Path
+from typing import Literal
+
+
+def extract(content: bytes, folder: Path, kind: Literal["data", "tar"]) -> None:
+    """Write the files of an archive into a folder that is there.
+
+    ``kind`` is the filter of ``tarfile``, which Python 3.11 has since 3.11.4 and Debian 12 has not. Without it, files,
+    folders and links are written with their modes, as ``tar`` does.
+
+    Raises:
+        tarfile.TarError, ValueError: something in it would be written outside of the folder, or is no file.
+    """
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(folder, filter=kind)
+            return
+        for member in archive.getmembers():
+            _check(member, folder)
+        archive.extractall(folder)
+
+
+def _check(member: tarfile.TarInfo, folder: Path) -> None:
+    place = (folder / member.name).resolve()
+    # What a link points to is looked at as tarfile does: from the link's own folder, before anything is written.
+    target = (place.parent / member.linkname).resolve() if member.issym() else place
+    if not all(path.is_relative_to(folder.resolve()) for path in (place, target)):
+        raise ValueError(f"{member.name} would be outside of the folder that it is unpacked into")
+    if not (member.isfile() or member.isdir() or member.issym()):
+        raise ValueError(f"{member.name} is no file, folder or link")
