@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from activities.archives import extract
 from activities.terminal.failures import TaskError
 from proctor_storage.blobs import BlobRef, BlobStore
 

@@ -330,10 +330,10 @@ class GreenAgentConfig(AgentBeatsConfig):
 class PurpleAgentConfig(AgentBeatsConfig):
     """A participant's settings.
 
-    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``, and ``ues_url``: the simulator's address as
-    this agent reaches it, for networks in which that is another one than the evaluator's; it takes the place of scheme,
-    host and port of the address in ``assessment_start``. The others are for an agent's own code, which finds them in
-    its ``config``, as the example ``assistant_agent`` does: the SDK calls no model.
+    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``, and so is ``ues_url``: the simulator's
+    address as this agent reaches it, for networks in which that is another one than the evaluator's; it takes the place
+    of scheme, host and port of the address in ``assessment_start``. The others are for an agent's own code, which finds
+    them in its ``config``, as the example ``assistant_agent`` does: the SDK calls no model.
 
     ``model_base_url`` points ``model`` at another endpoint of the same kind of API. ``tool_calling`` says how a model
     asks for tools: natively, in JSON, or whichever it can (``auto``). ``answer_tokens`` is the longest answer,

@@ -15,7 +15,7 @@ def python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     if request.param == "none":
         monkeypatch.delattr(tarfile, "data_filter", raising=False)
         plain = tarfile.TarFile.extractall
-        monkeypatch.setattr(tarfile.TarFile, "extractall", lambda archive, path: plain(archive, path))
+        monkeypatch.setattr(tarfile.TarFile, "extractall", plain)
 
 
 def archive_of(*members: tarfile.TarInfo) -> bytes:

@@ -1,8 +1,9 @@
-"""What AgentBeats' own client does, on protocol 0.3 and by hand: ``python -m tests.containers.agentbeats_client GREEN ROLE=URL …``.
+"""What AgentBeats' own client does, on protocol 0.3 and by hand.
 
-It reads the evaluator's card at the address that it was given, streams one request to that address (whatever the card
-says), waits for a terminal state, and keeps of the artifacts the data parts and the texts that are JSON. It prints what
-a leaderboard would file: ``{"status", "participants", "results"}``. The exit code is 1 unless the task completed.
+``python -m tests.containers.agentbeats_client GREEN ROLE=URL …`` reads the evaluator's card at the address that it was
+given, streams one request to that address (whatever the card says), waits for a terminal state, and keeps of the
+artifacts the data parts and the texts that are JSON. It prints what a leaderboard would file: ``{"status",
+"participants", "results"}``. The exit code is 1 unless the task completed.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""The images of this checkout, built by a real engine on a stand-in for ``python:3.12-slim``, which no registry gives here.
+"""The images of this checkout, built by a real engine on a stand-in for ``python:3.12-slim``, which no registry gives.
 
-The stand-in is a Debian with its Python, made by ``debootstrap``. It knows this machine's certificates and package index,
-as pip on this machine does; neither is written down anywhere else.
+The stand-in is a Debian with its Python, made by ``debootstrap``. It knows this machine's certificates and package
+index, as pip on this machine does; neither is written down anywhere else.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A network between containers, made by hand: the tests' engine has none, since it may not touch the machine's firewall.
+"""A network between containers, made by hand: the tests' engine has none, as it may not touch the machine's firewall.
 
 Containers are started with ``--network none``; ``Network.join`` puts a cable into them. On the network are only those
 containers, and whoever is started with ``Network.inside``: this machine's own addresses are not on it.
