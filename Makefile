@@ -98,6 +98,7 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 	$(BIN)/python -m tests.chaos --cancel
 	$(BIN)/python -m tests.chaos --past
+	$(BIN)/python -m tests.chaos.forks
 
 # Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
 lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from temporalio import activity
@@ -47,57 +48,79 @@ class AdmissionActivities:
             package, files = await self._deployment.load_package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
-        settings = self._deployment.config
-        if not request.config.offline:
-            require_models(package, settings, request.config.judges or [settings.evaluation_model])
-        role, url = request.participant
-        scenario, config = package.config, request.config
-        return Plan(
-            assessment_id=given.task_id,
-            simulation_id=given.task_id,
-            scenario=await self._deployment.store.put(scenario.model_dump_json().encode()),
-            initial_state=await self._deployment.store.put(package.initial_state),
-            scenario_id=scenario.scenario_id,
-            scenario_name=scenario.name,
-            participant=role,
-            participant_url=url,
-            seed=_seed(request, given.task_id),
-            offline=config.offline,
-            verbose_updates=config.verbose_updates and settings.verbose_updates,
-            max_turns=config.max_turns or settings.default_max_turns,
-            turn_timeout=config.turn_timeout or settings.default_turn_timeout,
-            turn_tries=config.turn_tries or settings.default_turn_tries,
-            judge_timeout=settings.judge_timeout,
-            judges=[] if config.offline else config.judges or [settings.evaluation_model],
-            votes=config.votes,
-            assessment_timeout=parse_iso8601_duration(settings.assessment_timeout).total_seconds(),
-            models_task_queue=settings.models_task_queue,
-            start_time=scenario.start_time,
-            end_time=scenario.end_time,
-            default_time_step=scenario.default_time_step,
-            expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
-            scenario_turns=scenario.expected_turns,
-            character_count=len(scenario.characters),
-            criteria=[
-                CriterionBrief(
-                    criterion_id=criterion.criterion_id,
-                    name=criterion.name,
-                    dimension=criterion.dimension,
-                    max_score=criterion.max_score,
-                    by_model=criterion.needs_model,
-                )
-                for criterion in scenario.criteria
-            ],
-            warnings=[
-                *package.warnings,
-                *_left_out(scenario, has_model=not config.offline),
-                *(f"config.{name} is not a setting of this evaluator" for name in unknown_settings(given.request)),
-            ],
-            package=await self._deployment.store.put(files),
-            scenario_version=scenario.version,
-            canary=scenario.canary,
-            proctor_version=version("proctor"),
+        return await plan_assessment(
+            self._deployment, given.task_id, request, package, files, unknown_settings(given.request)
         )
+
+
+async def plan_assessment(
+    deployment: Deployment,
+    task_id: str,
+    request: AssessmentRequest,
+    package: ScenarioPackage,
+    files: bytes,
+    unknown: Sequence[str],
+) -> Plan:
+    """Fix an assessment.
+
+    Args:
+        task_id: its id. request: whom to assess, and how. unknown: settings of the request that nobody knows.
+        package: the scenario. files: all its files as one blob.
+
+    Raises:
+        ApplicationError: ``Rejected``: a model is missing.
+    """
+    settings = deployment.config
+    if not request.config.offline:
+        require_models(package, settings, request.config.judges or [settings.evaluation_model])
+    role, url = request.participant
+    scenario, config = package.config, request.config
+    return Plan(
+        assessment_id=task_id,
+        simulation_id=task_id,
+        scenario=await deployment.store.put(scenario.model_dump_json().encode()),
+        initial_state=await deployment.store.put(package.initial_state),
+        scenario_id=scenario.scenario_id,
+        scenario_name=scenario.name,
+        participant=role,
+        participant_url=url,
+        seed=_seed(request, task_id),
+        offline=config.offline,
+        verbose_updates=config.verbose_updates and settings.verbose_updates,
+        max_turns=config.max_turns or settings.default_max_turns,
+        turn_timeout=config.turn_timeout or settings.default_turn_timeout,
+        turn_tries=config.turn_tries or settings.default_turn_tries,
+        judge_timeout=settings.judge_timeout,
+        judges=[] if config.offline else config.judges or [settings.evaluation_model],
+        votes=config.votes,
+        assessment_timeout=parse_iso8601_duration(settings.assessment_timeout).total_seconds(),
+        models_task_queue=settings.models_task_queue,
+        start_time=scenario.start_time,
+        end_time=scenario.end_time,
+        default_time_step=scenario.default_time_step,
+        expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
+        scenario_turns=scenario.expected_turns,
+        character_count=len(scenario.characters),
+        criteria=[
+            CriterionBrief(
+                criterion_id=criterion.criterion_id,
+                name=criterion.name,
+                dimension=criterion.dimension,
+                max_score=criterion.max_score,
+                by_model=criterion.needs_model,
+            )
+            for criterion in scenario.criteria
+        ],
+        warnings=[
+            *package.warnings,
+            *_left_out(scenario, has_model=not config.offline),
+            *(f"config.{name} is not a setting of this evaluator" for name in unknown),
+        ],
+        package=await deployment.store.put(files),
+        scenario_version=scenario.version,
+        canary=scenario.canary,
+        proctor_version=version("proctor"),
+    )
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -29,10 +29,11 @@ from activities.campaign_plan import (
 )
 from activities.campaigns import ENDED_CELLS, keep_cells
 from activities.deployment import Deployment
+from activities.origins import Origins
 from activities.packages.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.plan import Model
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import BadRequestError
+from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import (
     RunCell,
@@ -61,6 +62,7 @@ class PlayedAssessment(Model):
 
     agent: str
     scenario_id: str
+    from_turn: int | None = None
     seed: int
     repeat: int
     task_id: str
@@ -89,6 +91,7 @@ class AssessmentRuns:
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._store = deployment.store
+        self._origins = Origins(deployment)
 
     def is_asked_for(self, request: Raw) -> bool:
         """See ``activities.campaigns.Kind``."""
@@ -97,9 +100,14 @@ class AssessmentRuns:
     async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
         """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
         asked = parse_run_request(request)
-        config = asked.config
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
-        hashes = {scenario_id: await self._hash_of(scenario_id, config) for scenario_id in config.scenarios}
+        if asked.config.fork_of:
+            asked, hashes = await self._forks(asked, asked.config.fork_of)
+        else:
+            hashes = {
+                scenario_id: await self._hash_of(scenario_id, asked.config) for scenario_id in asked.config.scenarios
+            }
+        config = asked.config
         cells = self._cells(asked, hashes)
         taken_over = None
         if config.grows:
@@ -181,6 +189,32 @@ class AssessmentRuns:
             score=None if mean is None else mean / 100,
         )
 
+    async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str]]:
+        """A request for forks with what it leaves to the original, and the hash of the original's scenario."""
+        config, origin = asked.config, await self._origins.find(fork_of)
+        scenario_id, most = origin.config.scenario_id, config.max_turns or origin.config.max_turns or origin.last
+        if config.scenarios not in ([], [scenario_id]):
+            raise BadRequestError(
+                f"config.scenarios is there, and {origin.task_id} was played on {scenario_id}: leave it out, forks "
+                "play their original's scenario"
+            )
+        every = list(range(1, min(origin.last, most) + 1))
+        turns = origin.require_turns(
+            config.from_turns if isinstance(config.from_turns, list) else every, "config.from_turns"
+        )
+        origin.require_turns_left(max(turns), most)
+        await self._origins.require_checkpoint(origin, min(turns))
+        known = origin.config.model_dump(exclude_none=True, include=set(RunConfig.model_fields))
+        chosen = config.model_dump(exclude_unset=True, exclude_none=True)
+        fixed = {"fork_of": origin.task_id, "from_turns": turns, "scenarios": [scenario_id]}
+        filled = RunRequest.model_validate(
+            {
+                "participants": asked.participants or origin.participants,
+                "config": {"seeds": [origin.config.seed], **known, **chosen, **fixed},
+            }
+        )
+        return filled, {scenario_id: origin.package.sha256}
+
     async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
         try:
             package, files = await self._deployment.load_package(scenario_id)
@@ -196,10 +230,13 @@ class AssessmentRuns:
     def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
         config = asked.config
         models = [] if config.offline else [*self._judges(config), self._deployment.config.response_generator_model]
-        everything = product(range(config.repeats), config.seeds, config.scenarios, asked.participants.items())
+        turns = config.from_turns if isinstance(config.from_turns, list) else [None]
+        everything = product(range(config.repeats), config.seeds, config.scenarios, turns, asked.participants.items())
         return [
-            _cell(config, repeat, seed, scenario_id, agent, url, hashes[scenario_id], models)
-            for number, (repeat, seed, scenario_id, (agent, url)) in enumerate(everything)
+            _cell(
+                config.of_one(scenario_id, seed, turn), repeat, config.repeats, agent, url, hashes[scenario_id], models
+            )
+            for number, (repeat, seed, scenario_id, turn, (agent, url)) in enumerate(everything)
             if number % config.num_shards == config.shard_index
         ]
 
@@ -250,10 +287,9 @@ def _title(scenarios: Sequence[str]) -> str:
 
 
 def _cell(
-    config: RunConfig,
+    chosen: AssessmentConfig,
     repeat: int,
-    seed: int,
-    scenario_id: str,
+    repeats: int,
     agent: str,
     url: str,
     scenario_hash: str,
@@ -263,19 +299,21 @@ def _cell(
 
     ``models`` are those that judge it, and the one that plays its characters.
     """
-    chosen = config.of_one(scenario_id, seed)
-    what = "\n".join([url, scenario_hash, chosen.model_dump_json(), *models])
-    digest = sha256(what.encode()).hexdigest()[:12]
+    scenario_id, seed = chosen.scenario_id, chosen.seed
+    settings = chosen.model_dump_json(exclude=None if chosen.fork_of else {"fork_of", "from_turn"})
+    digest = sha256("\n".join([url, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
+    where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
     return Cell(
         cell_id=".".join([_as_id(agent), _as_id(scenario_id), str(seed), str(repeat), digest]),
-        label=f"{agent} · {scenario_id} · seed {seed}" + (f" · repeat {repeat + 1}" if config.repeats > 1 else ""),
-        group=f"{agent} · {scenario_id}",
+        label=f"{agent} · {where} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
+        group=f"{agent} · {where}",
         workflow=CELL_WORKFLOW,
         lanes=[f"participant {url}", *(f"model {model}" for model in dict.fromkeys(models))],
         given={
             "agent": agent,
             "url": url,
             "scenario_id": scenario_id,
+            "from_turn": chosen.from_turn,
             "seed": seed,
             "repeat": repeat,
             "assessment": chosen.model_dump(mode="json", exclude_none=True),
@@ -322,6 +360,7 @@ def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) ->
         {
             "agent": played.agent,
             "scenario_id": played.scenario_id,
+            "from_turn": played.from_turn,
             "seed": played.seed,
             "repeat": played.repeat,
             "task_id": played.task_id,
@@ -352,7 +391,7 @@ def _run_of(played: PlayedAssessment) -> Run:
         {
             "run_id": played.task_id,
             "agent": played.agent,
-            "scenario": played.scenario_id,
+            "scenario": played.scenario_id + (f" from turn {played.from_turn}" if played.from_turn else ""),
             "seed": played.seed,
             "repeat": played.repeat,
             "status": _status(played),
@@ -371,11 +410,11 @@ def _run_of(played: PlayedAssessment) -> Run:
 
 def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments."""
-    from proctor_statistics import compared, items, summaries
+    from proctor_statistics import compared, forks_compared, items, summaries
 
     plan = given.plan
     config = RunConfig.model_validate(plan.shared["config"])
-    found = sorted(found, key=lambda pair: (pair[0].repeat, pair[0].seed, pair[0].scenario_id, pair[0].agent))
+    found = sorted(found, key=_order)
     runs = [run for _, run in found]
     agents = dict.fromkeys(run.agent for run in runs)
     shared_agents, hashes = plan.shared["agents"], plan.shared["scenario_hashes"]
@@ -393,6 +432,7 @@ def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunRes
         summaries=summaries(runs, threshold=config.passing_percent),
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
+        forks=forks_compared(_forks_in(found)),
         tokens=given.tally.tokens,
         cost=given.tally.cost,
         started_at=given.started_at,
@@ -401,6 +441,17 @@ def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunRes
         config=config.model_dump(mode="json"),
         proctor_version=plan.proctor_version,
     )
+
+
+def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, str]:
+    cell = pair[0]
+    return cell.repeat, cell.seed, cell.scenario_id, cell.from_turn or 0, cell.agent
+
+
+def _forks_in(found: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
+    for cell, run in found:
+        if cell.from_turn and run.percent is not None:
+            yield cell.agent, cell.from_turn, run.percent
 
 
 def _mean(results: RunResults) -> float | None:

@@ -217,7 +217,9 @@ class ParticipantActivities:
         elif _key_in(simulation) == own_fence():
             await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
-        message = await self._greeting(given.plan, access, prepared.current_time, prepared.summary)
+        message = await self._greeting(
+            given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
+        )
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
         answer = await self._say(participant, simulation, message, start_id, _note_task)
         return answer, simulation, participant.card

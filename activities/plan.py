@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Dimension
@@ -33,6 +34,13 @@ class AdmitInput(Model):
 
     task_id: str
     request: dict[str, Any] | str | None
+
+
+class ForkPlan(Model):
+    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``)."""
+
+    origin: ForkedFrom
+    inherited: BlobRef
 
 
 class Plan(Model):
@@ -74,6 +82,7 @@ class Plan(Model):
     scenario_version: str | None = None
     canary: str | None = None
     proctor_version: str | None = None
+    fork: ForkPlan | None = None
 
 
 class Prepared(Model):
@@ -105,10 +114,11 @@ class Greeted(BlobRef):
 
 
 class GreetInput(Model):
-    """Tell the participant that an assessment begins."""
+    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn."""
 
     plan: Plan
     prepared: Prepared
+    resumes_turn: int | None = None
 
 
 class TurnInput(Model):

@@ -22,6 +22,7 @@ from proctor.state import with_secret
 from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turn
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
@@ -173,9 +174,14 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
         f"{clean(entry.participant)} at {clean(entry.participant_url)}",
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
         f"{counted(entry.actions_taken, 'action')}, {entry.seconds:.1f} s",
+        *([_origin(entry.forked_from)] if entry.forked_from else []),
     ):
         console.print(Text(line), soft_wrap=True)
     print_report(console, results, is_whole=is_whole)
+
+
+def _origin(origin: ForkedFrom) -> str:
+    return f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"
 
 
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
@@ -426,6 +432,15 @@ def find(kept: Archive, name: str) -> ArchiveEntry:
         UsageError: there is none, or there are several.
     """
     return _asked(lambda: kept.find(name))
+
+
+def entries_of(kept: Archive) -> list[ArchiveEntry]:
+    """All entries, the latest first.
+
+    Raises:
+        CommandError: the archive can't be read just now.
+    """
+    return _asked(kept.entries)
 
 
 def _asked(work: Callable[[], T]) -> T:

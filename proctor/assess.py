@@ -108,7 +108,7 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
         UnreachableError: the gateway can't be reached.
         CommandError: the assessment failed or was cancelled; what was scored has been shown.
     """
-    _require_writable(options.json_file)
+    require_writable(options.json_file)
     return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.write_request()))
 
 
@@ -157,7 +157,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
             console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
 
 
-def _require_writable(json_file: str | None) -> None:
+def require_writable(json_file: str | None) -> None:
     """Fail before the assessment, not after it."""
     if json_file is None or json_file == STANDARD_OUTPUT:
         return

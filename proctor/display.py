@@ -40,6 +40,7 @@ class _Turn:
         self.actions: list[ActionObservedUpdate] = []
         self.action_count: int | None = None
         self.answers = 0
+        self.is_inherited = False
         self.is_last = False
 
 
@@ -111,6 +112,8 @@ class AssessmentDisplay:
         match update:
             case AssessmentStartedUpdate():
                 self._line("agent", Text(clean(update.participant_url)))
+                if origin := update.forked_from:
+                    self._line("fork", Text(f"from {clean(origin.in_words())}: {origin.inherited_in_words()}"))
                 self._move("preparing the simulation", None)
             case ScenarioLoadedUpdate():
                 self._expected_turns = update.expected_turns
@@ -132,6 +135,7 @@ class AssessmentDisplay:
                 turn = self._begin_turn(update.turn_number)
                 turn.action_count = update.actions_taken
                 turn.is_last = update.early_completion_requested
+                turn.is_inherited = update.inherited_from is not None
                 self._move(f"turn {update.turn_number}, characters and clock", update.turn_number)
             case ResponsesGeneratedUpdate():
                 self._begin_turn(update.turn_number).answers += update.responses_count
@@ -178,6 +182,8 @@ class AssessmentDisplay:
         if turn.action_count is None:
             return Text("not finished", style="yellow")
         told = Text(counted(turn.action_count, "action") if turn.action_count else "nothing done")
+        if turn.is_inherited:
+            return Text("inherited · ", style="dim").append_text(told)
         room = max(self._console.width - indent, 20) * _ACTION_LINES - len(told) - 20
         texts = phrases(turn.actions)
         for position, text in enumerate(texts):

@@ -148,6 +148,8 @@ def _remarks(results: AssessmentResults) -> list[str]:
     remarks = []
     if results.is_partial:
         remarks.append(_partial(results))
+    if results.forked_from and results.forked_from.turn > 1:
+        remarks.append(f"a fork: {results.forked_from.inherited_in_words()}, and the score is of the whole day")
     if 0 < results.coverage < 1:
         points = sum(c.unscored_points for c in results.criteria_results)
         offline = " (offline: no model judges)" if results.offline else ""

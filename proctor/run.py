@@ -16,6 +16,7 @@ from proctor.comparison_words import comparison_in_words, interval_in_words
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, require_completed
+from proctor.fork_report import print_forks
 from proctor.phrases import clean
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
@@ -57,7 +58,7 @@ async def _run(options: RunOptions) -> ExitCode:
     on_signals(interrupted)
     console = make_console()
     began_at = datetime.now()
-    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_none=True))
+    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_unset=True))
     if options.detach:
         return await _detach(call, console)
     async with call:
@@ -137,6 +138,7 @@ def print_run(console: Console, results: RunResults) -> None:
     for comparison in results.comparisons:
         for line in comparison_in_words(comparison):
             console.print(Text(line), soft_wrap=True)
+    print_forks(console, results.forks)
     failed = [cell for cell in results.cells if cell.failure]
     for cell in failed[:_FAILURES_SHOWN]:
         about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"

@@ -79,9 +79,9 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
     Raises:
         UsageError: it is none; names what is wrong and what to write instead.
     """
-    if unknown := sorted(set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "seed"}):
+    if unknown := sorted(set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "seed", "from_turn"}):
         raise UsageError(f"{where}: {', '.join(unknown)} is no setting of a campaign")
-    if not request["participants"]:
+    if not request["participants"] and not request["config"].get("fork_of"):
         raise UsageError(f"{where}: no agent is named; add --agent NAME=URL, or a table [agents] in the file")
     try:
         return RunRequest.model_validate(request)
@@ -91,8 +91,10 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
 
 def as_toml(request: RunRequest) -> str:
     """The file that says the same as a request."""
-    config = request.config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    config = {"scenarios": request.config.scenarios, "seeds": request.config.seeds, **config}
+    chosen = request.config
+    # What a fork doesn't say is as it was in its original, and not the default.
+    config = chosen.model_dump(mode="json", exclude_none=True, exclude_defaults=not chosen.fork_of)
+    config = {"scenarios": chosen.scenarios, "seeds": chosen.seeds, **config}
     lines = [f"{name} = {json.dumps(value)}" for name, value in config.items()]
     agents = [f"{json.dumps(name)} = {json.dumps(url)}" for name, url in request.participants.items()]
     return "\n".join([*lines, "", "[agents]", *agents, ""])

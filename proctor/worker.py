@@ -27,6 +27,7 @@ from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.elapsed import Elapsed
 from activities.fencing import Fencing
+from activities.forks import ForkActivities
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
@@ -135,7 +136,7 @@ def _workers(
         VerdictActivities(deployment),
         LifecycleActivities(deployment),
     )
-    runs = AssessmentRuns(deployment)
+    runs, forks = AssessmentRuns(deployment), ForkActivities(deployment)
     campaigns = CampaignActivities(deployment, [TerminalRuns(deployment), runs])
     beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
     scrubbing = Scrubbing(deployment)
@@ -161,6 +162,8 @@ def _workers(
             participants.greet,
             participants.purple_turn,
             participants.farewell,
+            forks.admit_fork,
+            forks.set_up_fork,
             lifecycle.set_up,
             lifecycle.conclude,
             lifecycle.keep_results,

@@ -162,6 +162,16 @@ def built_on(raw: dict[str, Any] | str | None) -> dict[str, str]:
     return {name: task_id for name, task_id in named.items() if isinstance(task_id, str)}
 
 
+def is_fork_request(raw: dict[str, Any] | str | None) -> bool:
+    """Whether a message asks for a fork; says nothing of whether the request is a good one."""
+    if isinstance(raw, str):
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return False
+    return is_fork(raw)
+
+
 def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
     """Read a request from a message's data part, or from its text.
 

@@ -1,17 +1,26 @@
 """A campaign of assessments: agents × scenarios × seeds × repeats, asked for in one request and summed up as one."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic import Field, JsonValue, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.problems import describe, show_value
-from proctor_protocol.request import AssessmentConfig, BadRequestError, check_addresses, read_text
-from proctor_protocol.statistics import Comparison, Item, RunStatus, Summary
+from proctor_protocol.request import (
+    AssessmentConfig,
+    BadRequestError,
+    check_addresses,
+    is_fork,
+    read_text,
+    require_fork,
+)
+from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus, Summary
 
-_ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows"}
-_MOST_CELLS = 100_000
+_ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from_turns"}
+MOST_CELLS = 100_000
+FirstTurn = Annotated[int, Field(ge=1, le=100_000)]
 _SHAPE = '{"participants": {NAME: URL, …}, "config": {"scenarios": [ID, …], "seeds": [N, …], "repeats": N}}'
 
 
@@ -19,6 +28,9 @@ class RunConfig(WireModel):
     """What the sender may choose.
 
     Attributes:
+        fork_of: the id of an assessment to fork, each time from each of ``from_turns``: turns that forks play first
+            themselves, or ``every``; ``from_turn`` names a single one. What is not chosen here is as it was in that
+            assessment, the seed, judges and participants too.
         scenarios: which to play; ``scenario_id`` names a single one.
         seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
         repeats: how often the same agent, scenario and seed is played.
@@ -38,7 +50,9 @@ class RunConfig(WireModel):
         verbose_updates: tell of every cell, or only now and then.
     """
 
-    scenarios: list[str] = Field(min_length=1, max_length=1_000)
+    fork_of: str | None = Field(default=None, min_length=1, max_length=200)
+    from_turns: Annotated[list[FirstTurn], Field(min_length=1, max_length=10_000)] | Literal["every"] | None = None
+    scenarios: list[str] = Field(default_factory=list, max_length=1_000)
     seeds: list[int] = Field(default=[42], min_length=1, max_length=10_000)
     repeats: int = Field(default=1, ge=1, le=10_000)
     at_once: int = Field(default=4, ge=1, le=1_000)
@@ -67,14 +81,23 @@ class RunConfig(WireModel):
         if not isinstance(given, Mapping):
             return given
         found = dict(given)
-        for one, many in (("scenario_id", "scenarios"), ("seed", "seeds")):
+        for one, many in (("scenario_id", "scenarios"), ("seed", "seeds"), ("from_turn", "from_turns")):
             if one in found and many not in found:
                 found[many] = [found[one]]
         return found
 
-    @field_validator("scenarios", "seeds")
+    @field_validator("scenarios")
     @classmethod
-    def _nothing_twice(cls, values: list[Any]) -> list[Any]:
+    def _only_forks_need_no_scenario(cls, scenarios: list[str], others: ValidationInfo) -> list[str]:
+        if not scenarios and not others.data.get("fork_of"):
+            raise PydanticCustomError("missing", "Field required")
+        return scenarios
+
+    @field_validator("scenarios", "seeds", "from_turns")
+    @classmethod
+    def _nothing_twice(cls, values: Any) -> Any:
+        if not isinstance(values, list):
+            return values
         if twice := next((value for value in values if values.count(value) > 1), None):
             raise ValueError(f"{show_value(twice)} stands there twice: name it once, and say repeats")
         return values
@@ -87,26 +110,47 @@ class RunConfig(WireModel):
             )
         return self
 
-    def of_one(self, scenario_id: str, seed: int) -> AssessmentConfig:
+    @model_validator(mode="after")
+    def _a_fork_has_both(self) -> Self:
+        require_fork(self.fork_of, self.from_turns, "from_turns")
+        return self
+
+    def of_one(self, scenario_id: str, seed: int, from_turn: int | None = None) -> AssessmentConfig:
         """The settings of one of the assessments."""
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
-        return AssessmentConfig.model_validate({**shared, "scenario_id": scenario_id, "seed": seed})
+        own = {"scenario_id": scenario_id, "seed": seed, "from_turn": from_turn}
+        return AssessmentConfig.model_validate({**shared, **own})
 
 
 class RunRequest(WireModel):
-    """Which agents (name to A2A address), on what."""
+    """Which agents (name to A2A address), on what; forks have the original's participant, where nobody is named."""
 
-    participants: dict[str, str] = Field(min_length=1, max_length=1_000)
+    participants: dict[str, str] = Field(max_length=1_000)
     config: RunConfig
 
     _addresses_are_urls = field_validator("participants")(check_addresses)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _a_fork_may_name_nobody(cls, given: Any) -> Any:
+        return {"participants": {}, **given} if is_fork(given) else given
+
+    @model_validator(mode="after")
+    def _somebody_plays(self) -> Self:
+        if not self.participants and not self.config.fork_of:
+            raise ValueError(
+                'participants is empty: name the agents to assess, such as {"mine": "http://localhost:8001"}'
+            )
+        return self
+
     @model_validator(mode="after")
     def _not_without_end(self) -> Self:
         config = self.config
-        cells = len(self.participants) * len(config.scenarios) * len(config.seeds) * config.repeats
-        if cells > _MOST_CELLS:
-            raise ValueError(f"this would be {cells:,} assessments, more than {_MOST_CELLS:,}: ask for fewer")
+        turns = len(config.from_turns) if isinstance(config.from_turns, list) else 1
+        each = max(len(self.participants), 1) * max(len(config.scenarios), 1) * turns
+        cells = each * len(config.seeds) * config.repeats
+        if cells > MOST_CELLS:
+            raise ValueError(f"this would be {cells:,} assessments, more than {MOST_CELLS:,}: ask for fewer")
         return self
 
 
@@ -149,10 +193,12 @@ class RunCell(WireModel):
 
     ``task_id`` is its own, by which it is found; ``plays`` how often it was played; ``tokens`` and ``cost`` are of the
     models that judged it and played its characters, None where unknown. Without ``max_score`` it was not judged.
+    ``from_turn`` is the first turn that a fork played itself.
     """
 
     agent: str
     scenario_id: str
+    from_turn: int | None = None
     seed: int
     repeat: int
     task_id: str
@@ -174,7 +220,8 @@ class RunResults(WireModel):
     """The outcome of a campaign of assessments: the A2A artifact ``run_results``.
 
     ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
-    files that were played. ``comparisons`` are of each two agents.
+    files that were played. ``comparisons`` are of each two agents. Tables name forks' scenarios with the turn that they
+    began with; ``forks`` says for each agent how much each of these turns decided.
     """
 
     message_type: Literal["run_results"] = "run_results"
@@ -189,6 +236,7 @@ class RunResults(WireModel):
     summaries: list[Summary] = Field(default_factory=list)
     comparisons: list[Comparison] = Field(default_factory=list)
     items: list[Item] = Field(default_factory=list)
+    forks: list[ForkSpread] = Field(default_factory=list)
     tokens: int | None = None
     cost: float | None = None
     started_at: Instant | None = None

@@ -214,3 +214,18 @@ class TurnSpread(WireModel):
     mean: float
     variance: float
     decided: float | None
+
+
+class ForkSpread(WireModel):
+    """What one agent's forks of an assessment say together.
+
+    Attributes:
+        agent: who played them.
+        turns: the forks from each turn.
+        deciding: the turn that decided most of what the first turn's forks still varied by; of the last turn that was
+            forked, that and all after it count. None where they don't vary, or were all from one turn.
+    """
+
+    agent: str
+    turns: list[TurnSpread] = Field(default_factory=list)
+    deciding: int | None = None

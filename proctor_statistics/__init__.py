@@ -1,13 +1,13 @@
 """What many runs say together: means with intervals, pass rates, comparisons, and which criteria tell agents apart.
 
 Reads only ``Run`` records (``proctor_protocol.statistics``); each formula names its source. ``summaries`` makes the
-tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, ``spread_by_turn`` at forks of one
+tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, ``forks_compared`` at forks of one
 assessment.
 """
 
 from proctor_statistics.comparisons import compared, units_needed
 from proctor_statistics.estimates import Unit, estimated
-from proctor_statistics.forks import spread_by_turn
+from proctor_statistics.forks import forks_compared, spread_by_turn
 from proctor_statistics.items import items
 from proctor_statistics.passes import pass_at_k, pass_hat_k, pass_rates
 from proctor_statistics.summaries import summaries
@@ -16,6 +16,7 @@ __all__ = [
     "Unit",
     "compared",
     "estimated",
+    "forks_compared",
     "items",
     "pass_at_k",
     "pass_hat_k",

@@ -4,12 +4,13 @@ By the law of total variance the spread that remains among forks from turn N is 
 what turn N itself decided is the spread before it less the spread after it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from proctor_protocol.statistics import TurnSpread
+from proctor_protocol.statistics import ForkSpread, TurnSpread
 
 
 def spread_by_turn(percents: Mapping[int, Sequence[float]]) -> list[TurnSpread]:
@@ -28,3 +29,19 @@ def spread_by_turn(percents: Mapping[int, Sequence[float]]) -> list[TurnSpread]:
         )
         for turn in turns
     ]
+
+
+def forks_compared(forks: Iterable[tuple[str, int, float]]) -> list[ForkSpread]:
+    """Agent by agent, from each fork's agent, turn and percent."""
+    by_agent: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for agent, turn, percent in forks:
+        by_agent[agent][turn].append(percent)
+    return [_compared(agent, spread_by_turn(percents)) for agent, percents in by_agent.items()]
+
+
+def _compared(agent: str, turns: list[TurnSpread]) -> ForkSpread:
+    if len(turns) < 2 or not turns[0].variance:
+        return ForkSpread(agent=agent, turns=turns)
+    shares = {spread.turn: spread.decided for spread in turns if spread.decided is not None}
+    shares[turns[-1].turn] = turns[-1].variance / turns[0].variance
+    return ForkSpread(agent=agent, turns=turns, deciding=max(shares, key=lambda turn: shares[turn]))

@@ -56,6 +56,10 @@ class NoSuchEntryError(LookupError):
     """The archive has no entry of that id, or several whose ids begin so."""
 
 
+class SeveralEntriesError(NoSuchEntryError):
+    """There are several whose ids begin so."""
+
+
 class EntryDamagedError(ValueError):
     """An entry's file is missing, or isn't what the entry says."""
 
@@ -147,7 +151,7 @@ class Archive:
             raise NoSuchEntryError(f"the archive at {self.folder.root} has no entry {prefix!r}")
         if len(by_id) > 1:
             some = ", ".join(sorted(by_id)[:5])
-            raise NoSuchEntryError(f"{len(by_id)} entries begin with {prefix!r}: {some}{', …' * (len(by_id) > 5)}")
+            raise SeveralEntriesError(f"{len(by_id)} entries begin with {prefix!r}: {some}{', …' * (len(by_id) > 5)}")
         ((name, folders),) = by_id.items()
         for folder in sorted(folders, key=_fence, reverse=True):
             if (entry := self._read_entry(folder)) is not None:

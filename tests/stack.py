@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from proctor.caller import AssessmentCall, Ended, Progress
+from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
 from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports
@@ -75,7 +75,7 @@ class Stack:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something on the supervisor's loop."""
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return future.result(timeout=2 * PATIENCE)
+        return future.result(timeout=4 * PATIENCE)
 
 
 @contextmanager
@@ -112,7 +112,8 @@ def running_stack(
         stack = Stack(local, supervisor, loop)
         try:
             stack.run(supervisor.__aenter__())
-            stack.run(supervisor.start())
+            with patch("proctor.supervisor.START_SECONDS", 2 * PATIENCE):
+                stack.run(supervisor.start())
             yield stack
         finally:
             stack.run(supervisor.stop())
@@ -191,10 +192,17 @@ def request_json(agent_url: str, scenario_id: str, **config: Any) -> str:
 
 async def assess(stack: Stack, agent_url: str, scenario_id: str, **config: Any) -> Assessed:
     """Ask the gateway for an assessment and follow it to its end; offline and with seed 7 unless told otherwise."""
+    return await assess_by(stack, request_json(agent_url, scenario_id, **config))
+
+
+async def assess_by(stack: Stack, request: str, on_accepted: Callable[[str], Any] = str) -> Assessed:
+    """Ask by a request as it is, and follow what comes of it to its end; ``on_accepted`` is told the task's id."""
     updates: list[TaskUpdate] = []
-    async with AssessmentCall(stack.gateway_url, request_json(agent_url, scenario_id, **config)) as call:
+    async with AssessmentCall(stack.gateway_url, request) as call:
         async for event in call.events():
-            if isinstance(event, Progress):
+            if isinstance(event, Accepted):
+                on_accepted(event.task_id)
+            elif isinstance(event, Progress):
                 updates.append(event.update)
             elif isinstance(event, Ended):
                 return Assessed(event, updates)

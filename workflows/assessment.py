@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from datetime import datetime
 from typing import Any
 
 from temporalio import workflow
@@ -10,11 +11,14 @@ from temporalio.exceptions import ApplicationError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from activities import failures
     from activities.admission import AdmissionActivities
+    from activities.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
+    from activities.forks import ForkActivities
     from activities.lifecycle import LifecycleActivities
-    from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan
+    from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan, Prepared
     from activities.troubles import TROUBLE_SIGNAL, Trouble
     from proctor_protocol import updates
     from proctor_protocol.messages import CompletionReason
+    from proctor_protocol.request import is_fork_request
     from proctor_protocol.results import AssessmentResults
     from workflows import limits, names
     from workflows.archiving import archive
@@ -29,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.summing_up import last_update, note_score, sum_up
     from workflows.telling import Telling
     from workflows.time_played import TimePlayed
-    from workflows.turns import Turns
+    from workflows.turns import Turns, tell_inherited
     from workflows.what_failed import WhatFailed, what_failed
 
 LOCAL_FAILURES_TOO = "local-failures-too"
@@ -95,23 +99,34 @@ class Assessment:
         """A step that is under way has not succeeded for a while, and is still being tried: the caller is told."""
         self._steps.hear_of(trouble)
 
+    @workflow.query(name=SO_FAR_QUERY)
+    def tell_so_far(self) -> SoFar:
+        """What was decided and played until now, for forks; fails before the first turn can begin."""
+        plan, progress = self._plan, self._progress
+        if plan is None or progress is None:
+            raise ApplicationError("it has not begun")
+        return SoFar(plan=plan, played=progress.played(), has_ended_early=progress.early_completion)
+
     # The story, chapter by chapter
 
     async def _admit(self) -> Plan:
         """Check the request, and wait until no other assessment of this context is at work."""
         waiting = asyncio.create_task(self._place.wait_for())
         try:
-            plan: Plan = await self._steps.do_here(
-                AdmissionActivities.admit,
-                AdmitInput(task_id=self._given.task_id, request=self._given.request),
-                **limits.quick("check the request"),
-            )
+            plan = await self._check(AdmitInput(task_id=self._given.task_id, request=self._given.request))
             self._follow(plan)
         except BaseException:
             waiting.cancel()
             raise
         workflow.upsert_memo({"scenario": plan.scenario_id, "participant": plan.participant_url, "seed": plan.seed})
         await waiting
+        return plan
+
+    async def _check(self, asked: AdmitInput) -> Plan:
+        if is_fork_request(asked.request):
+            fork: Plan = await self._steps.do(ForkActivities.admit_fork, asked, **limits.prepared("check the request"))
+            return fork
+        plan: Plan = await self._steps.do_here(AdmissionActivities.admit, asked, **limits.quick("check the request"))
         return plan
 
     def _follow(self, plan: Plan) -> None:
@@ -134,14 +149,10 @@ class Assessment:
                 scenario_id=plan.scenario_id,
                 participant_url=plan.participant_url,
                 start_time=started_at,
+                forked_from=plan.fork.origin if plan.fork else None,
             )
         )
-        prepared = await self._steps.do(
-            LifecycleActivities.set_up, plan, **limits.prepared(f"prepare {plan.scenario_id}")
-        )
-        self._progress = progress = Progress(
-            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
-        )
+        progress, prepared = await self._set_up(plan, started_at)
         self._telling.publish(
             updates.ScenarioLoadedUpdate(
                 scenario_id=plan.scenario_id,
@@ -154,9 +165,24 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        greeted = await greet(self._steps, self._telling, plan, prepared)
+        tell_inherited(self._telling, plan, progress)
+        resumes = progress.turn + 1 if progress.turn else None
+        greeted = await greet(self._steps, self._telling, plan, prepared, resumes)
         progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
         return progress
+
+    async def _set_up(self, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
+        """Prepare the simulation; what is known of the day so far, and what the participant finds."""
+        options = limits.prepared(f"prepare {plan.scenario_id}")
+        if plan.fork:
+            fork: ForkSetUp = await self._steps.do(ForkActivities.set_up_fork, plan, **options)
+            self._progress = Progress.of_fork(started_at, fork)
+            return self._progress, fork.now
+        prepared: Prepared = await self._steps.do(LifecycleActivities.set_up, plan, **options)
+        self._progress = Progress(
+            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
+        )
+        return self._progress, prepared
 
     async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""

@@ -85,7 +85,7 @@ class AssessmentCell:
         return {"participants": {str(given["agent"]): given["url"]}, "config": given["assessment"]}
 
     def _played(self, **more: Any) -> PlayedAssessment:
-        about = {name: self._given[name] for name in ("agent", "scenario_id", "seed", "repeat")}
+        about = {name: self._given.get(name) for name in ("agent", "scenario_id", "from_turn", "seed", "repeat")}
         return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
 
     def _failed(self, problem: FailureError) -> PlayedAssessment:

@@ -20,14 +20,16 @@ LOST_WITH_WORKERS = "lost-with-workers"
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins anew."
 
 
-async def greet(steps: Steps, telling: Telling, plan: Plan, prepared: Prepared) -> Greeted:
-    """Greet the participant, again where workers were lost at it."""
+async def greet(
+    steps: Steps, telling: Telling, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
+) -> Greeted:
+    """Greet the participant, in mid-day where ``resumes_turn`` says so; again where workers were lost at it."""
     lost = 0
     while True:
         try:
             return await steps.do(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan, prepared=prepared),
+                GreetInput(plan=plan, prepared=prepared, resumes_turn=resumes_turn),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:

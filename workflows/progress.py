@@ -1,10 +1,12 @@
 """How far an assessment has come: what it carries along when its history grows too long for one run."""
 
 from datetime import datetime
+from typing import Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
+from activities.fork_plan import ForkSetUp, Inherited
 from activities.plan import ParticipantKey, Plan, Prepared, TurnNote
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, TurnModelUsage
@@ -32,6 +34,35 @@ class Progress(Timed):
     card: ParticipantCard | None = None
     characters_usage: list[ModelUse] = Field(default_factory=list)
     turns: list[TurnNote] = Field(default_factory=list)
+
+    @classmethod
+    def of_fork(cls, started_at: datetime, fork: ForkSetUp) -> Self:
+        """A fork stands where the original stood after the turns that it inherits."""
+        inherited = fork.inherited
+        last = inherited.turns[-1]
+        return cls(
+            started_at=started_at,
+            prepared=fork.beginning,
+            checkpoint=fork.now.checkpoint,
+            current_time=fork.now.current_time,
+            turn=last.turn,
+            events_processed=last.events_processed,
+            action_log=inherited.action_log,
+            reported=inherited.reported,
+            turn_notes=inherited.turn_notes,
+            turn_tries=inherited.turn_tries,
+            turns=inherited.turns[1:],
+        )
+
+    def played(self) -> Inherited:
+        """What a fork can inherit: the turns that were played to their end."""
+        return Inherited(
+            turns=self.notes(),
+            action_log=self.action_log,
+            reported=self.reported,
+            turn_notes=self.turn_notes,
+            turn_tries=self.turn_tries,
+        )
 
     def notes(self) -> list[TurnNote]:
         """What the archive has to know of the turns so far, the beginning first."""

@@ -32,6 +32,19 @@ from workflows.telling import Telling
 from workflows.trimming import trimmed
 
 
+def tell_inherited(telling: Telling, plan: Plan, progress: Progress) -> None:
+    """Tell of the turns that a fork begins with."""
+    for note in progress.turns:
+        telling.publish(
+            updates.TurnCompletedUpdate(
+                turn_number=note.turn,
+                actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
+                time_advanced=format_iso8601_duration(note.reached - note.began_at),
+                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
+            )
+        )
+
+
 class Turns:
     """The turns that the scenario's time allows; each one is written down in the progress."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from activities import failures
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
@@ -162,6 +163,17 @@ class Simulation(ABC):
     @abstractmethod
     async def make_reader_key(self) -> None:
         """Make the evaluators' key, in a simulation that has none yet."""
+
+    async def change_keys(self) -> None:
+        """Have no key open it that another simulation's checkpoint has brought along; the evaluators get a new one.
+
+        Raises:
+            ApplicationError: the server can't have it begin with another one's checkpoint.
+        """
+        raise failures.final(
+            failures.SERVER_FAILED,
+            "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended.",
+        )
 
 
 class SimulationHost(ABC):

@@ -16,6 +16,7 @@ PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
 """What a participant's key looks like, whosever it is."""
 
 READER_KEY_ID = "reader"
+ADMIN_KEY_ID = "admin"
 
 USER_PERMISSIONS = [
     "time:read",

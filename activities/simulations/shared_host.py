@@ -17,6 +17,7 @@ from activities.simulations.hosts import (
     Stepped,
 )
 from activities.simulations.keys import (
+    ADMIN_KEY_ID,
     PARTICIPANT,
     READER_KEY_ID,
     READER_PERMISSIONS,
@@ -31,6 +32,11 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.modalities import SHOWN
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
+
+
+def is_of_this_simulator(checkpoint: bytes) -> bool:
+    """Whether a checkpoint is one of the embedded simulator's; those of servers of their own begin with a label."""
+    return checkpoint.startswith(b'{"format":')
 
 
 class HostedSimulation(Simulation):
@@ -73,6 +79,18 @@ class HostedSimulation(Simulation):
         """See ``Simulation``; checkpoints carry the key, so it is made once."""
         await self.admin.keys.create(
             name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
+        )
+
+    async def change_keys(self) -> None:
+        """See ``Simulation``."""
+        for key in (await self.admin.keys.list()).keys:
+            if key.is_active and key.key_id != ADMIN_KEY_ID:
+                await self.admin.keys.revoke(key.key_id)
+        await self.admin.keys.create(
+            name="evaluators",
+            permissions=READER_PERMISSIONS,
+            secret=self.reader_secret,
+            key_id=f"{READER_KEY_ID}-{self._simulation_id[-50:]}",
         )
 
 

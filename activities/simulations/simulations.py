@@ -28,6 +28,13 @@ class Simulations:
         claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
+    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
+        """Make a simulation that stands where another one did, with keys of its own."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
+        await simulation.change_keys()
+        return simulation
+
     async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
         """Go on with the work in hand, which has this mark.
 

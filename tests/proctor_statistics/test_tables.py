@@ -9,6 +9,7 @@ from scipy import stats
 from proctor_protocol.statistics import Points, Run
 from proctor_statistics import (
     compared,
+    forks_compared,
     items,
     pass_at_k,
     pass_hat_k,
@@ -135,3 +136,10 @@ def test_the_turn_that_decided():
     assert [spread.turn for spread in spreads] == [1, 2, 3]
     assert max(spreads, key=lambda spread: spread.decided or 0).turn == 2
     assert spreads[-1].decided is None
+
+
+def test_the_turn_that_decided_may_be_the_last_that_was_forked() -> None:
+    forks = [("a", 1, 40.0), ("a", 1, 80.0), ("a", 2, 40.0), ("a", 2, 80.0), ("b", 1, 50.0), ("b", 1, 50.0)]
+    one, other = forks_compared([*forks, ("b", 2, 50.0), ("b", 2, 50.0)])
+    assert (one.agent, one.deciding) == ("a", 2)
+    assert (other.agent, other.deciding) == ("b", None)

@@ -1,0 +1,100 @@
+"""``proctor fork``: what somebody makes of the rest of another assessment's day."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proctor.assess import STANDARD_OUTPUT, AssessOptions, follow, require_writable
+from proctor.caller import AssessmentCall
+from proctor.console import make_console
+from proctor.errors import ExitCode, UsageError
+from proctor.run import RunOptions, run_campaign
+from proctor.run_settings import agents_in, checked
+
+
+@dataclass(frozen=True)
+class ForkOptions:
+    """What the person asked for; None stands for what the original had.
+
+    Attributes:
+        task_id: the assessment to fork. gateway_url: the evaluator.
+        from_turn, every_turn: the first turn that is played anew; with ``every_turn`` each, in forks of its own.
+        agents: who plays, ``NAME=URL`` or an address.
+        repeats: how often each is played; where it is given, all are one campaign.
+        json_file: gets the result of a single fork. output: gets a folder with those of a campaign.
+    """
+
+    task_id: str
+    gateway_url: str
+    from_turn: int | None = None
+    every_turn: bool = False
+    agents: Sequence[str] = ()
+    seed: int | None = None
+    repeats: int | None = None
+    at_once: int | None = None
+    max_turns: int | None = None
+    json_file: str | None = None
+    output: str = "runs"
+    quiet: bool = False
+
+    @property
+    def is_campaign(self) -> bool:
+        """Whether this is more than one assessment."""
+        return self.every_turn or self.repeats is not None or len(self.agents) > 1
+
+    def request(self) -> dict[str, Any]:
+        """The request."""
+        agents = agents_in(self.agents)
+        config: dict[str, Any] = {"fork_of": self.task_id, "seed": self.seed, "max_turns": self.max_turns}
+        if self.is_campaign:
+            config |= {"from_turns": "every" if self.every_turn else [self.from_turn]}
+            config |= {"repeats": self.repeats or 1, "at_once": self.at_once}
+        else:
+            config["from_turn"] = self.from_turn
+            agents = dict(zip(["personal_assistant"], agents.values(), strict=False))
+        chosen = {name: value for name, value in config.items() if value is not None}
+        return {"participants": agents, "config": chosen}
+
+
+def run_fork(options: ForkOptions) -> ExitCode:
+    """Play forks; Ctrl-C cancels them.
+
+    Raises:
+        UsageError: what is asked for doesn't fit together.
+        CommandError: of the kind that says why there is no result.
+    """
+    if (options.from_turn is None) == (not options.every_turn):
+        raise UsageError("say from which turn on: --from-turn N, or --every-turn for forks from each of them")
+    if not options.is_campaign:
+        return asyncio.run(_play_one(options))
+    if options.json_file:
+        raise UsageError("--json is for a single fork: the results of several are written to a folder of --output")
+    return run_campaign(
+        RunOptions(
+            request=checked(options.request(), "proctor fork"),
+            gateway_url=options.gateway_url,
+            output=options.output,
+            quiet=options.quiet,
+        )
+    )
+
+
+async def _play_one(options: ForkOptions) -> ExitCode:
+    interrupted = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    require_writable(options.json_file)
+    following = AssessOptions(
+        scenario_id="",
+        agent_url="",
+        gateway_url=options.gateway_url,
+        json_file=options.json_file,
+        quiet=options.quiet,
+    )
+    console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
+    call = AssessmentCall(options.gateway_url, json.dumps(options.request()))
+    return await follow(following, console, interrupted, call)

@@ -1,0 +1,183 @@
+"""Forks: assessments that begin with another one's turns, which are not played again."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from proctor_protocol.forks import ForkedFrom
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import AssessmentStartedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from proctor_storage.archive import Archive
+from tests.assessments.scripts import BEN
+from tests.chaos.campaigns import play
+from tests.chaos.forks import Undecided, files_of, outcome
+from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
+
+
+class Correspondent:
+    """Writes to Ben every turn, in words of its own; ``turns`` are those that it was asked to play."""
+
+    def __init__(self, words: str = "Does lunch suit you?") -> None:
+        self.words = words
+        self.turns: list[int] = []
+
+    async def __call__(self, turn: int, ues: Any, now: Any) -> None:
+        self.turns.append(turn)
+        await ues.email.send(to_addresses=[BEN], subject=f"Turn {turn}", body_text=self.words)
+
+
+async def fork(stack: Stack, task_id: str, turn: Any, agent_url: str | None = None, **config: Any) -> Assessed:
+    """Fork an assessment by an ordinary request."""
+    participants = {"participants": {"personal_assistant": agent_url}} if agent_url else {}
+    asked = {**participants, "config": {"fork_of": task_id, "from_turn": turn, **config}}
+    return await assess_by(stack, json.dumps(asked))
+
+
+def results_of(assessed: Assessed) -> AssessmentResults:
+    assert assessed.results is not None, assessed.sentence
+    return assessed.results
+
+
+async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
+    first, other = Correspondent(), Correspondent("Thanks for answering. Is lunch on Thursday fine?")
+    async with serving(first) as url, serving(other) as other_url:
+        original = results_of(await assess(stack, url, "tiny"))
+        before = files_of(stack, original.assessment_id)
+        assert first.turns == list(range(1, 13))
+        first.turns.clear()
+
+        same = await fork(stack, original.assessment_id, 9)
+        assert first.turns == [9, 10, 11, 12], "whoever was assessed before plays, and nothing that was played"
+        assert outcome(results_of(same)) == outcome(original)
+        assert results_of(same).forked_from == ForkedFrom(task_id=original.assessment_id, turn=9)
+
+        others = results_of(await fork(stack, original.assessment_id, 11, other_url, seed=8))
+        assert other.turns == [11, 12]
+        assert (others.seed, others.turns_taken) == (8, 12)
+        sent = [entry.parameters["body_text"] for entry in others.action_log]
+        assert sent == [first.words] * 10 + [other.words] * 2, "the whole day counts"
+        assert not others.action_report.unreported
+
+        again = results_of(await fork(stack, others.assessment_id, 12, other_url))
+        assert outcome(again) == outcome(others)
+        origin = again.forked_from
+        assert origin is not None
+        assert [(each.task_id, each.turn) for each in origin.chain] == [
+            (others.assessment_id, 12),
+            (original.assessment_id, 11),
+        ]
+    assert files_of(stack, original.assessment_id) == before
+
+    started = next(update for update in same.updates if isinstance(update, AssessmentStartedUpdate))
+    assert f"turn 9 of {original.assessment_id}: turns 1 to 8 are inherited" in started.sentence()
+    completed = [update for update in same.updates if isinstance(update, TurnCompletedUpdate)]
+    assert [update.inherited_from for update in completed] == [original.assessment_id] * 8 + [None] * 4
+    assert [u.turn_number for u in same.updates if isinstance(u, TurnStartedUpdate)] == [9, 10, 11, 12]
+
+    archive = Archive(stack.config.archive_url)
+    entry, was = archive.get(again.assessment_id), archive.get(original.assessment_id)
+    assert entry is not None
+    assert was is not None
+    assert entry.forked_from == again.forked_from
+    assert [turn.inherited_from for turn in archive.turns(entry)] == [
+        *[original.assessment_id] * 10,
+        others.assessment_id,
+        None,
+    ]
+    states, states_before = (list(archive.states(each)) for each in (entry, was))
+    assert [items for _, items in states[:11]] == [items for _, items in states_before[:11]]
+    assert archive.turns(entry)[3].deeds == archive.turns(was)[3].deeds
+    assert archive.turns(entry)[3].answers == archive.turns(was)[3].answers
+
+
+async def test_an_assessment_is_forked_while_it_is_under_way(stack: Stack) -> None:
+    reached, goes_on = asyncio.Event(), asyncio.Event()
+    task_ids: list[str] = []
+
+    class Waiting(Correspondent):
+        async def __call__(self, turn: int, ues: Any, now: Any) -> None:
+            await super().__call__(turn, ues, now)
+            if turn == 3:
+                reached.set()
+                await goes_on.wait()
+
+    other = Correspondent()
+    async with serving(Waiting()) as url, serving(other) as other_url:
+        playing = asyncio.create_task(
+            assess_by(stack, request_json(url, "tiny", max_turns=4), on_accepted=task_ids.append)
+        )
+        await reached.wait()
+        forked = results_of(await fork(stack, task_ids[0], 3, other_url))
+        refused = await fork(stack, task_ids[0], 4, other_url)
+        goes_on.set()
+        original = results_of(await playing)
+    assert other.turns == [3, 4]
+    assert outcome(forked) == outcome(original)
+    assert refused.sentence.endswith("can be forked from turns 1 to 3, which is what it has played")
+
+
+async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
+    async with serving(Correspondent()) as url:
+        task = results_of(await assess(stack, url, "tiny", max_turns=2)).assessment_id
+        rejected: list[str] = []
+        await assess_by(stack, request_json(url, "unheard_of"), on_accepted=rejected.append)
+        cases: list[tuple[dict[str, Any], str]] = [
+            ({"fork_of": task, "from_turn": 4}, f"config.from_turn is 4: {task} can be forked from turns 1 to 3"),
+            ({"fork_of": task, "from_turn": 0}, "config.from_turn is 0: input should be greater than or equal to 1"),
+            ({"fork_of": task}, "fork_of is there and from_turn is not: say from which turn on the fork plays"),
+            ({"from_turn": 2, "scenario_id": "tiny"}, "from_turn is there and fork_of is not: name the assessment"),
+            ({"fork_of": task, "from_turn": 3}, "config.max_turns is 2, which counts inherited turns, too"),
+            ({"fork_of": task, "from_turn": 1, "scenario_id": "other"}, "a fork plays its original's scenario"),
+            ({"fork_of": "nobody", "from_turn": 1}, 'config.fork_of is "nobody": there is no assessment of that id'),
+            ({"fork_of": rejected[0], "from_turn": 1}, f"{rejected[0]} can't be forked: it was rejected"),
+        ]
+        for config, sentence in cases:
+            refused = await assess_by(stack, json.dumps({"config": config}))
+            assert (refused.state, refused.results) == ("rejected", None)
+            assert sentence in refused.sentence
+        goes_on = results_of(await fork(stack, task, 3, max_turns=3))
+        assert (goes_on.turns_taken, goes_on.is_partial) == (3, True)
+
+        (entry,) = [each for each in Archive(stack.config.archive_url).entries() if each.id == task]
+        record = Archive(stack.config.archive_url).state_records(entry)[1]
+        assert record.checkpoint is not None
+        blob = Path(stack.config.storage_url) / record.checkpoint.sha256[:2] / record.checkpoint.sha256[2:]
+        blob.unlink()
+        pruned = await fork(stack, task, 2)
+        assert pruned.state == "rejected"
+        assert "the checkpoint of its simulation after turn 1 is not in the evaluator's store" in pruned.sentence
+
+
+async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> None:
+    """One campaign; while it plays, the worker is killed. Its participant decides everything in turn 5."""
+    participant = Undecided()
+    async with serving(participant) as url:
+        original = results_of(await assess(stack, url, "tiny", max_turns=7))
+        before = files_of(stack, original.assessment_id)
+        killed = False
+
+        async def kill_once(done: int, total: int) -> None:
+            nonlocal killed
+            pid = stack.supervisor.find_pid("worker")
+            if pid and not killed:
+                os.kill(pid, signal.SIGKILL)
+                killed = True
+
+        results = await play(
+            stack, {}, kill_once, fork_of=original.assessment_id, from_turns=[5, 6], repeats=2, at_once=2
+        )
+    assert killed
+    assert files_of(stack, original.assessment_id) == before
+    assert {(cell.agent, cell.seed, cell.status, cell.plays) for cell in results.cells} == {
+        ("personal_assistant", original.seed, "completed", 1)
+    }
+    for cell in results.cells:
+        played = [turn for simulation, turn in participant.log if simulation == cell.task_id]
+        assert played == list(range(cell.from_turn or 0, 8))
+    (spread,) = results.forks
+    assert [(each.turn, each.forks, each.variance > 0) for each in spread.turns] == [(5, 2, True), (6, 2, False)]
+    assert (spread.deciding, spread.turns[0].decided) == (5, 1.0)
+    assert {row.scenario for row in results.summaries} == {None, "tiny from turn 5", "tiny from turn 6"}
