@@ -17,7 +17,7 @@ from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
-from proctor.settings import LOOPBACK, read_settings, require_guarded
+from proctor.settings import LOOPBACK, read_settings, require_guarded, with_connection
 from proctor.state import with_secret
 from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
@@ -93,7 +93,7 @@ def period(text: str, flag: str) -> timedelta:
 
 def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
     """The archive that flags and environment name, and the settings."""
-    config = read_settings(GreenAgentConfig, archive_url=archive, state=state)
+    config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
     return Archive(config.archive_url), config
 
 

@@ -1,9 +1,11 @@
 """Everything that an evaluator consists of, on one machine: which processes, with which addresses and settings."""
 
 import asyncio
+import os
+import re
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -121,12 +123,13 @@ class LocalStack:
         """Temporal's front end, as ``host:port``."""
         return f"{LOOPBACK}:{self.ports.temporal}"
 
-    def make_environment(self) -> dict[str, str]:
+    def make_environment(self) -> dict[str, str | None]:
         """What every service has to know of the others; the rest of its settings it reads for itself."""
         example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
         if "datasets_dir" in self.config.model_fields_set:
             example["AGENTBEATS_GREEN_DATASETS_DIR"] = self.config.datasets_dir
         return {
+            **_own_temporal(),
             **example,
             "AGENTBEATS_GREEN_STATE": str(self.state),
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
@@ -144,14 +147,24 @@ class LocalStack:
 
     def list_services(self) -> list[Service]:
         """The services, in the order in which they are to be ended last to first."""
-        shared = self.make_environment()
+        shared, no_secrets = self.make_environment(), secrets_in(os.environ)
         services = [
-            Service("temporal", self._temporal_command(), _answers(f"{self.ui_url}/api/v1/namespaces/default")),
+            Service(
+                "temporal",
+                self._temporal_command(),
+                _answers(f"{self.ui_url}/api/v1/namespaces/default"),
+                {**no_secrets, **_own_temporal()},
+            ),
             Service(
                 "ues",
                 _proctor("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
                 _answers(f"{self.ues_url}/health"),
-                {**shared, "UES_HOST_KEY": host_key(self.config.secret.get_secret_value())},
+                {
+                    **shared,
+                    **no_secrets,
+                    "AGENTBEATS_GREEN_SECRET": None,
+                    "UES_HOST_KEY": host_key(self.config.secret.get_secret_value()),
+                },
             ),
         ]
         if self.ports.agent:
@@ -160,6 +173,7 @@ class LocalStack:
                     "agent",
                     _proctor("agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
                     _answers(f"{self.agent_url}/.well-known/agent-card.json"),
+                    {**dict.fromkeys(OF_GATEWAYS), **(no_secrets if self.agent[0] in _WITHOUT_MODEL else {})},
                 )
             )
         return [
@@ -180,7 +194,7 @@ class LocalStack:
                     *(["--open"] if self.config.open else []),
                 ),
                 _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
-                shared,
+                {**shared, **secrets_in(os.environ, but=OF_GATEWAYS)},
                 after=("temporal",),
                 stop_seconds=8,
             ),
@@ -209,6 +223,36 @@ class LocalStack:
         if self.is_durable:
             command += ["--db-filename", str(self.state / "temporal.db")]
         return command
+
+
+OF_GATEWAYS = frozenset({"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_PAYLOAD_KEYS", "AGENTBEATS_GREEN_STORAGE_URL"})
+"""Secrets that a gateway needs: to open what is sealed, and to read results. Models' keys are workers' alone."""
+
+_WITHOUT_MODEL = ("triage", "reschedule")
+"""Agents that need no key of a model."""
+
+_OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
+_SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?)$")
+
+
+def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
+    """What takes secrets out of a service's environment: by their names, which end as in ``activities/scrubbing.py``.
+
+    Args:
+        environment: the names of the variables.
+        but: those that the service needs; where these name any, it has a store's, too.
+    """
+    return {
+        name: None
+        for name in environment
+        if _SECRET.search(name.upper()) and name not in but and not (but and name.upper().startswith(_OF_STORES))
+    }
+
+
+def _own_temporal() -> dict[str, str | None]:
+    """What has a service connect to the stack's own dev server, whatever other Temporal the environment names."""
+    others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
+    return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
 
 
 def find_temporal() -> str:

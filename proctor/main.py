@@ -532,6 +532,27 @@ def ues(
     run_ues(host, port, single, public_url, state)
 
 
+@app.command("codec-server")
+def codec_server(
+    host: HostOption = None,
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")] = 8234,
+    ui_origins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ui-origin",
+            metavar="ORIGIN",
+            help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
+        ),
+    ] = None,
+    state: StateOption = None,
+    is_open: OpenOption = False,
+) -> None:
+    """Decode encrypted payloads for the Temporal UI and the command temporal (--codec-endpoint)."""
+    from proctor.codec_server import run_codec_server
+
+    run_codec_server(host, port, ui_origins or [], state, is_open)
+
+
 @app.command("new-agent")
 def new_agent(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],

@@ -21,7 +21,7 @@ from proctor.assess import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
-from proctor.settings import read_settings
+from proctor.settings import read_settings, with_connection
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
@@ -136,7 +136,9 @@ async def _connect(options: ReplayOptions) -> Client:
     Raises:
         UnreachableError: it doesn't answer, or the gateway that should name it doesn't.
     """
-    config = read_settings(GreenAgentConfig, temporal_address=options.temporal_address)
+    config = with_connection(
+        read_settings(GreenAgentConfig, temporal_address=options.temporal_address), options.temporal_address
+    )
     is_named = "temporal_address" in config.model_fields_set
     if not is_named:
         config = merge_configs(config, await _temporal_of(options.gateway_url))

@@ -5,7 +5,15 @@ import os
 from importlib import import_module
 
 from proctor.errors import CommandError, UnreachableError, UsageError
-from proctor.settings import is_open_to_others, read_settings, require_guarded, warn, warn_of_settings, with_scenarios
+from proctor.settings import (
+    is_open_to_others,
+    read_settings,
+    require_guarded,
+    warn,
+    warn_of_settings,
+    with_connection,
+    with_scenarios,
+)
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 
@@ -29,18 +37,15 @@ def run_worker(
     from proctor.worker import run_worker as work
     from proctor_storage.temporal import TemporalUnreachableError
 
-    config = with_secret(
-        with_scenarios(
-            read_settings(
-                GreenAgentConfig,
-                temporal_address=temporal_address,
-                ues_url=ues_url,
-                scenarios_dir=scenarios_dir,
-                storage_url=storage_url,
-                state=state,
-            )
-        )
+    settings = read_settings(
+        GreenAgentConfig,
+        temporal_address=temporal_address,
+        ues_url=ues_url,
+        scenarios_dir=scenarios_dir,
+        storage_url=storage_url,
+        state=state,
     )
+    config = with_secret(with_connection(with_scenarios(settings), temporal_address))
     warn_of_settings(config)
     try:
         asyncio.run(work(config))
@@ -65,18 +70,17 @@ def run_gateway(
     from proctor.running import UnderWay
     from viewer.app import routes
 
-    config = with_secret(
-        read_settings(
-            GreenAgentConfig,
-            host=host,
-            port=port,
-            card_url=card_url,
-            temporal_address=temporal_address,
-            storage_url=storage_url,
-            state=state,
-            open=is_open or None,
-        )
+    settings = read_settings(
+        GreenAgentConfig,
+        host=host,
+        port=port,
+        card_url=card_url,
+        temporal_address=temporal_address,
+        storage_url=storage_url,
+        state=state,
+        open=is_open or None,
     )
+    config = with_secret(with_connection(settings, temporal_address))
     warn_of_settings(config)
     require_guarded(config)
     if is_open_to_others(config.host) and not Identity(config).is_asked():

@@ -62,6 +62,24 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     return config.model_copy(update={"scenarios_dir": str(manager.directory), "datasets_dir": datasets})
 
 
+def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenAgentConfig:
+    """The same settings with Temporal's address and namespace as the SDK's environment configuration has them, where it
+    says anything of them: ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag
+    for the address over all.
+
+    Raises:
+        UsageError: what the environment says of the connection can't be read.
+    """
+    from proctor_storage.connections import ConnectionSettingsError, read_profile
+
+    try:
+        profile = read_profile()
+    except ConnectionSettingsError as problem:
+        raise UsageError(str(problem)) from None
+    said = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
+    return config.model_copy(update={name: value for name, value in said.items() if value})
+
+
 def is_open_to_others(host: str) -> bool:
     """Whether other machines may reach what listens at an address."""
     try:

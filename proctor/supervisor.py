@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from proctor.errors import CommandError
 from proctor_processes.child import Child
@@ -38,7 +38,7 @@ class Service:
         name: what people call it; its log is ``NAME.log``.
         command: program and arguments.
         is_ready: tells, given the process id, whether it answers; asked again and again until it says yes.
-        environment: what is added to the supervisor's own environment.
+        environment: what is added to the supervisor's own environment; None takes a variable out of it.
         after: names of the services that must be ready before this one starts.
         stop_seconds: how long it may take to end after SIGTERM.
     """
@@ -46,7 +46,7 @@ class Service:
     name: str
     command: Sequence[str]
     is_ready: Callable[[int], Awaitable[bool]]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     stop_seconds: float = 5.0
 
@@ -87,7 +87,7 @@ class Supervisor:
         *,
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
-        logs.mkdir(parents=True, exist_ok=True)
+        logs.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._children = {service.name: _Running(service, logs / f"{service.name}.log") for service in services}
         self._say = say
         self._temporary = temporary
@@ -165,12 +165,12 @@ class Supervisor:
         assert self._guard is not None
         if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
             child.log.replace(child.log.with_suffix(".log.1"))
-        with child.log.open("ab") as log:
+        with _open_log(child.log) as log:
             try:
                 child.process = await Child.start(
                     child.service.command,
                     self._guard,
-                    environment={**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment},
+                    environment=_added(child.service.environment),
                     stdout=log,
                     stderr=log,
                 )
@@ -216,6 +216,17 @@ class Supervisor:
     async def _end(self, child: _Running) -> None:
         if child.process and not await child.process.end(child.service.stop_seconds):
             self._say(f"{child.service.name} did not end within {child.service.stop_seconds:g} s: killed")
+
+
+def _open_log(path: Path) -> BinaryIO:
+    """A log to go on with, for its owner alone."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+
+
+def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """The supervisor's own environment with a service's changes."""
+    wanted: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _how_ended(process: Child) -> str:

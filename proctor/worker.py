@@ -8,11 +8,6 @@ from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any
 
-from google.protobuf.duration_pb2 import Duration
-from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.api.namespace.v1 import NamespaceConfig
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
@@ -44,17 +39,17 @@ from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor.containers import play_trials
+from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.simulator_watch import SimulatorWatch
 from proctor.watchdog import watched
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.durations import parse_iso8601_duration
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
 from workflows.assessment_cell import AssessmentCell
 from workflows.campaign import Campaign
 from workflows.context_queue import ContextQueue
-from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE, SEARCH_ATTRIBUTES
+from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE
 from workflows.notifications import Notifications
 from workflows.terminal_trial import TerminalTrial
 
@@ -97,7 +92,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     _log(config)
     client = await connect(config)
     try:
-        await ensure_search_attributes(client)
+        await ensure_search_attributes(client, config)
         await ensure_retention(client, config)
     except RPCError as problem:
         raise TemporalUnreachableError(refusal_by_temporal(config, problem)) from None
@@ -267,32 +262,3 @@ def _log(config: GreenAgentConfig) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for room in _OUR_ROOMS:
         logging.getLogger(room).setLevel(config.log_level)
-
-
-async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
-    """Have Temporal keep closed workflows for as long as the settings say, where they say anything."""
-    if not config.temporal_retention:
-        return
-    wanted = Duration()
-    wanted.FromTimedelta(parse_iso8601_duration(config.temporal_retention))
-    await client.workflow_service.update_namespace(
-        UpdateNamespaceRequest(
-            namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=wanted)
-        )
-    )
-
-
-async def ensure_search_attributes(client: Client) -> None:
-    """Register what assessments are found by, where the namespace doesn't have it yet."""
-    known = await client.operator_service.list_search_attributes(
-        ListSearchAttributesRequest(namespace=client.namespace)
-    )
-    missing = {
-        key.name: IndexedValueType.ValueType(key.indexed_value_type)
-        for key in SEARCH_ATTRIBUTES
-        if key.name not in known.custom_attributes
-    }
-    if missing:
-        await client.operator_service.add_search_attributes(
-            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
-        )

@@ -174,6 +174,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``quota_cost_per_day`` hold for callers whose tokens have none of their own. ``hosts`` are names that the gateway
     answers to beside its card's (``*`` for any), ``cors_origins`` the sites whose pages may ask it.
 
+    ``payload_keys`` encrypts what goes through Temporal: ``ID:KEY`` each, 32 random bytes in base64; the first one
+    writes, all of them read (docs/OPERATIONS.md, encrypted payloads).
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -235,6 +238,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     quota_cost_per_day: float | None = Field(default=None, gt=0)
     hosts: str = ""
     cors_origins: str = ""
+    payload_keys: SecretStr | None = None
     participants_allowed: str = ""
     participant_card_bytes: int = Field(default=1_000_000, ge=1_000)
     participant_answer_bytes: int = Field(default=4_000_000, ge=1_000)

@@ -11,7 +11,10 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import (
     DataConverter,
+    DefaultFailureConverter,
+    DefaultFailureConverterWithEncodedAttributes,
     ExternalStorage,
+    PayloadCodec,
     StorageDriver,
     StorageDriverClaim,
     StorageDriverRetrieveContext,
@@ -21,6 +24,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+from proctor_storage.codec import PayloadKeyError, payload_codec
+from proctor_storage.connections import ConnectionSettingsError, read_profile
 
 PAYLOAD_LIMIT = 128 * 1024
 """Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""
@@ -31,6 +36,11 @@ _A_MOMENT = 60.0
 
 _REASONS = {
     "dns error": "there is no such host",
+    "CertificateRequired": "it asks for a client certificate, which TEMPORAL_TLS_CLIENT_CERT_PATH and …_KEY_PATH name",
+    "UnknownIssuer": "nobody we know vouches for its certificate: TEMPORAL_TLS_SERVER_CA_CERT_PATH names its authority",
+    "NotValidForName": "its certificate is for another name: TEMPORAL_TLS_SERVER_NAME says which one to expect",
+    "InvalidContentType": "what answers there speaks no TLS",
+    "Unauthenticated": "it doesn't take the API key (TEMPORAL_API_KEY)",
     "ConnectionRefused": "connection refused",
     "FRAME_SIZE_ERROR": "what answers there isn't Temporal",
     "TimeoutError": "no answer in time",
@@ -82,33 +92,48 @@ class BlobPayloads(StorageDriver):
         return ref
 
 
-def data_converter(store: BlobStore) -> DataConverter:
-    """Pydantic models to payloads and back, the large ones by way of ``store``."""
+def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataConverter:
+    """Pydantic models to payloads and back, the large ones by way of ``store``.
+
+    With a codec all of them are encrypted before they go anywhere, to the store too, and so are the messages and stack
+    traces of failures, which would otherwise stand beside the payloads.
+    """
     return replace(
         pydantic_data_converter,
+        payload_codec=codec,
+        failure_converter_class=DefaultFailureConverterWithEncodedAttributes if codec else DefaultFailureConverter,
         external_storage=ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
     )
 
 
 async def connect(config: GreenAgentConfig) -> Client:
-    """Connect to Temporal.
+    """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
+    (TLS, client certificate, API key, metadata).
 
     Raises:
-        TemporalUnreachableError: nobody answers at ``config.temporal_address``.
+        TemporalUnreachableError: nobody answers at ``config.temporal_address``, or not to us; or it isn't clear how to
+            connect, or how to encrypt.
     """
+    try:
+        options = read_profile().options
+        converter = data_converter(BlobStore(config.storage_url), payload_codec(config))
+    except (PayloadKeyError, ConnectionSettingsError) as problem:
+        raise TemporalUnreachableError(str(problem)) from None
     try:
         return await asyncio.wait_for(
             Client.connect(
                 config.temporal_address,
                 namespace=config.temporal_namespace,
-                data_converter=data_converter(BlobStore(config.storage_url)),
+                data_converter=converter,
+                **options,
             ),
             timeout=timedelta(seconds=config.connect_timeout).total_seconds(),
         )
     except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
         raise TemporalUnreachableError(
             f"can't reach Temporal at {config.temporal_address} ({_why(problem)}): start it (`proctor up` does) or set "
-            "AGENTBEATS_GREEN_TEMPORAL_ADDRESS"
+            "AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what else the connection takes (TEMPORAL_TLS…, "
+            "TEMPORAL_API_KEY)"
         ) from None
 
 

@@ -29,6 +29,9 @@ def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     """Services that are started with no settings find a state folder of the session's, not the user's own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
+            patch.delenv(name)
+        patch.setenv("TEMPORAL_CONFIG_FILE", os.devnull)
         yield
 
 

@@ -190,15 +190,17 @@ def request_json(agent_url: str, scenario_id: str, **config: Any) -> str:
     return json.dumps({"participants": {"personal_assistant": agent_url}, "config": chosen})
 
 
-async def assess(stack: Stack, agent_url: str, scenario_id: str, **config: Any) -> Assessed:
-    """Ask the gateway for an assessment and follow it to its end; offline and with seed 7 unless told otherwise."""
+async def assess(stack: Stack | str, agent_url: str, scenario_id: str, **config: Any) -> Assessed:
+    """Ask the gateway, the stack's or the one at an address, for an assessment and follow it to its end; offline and
+    with seed 7 unless told otherwise.
+    """
     return await assess_by(stack, request_json(agent_url, scenario_id, **config))
 
 
-async def assess_by(stack: Stack, request: str, on_accepted: Callable[[str], Any] = str) -> Assessed:
+async def assess_by(stack: Stack | str, request: str, on_accepted: Callable[[str], Any] = str) -> Assessed:
     """Ask by a request as it is, and follow what comes of it to its end; ``on_accepted`` is told the task's id."""
     updates: list[TaskUpdate] = []
-    async with AssessmentCall(stack.gateway_url, request) as call:
+    async with AssessmentCall(stack if isinstance(stack, str) else stack.gateway_url, request) as call:
         async for event in call.events():
             if isinstance(event, Accepted):
                 on_accepted(event.task_id)

@@ -1,0 +1,115 @@
+"""``proctor codec-server``: payloads in clear for Temporal's UI and command line, which ask for it themselves.
+
+The protocol is Temporal's own: ``POST /decode`` and ``/encode`` take and give ``{"payloads": […]}`` in protobuf's JSON.
+What travels as a reference into the store is fetched, too.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import urlsplit
+
+import uvicorn
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from temporalio.api.common.v1 import Payload, Payloads
+from temporalio.converter import DataConverter
+
+from a2a_gateway.door.entrance import Entrance
+from a2a_gateway.limits import BodyLimit
+from proctor.errors import CommandError, UsageError
+from proctor.settings import read_settings, require_guarded, warn
+from proctor.state import with_secret
+from proctor_processes.serving import Server, address_of, listen
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
+from proctor_storage.codec import PayloadKeyError, payload_codec
+from proctor_storage.temporal import data_converter
+
+Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
+
+
+def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
+    """The codec server, behind the gateway's own door: admins alone, where callers are asked who they are.
+
+    Args:
+        config: the deployment's settings, with its payload keys.
+        ui_origins: where the UI is, as browsers know it; only its pages may ask.
+
+    Raises:
+        PayloadKeyError: there are no keys, or they are none.
+    """
+    codec = payload_codec(config)
+    if codec is None:
+        raise PayloadKeyError("there is nothing to decode: AGENTBEATS_GREEN_PAYLOAD_KEYS names no key")
+    converter = data_converter(BlobStore(config.storage_url), codec)
+
+    async def decode(payloads: Sequence[Payload]) -> list[Payload]:
+        return await _in_clear(converter, payloads)
+
+    entrance = Entrance(config, ui_origins, admins_only=True)
+    routes = [
+        *entrance.routes,
+        *(Route(f"{prefix}/decode", _answering(decode), methods=["POST"]) for prefix in ("", "/{namespace}")),
+        *(Route(f"{prefix}/encode", _answering(codec.encode), methods=["POST"]) for prefix in ("", "/{namespace}")),
+    ]
+    return Starlette(routes=routes, middleware=[*entrance.middleware, Middleware(BodyLimit, rpc_path="")])
+
+
+def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], state: str | None, is_open: bool) -> None:
+    """Serve the codec until SIGTERM or Ctrl-C.
+
+    Raises:
+        UsageError: there is no key, or others would reach it and nobody is asked who they are.
+        CommandError: the address can't be listened on.
+    """
+    config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
+    require_guarded(config)
+    origins = ui_origins or [origin for origin in [_origin(config.temporal_ui_url)] if origin]
+    try:
+        listener = listen(config.host, port, "the codec server")
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None
+    try:
+        app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
+    except PayloadKeyError as problem:
+        raise UsageError(str(problem)) from None
+    warn(["whoever may come in here reads what is encrypted: let nobody reach it but the UI's users"])
+    settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
+
+
+def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        try:
+            asked = ParseDict(await request.json(), Payloads())
+        except (ParseError, ValueError, RecursionError):
+            return _problem(400, 'The body is no list of payloads: send {"payloads": […]}.')
+        try:
+            return JSONResponse(MessageToDict(Payloads(payloads=await change(asked.payloads))))
+        except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as problem:
+            return _problem(400, str(problem))
+        except StoreUnavailableError as problem:
+            return _problem(503, str(problem))
+
+    return answer
+
+
+async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
+    """Payloads as they were before they were put away and encrypted."""
+    found = Payloads(payloads=payloads)
+    await converter._transform_inbound_payloads(found)
+    return list(found.payloads)
+
+
+def _problem(code: int, sentence: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": sentence}}, code)
+
+
+def _origin(url: str | None) -> str | None:
+    """Where a page at an address is from."""
+    parts = urlsplit(url or "")
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None

@@ -1,0 +1,51 @@
+"""How to connect to Temporal, as the SDK's own environment configuration has it.
+
+That is the variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``, ``_API_KEY``, ``_TLS…``, ``_GRPC_META_…`` over a profile
+(``TEMPORAL_PROFILE``) of a file (``TEMPORAL_CONFIG_FILE``, by default ``temporalio/temporal.toml`` in the user's folder
+for settings), as every tool of Temporal's reads them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from temporalio.envconfig import ClientConfigProfile
+
+_WHERE = ("target_host", "namespace")
+
+
+class ConnectionSettingsError(ValueError):
+    """The environment doesn't say how to connect; the message is a sentence."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How to connect.
+
+    Attributes:
+        address, namespace: None where nothing is said of them.
+        options: everything else, for ``Client.connect``.
+    """
+
+    address: str | None = None
+    namespace: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_profile() -> Profile:
+    """What the environment says of the connection to Temporal.
+
+    Raises:
+        ConnectionSettingsError: a file can't be read, or there is no such profile in it.
+    """
+    try:
+        profile = ClientConfigProfile.load()
+        given = profile.to_client_connect_config()
+    except Exception as problem:  # the SDK's own error is no public class
+        said = " ".join(str(problem).split())
+        raise ConnectionSettingsError(
+            f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({said}): mend it, or set "
+            "TEMPORAL_CONFIG_FILE to another file"
+        ) from None
+    options = {name: value for name, value in given.items() if name not in _WHERE}
+    return Profile(profile.address or None, profile.namespace or None, options)
