@@ -85,7 +85,10 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
 def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
-            asked = ParseDict(await request.json(), Payloads())
+            body = await request.json()
+            if not isinstance(body, dict):
+                raise ParseError
+            asked = ParseDict(body, Payloads())
         except (ParseError, ValueError, RecursionError):
             return _problem(400, 'The body is no list of payloads: send {"payloads": […]}.')
         try:
@@ -101,6 +104,7 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
 async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
     """Payloads as they were before they were put away and encrypted."""
     found = Payloads(payloads=payloads)
+    # What the SDK does to every payload that comes in; its public methods go on from there to Python's values.
     await converter._transform_inbound_payloads(found)
     return list(found.payloads)
 
