@@ -1,6 +1,7 @@
 """Campaigns of assessments whose steps are scripted; campaigns' own activities are the real ones."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from a2a.client import Client as Caller
@@ -41,7 +42,7 @@ class ScriptedRun(ScriptedActivities):
         self.played: Counter[tuple[str, str, int]] = Counter()
         self.deeds["admit"] = self._admit
         self.deeds["judge_criterion"] = self.judged
-        self.cost = 0.5
+        self.price: Callable[[int], float | None] = lambda _seed: 0.5
 
     def all(self) -> list[Any]:
         runs = ScriptedRuns(self._deployment)
@@ -70,7 +71,7 @@ class ScriptedRun(ScriptedActivities):
     async def judged(self, given: JudgeInput) -> CriterionResult:
         made = given.plan
         points = 5 if made.participant == "good" else made.seed % 3
-        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=self.cost)
+        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=self.price(made.seed))
         return CriterionResult(
             criterion_id="c1", name="All", dimension="accuracy", explanation="", score=points, max_score=5, usage=[use]
         )

@@ -1,7 +1,9 @@
 """Campaigns of assessments, with scripted steps: what is played, what is never played twice, limits, statistics."""
 
+import asyncio
 from collections import Counter
 
+import pytest
 from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from temporalio.client import Client
@@ -93,6 +95,85 @@ async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: Scripted
     assert len(results.cells) == 4
     assert (results.missing, results.stopped) == (36, "Stopped before its costs pass 2.")
     assert "Stopped before" in ended.sentence
+
+
+async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted: ScriptedRun) -> None:
+    """What one costs can't be known before: the spend after a limit is at most what was under way then."""
+    scripted.price = lambda seed: 0.01 if seed <= 2 else 3.0  # cheap at first, and dear then
+    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=3, max_cost=2.0))
+    results = ended.results
+    assert results.stopped == "Stopped before its costs pass 2."
+    tallies = [update["tally"] for update in ended.updates if "tally" in update]
+    passed = next(tally for tally in tallies if (tally.get("cost") or 0) > 2.0)
+    assert len(results.cells) <= passed["done"] + passed["running"] <= 12
+    assert (results.cost or 0) <= passed["cost"] + 3.0 * passed["running"]
+    assert results.missing == 40 - len(results.cells)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "sentence"),
+    [
+        ({"max_tokens": 400}, 4, "Stopped before it uses over 400 tokens."),
+        ({"max_hours": 1e-6}, 2, "Stopped before it takes over 1e-06 h."),
+    ],
+)
+async def test_limits_of_tokens_and_time_hold(
+    caller: Caller, scripted: ScriptedRun, limit: dict[str, float], most: int, sentence: str
+) -> None:
+    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, **limit))
+    assert len(ended.results.cells) <= most
+    assert len(ended.results.cells) + ended.results.missing == 40
+    assert ended.results.stopped == sentence
+
+
+async def test_a_limit_of_costs_is_not_taken_for_kept_where_a_price_is_unknown(
+    caller: Caller, scripted: ScriptedRun
+) -> None:
+    scripted.price = lambda _: None
+    ended = await play(caller, request(seeds=[1, 2, 3], at_once=2, max_cost=2.0))
+    assert len(ended.results.cells) <= 3, "those under way when the first one ended, and no more"
+    assert (ended.results.stopped or "").startswith(
+        "Stopped, since costs of up to 2 can't be kept to: a model was asked"
+    )
+    assert len((await play(caller, request(scenarios=["day"], seeds=[1]))).results.cells) == 2, "no limit, no stop"
+
+
+async def test_at_most_so_many_at_once_with_one_participant_and_with_one_model(
+    caller: Caller, scripted: ScriptedRun
+) -> None:
+    now: Counter[str] = Counter()
+    peaks: Counter[str] = Counter()
+
+    async def turn(given: TurnInput) -> None:
+        names = (scripted.plans[given.plan.assessment_id].participant, "all")
+        now.update(names)
+        peaks.update({name: now[name] - peaks[name] for name in names if now[name] > peaks[name]})
+        await asyncio.sleep(0.1)
+        now.subtract(names)
+
+    scripted.deeds["purple_turn"] = turn
+    lanes = {"at_once_per_participant": 2, "at_once_per_model": 3}
+    ended = await play(caller, request(scenarios=["day"], seeds=list(range(6)), at_once=8, offline=False, **lanes))
+    assert len(ended.results.cells) == 12
+    assert peaks["good"] <= 2
+    assert peaks["poor"] <= 2
+    assert 1 < peaks["all"] <= 3
+
+
+async def test_those_that_failed_by_the_participants_fault_are_played_again_where_that_is_asked_for(
+    caller: Caller, scripted: ScriptedRun
+) -> None:
+    failed: Counter[str] = Counter()
+
+    async def turn(given: TurnInput) -> None:
+        name = scripted.plans[given.plan.assessment_id].participant
+        failed[name] += 1
+        if failed[name] == 1:
+            raise failures.final(failures.PARTICIPANT_MISBEHAVED, f"{name} answers with a poem.")
+
+    scripted.deeds["purple_turn"] = turn
+    ended = await play(caller, request(scenarios=["day"], seeds=[1], tries=2, play_again="failed"))
+    assert [(cell.status, cell.plays) for cell in ended.results.cells] == [("completed", 2)] * 2
 
 
 async def test_shards_share_out_the_cells(caller: Caller, scripted: ScriptedRun) -> None:
