@@ -59,6 +59,31 @@ async def test_an_assessment_goes_on_after_everything_was_ended_and_started_agai
     results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
     assert (results.turns_taken, results.actions_taken) == (4, 4)
     assert not sandbox.processes()
+    for file in (sandbox.folder / "state").glob("temporal.db*"):
+        file.unlink()
+    with sandbox.started(*up(ports)) as third:
+        await asyncio.to_thread(third.wait_for, "proctor is up")
+        await asyncio.to_thread(all_is_there_without_temporals_database, sandbox, gateway, results)
+
+
+def all_is_there_without_temporals_database(sandbox: Sandbox, gateway: str, results: AssessmentResults) -> None:
+    """What was assessed is listed, shown, compared, exported, followed and served, as if nothing had been lost."""
+    task_id = results.assessment_id
+    state = ("--state", str(sandbox.folder / "state"))
+    assert task_id[:8] in shell(sandbox, "list", *state)
+    assert AssessmentResults.model_validate_json(shell(sandbox, "show", task_id, "--json", *state)) == results
+    assert "they did the same in every turn" in shell(sandbox, "compare", task_id, task_id, *state)
+    shell(sandbox, "export", task_id, "--to", "page.html", *state)
+    assert "This is round 4." in (sandbox.folder / "page.html").read_text()
+    assert "This is round 4." in httpx.get(f"{gateway}/view/{task_id}?turn=4").text
+    followed = shell(sandbox, "follow", task_id, "--gateway", gateway)
+    assert re.findall(r"^turn +(\d+)", followed, re.MULTILINE) == ["1", "2", "3", "4"]
+
+
+def shell(sandbox: Sandbox, *words: str) -> str:
+    done = sandbox.run(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def play_the_cards_example(gateway: str) -> None:
