@@ -18,6 +18,7 @@ from activities import failures
 from activities.admission import require_models
 from activities.campaign_plan import (
     MEMO_LEDGER,
+    PROCTOR_OWNER,
     CampaignPlan,
     Cell,
     EndedCell,
@@ -97,7 +98,7 @@ class AssessmentRuns:
         """See ``activities.campaigns.Kind``."""
         return is_run_request(request)
 
-    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
         asked = parse_run_request(request)
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
@@ -111,7 +112,7 @@ class AssessmentRuns:
         cells = self._cells(asked, hashes)
         taken_over = None
         if config.grows:
-            taken_over, cells, told = await self._taken_over(config.grows, cells)
+            taken_over, cells, told = await self._taken_over(config.grows, cells, owner)
             warnings += told
         shared: dict[str, JsonValue] = {
             "agents": dict(asked.participants),
@@ -241,13 +242,14 @@ class AssessmentRuns:
         ]
 
     async def _taken_over(
-        self, campaign_id: str, cells: Sequence[Cell]
+        self, campaign_id: str, cells: Sequence[Cell], owner: str
     ) -> tuple[TakenOver | None, list[Cell], list[str]]:
-        """What an ended campaign has played of these cells, and those that are left."""
+        """What an ended campaign of the same caller has played of these cells, and those that are left."""
         handle = activity.client().get_workflow_handle(campaign_id)
         try:
             described = await handle.describe()
-            ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef)
+            is_theirs = (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner
+            ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
         except RPCError as problem:
             if problem.status != RPCStatusCode.NOT_FOUND:
                 raise  # Temporal is away, which is none of the caller's fault

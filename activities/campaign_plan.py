@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
+from temporalio.common import SearchAttributeKey
 
 from activities.plan import Model
 from proctor_protocol.campaigns import Tally
@@ -15,6 +16,9 @@ MEMO_LEDGER = "ledger"
 """Where an ended campaign's memo names the blob with all its cells' outcomes."""
 
 _MOST_GROUPS = 100
+
+PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
+"""Whose a task is: the name of the caller that asked for it, where callers are asked who they are."""
 
 CellStatus = Literal["completed", "failed", "canceled"]
 

@@ -40,8 +40,8 @@ class Kind(Protocol):
     def is_asked_for(self, request: Raw) -> bool:
         """Whether a request is for a campaign of this kind."""
 
-    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
-        """Check a request and fix what it plays; ``BadRequestError`` says what is wrong with it."""
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
+        """Check the request of a caller and fix what it plays; ``BadRequestError`` says what is wrong with it."""
 
     async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """The result of everything that has ended, in the store."""
@@ -60,7 +60,7 @@ class CampaignActivities:
         try:
             for kind in self._kinds:
                 if kind.is_asked_for(given.request):
-                    return await kind.plan(given.task_id, given.request)
+                    return await kind.plan(given.task_id, given.request, given.owner)
         except BadRequestError as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         raise failures.final(failures.REJECTED, "The request asks for no kind of campaign that this evaluator has.")

@@ -30,10 +30,11 @@ class CriterionBrief(Model):
 
 
 class AdmitInput(Model):
-    """A request that nobody has checked yet."""
+    """A request that nobody has checked yet; ``owner`` is the caller whose it is, empty where nobody was asked."""
 
     task_id: str
     request: dict[str, Any] | str | None
+    owner: str = ""
 
 
 class ForkPlan(Model):

@@ -61,7 +61,7 @@ class TerminalRuns:
         """See ``activities.campaigns.Kind``."""
         return is_terminal_request(request)
 
-    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Find the tasks, keep their files as they are now, and lay out every attempt at each of them."""
         asked = parse_terminal_request(request)
         config = asked.config

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from rich.table import Table
 from rich.text import Text
 
+from proctor.agents_compared import compare_agents, is_agent
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted, shorten
@@ -182,6 +183,27 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
 
 def _origin(origin: ForkedFrom) -> str:
     return f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"
+
+
+def compare(
+    archive: str | None, state: str | None, first: str, second: str, campaign: str | None = None, difference: int = 5
+) -> None:
+    """Print two assessments side by side, or two agents over all that both have played, or in one ``campaign``.
+
+    ``difference``: say how many more runs would show one of so many points.
+
+    Raises:
+        UsageError: there is nothing of that name.
+    """
+    kept, _ = open_archive(archive, state)
+    entries = [entry for entry in _asked(kept.entries) if campaign in (None, entry.campaign)]
+    if all(is_agent(name, entries) for name in (first, second)):
+        compare_agents(make_console(), entries, first, second, difference)
+    elif campaign:
+        unknown = next(name for name in (first, second) if not is_agent(name, entries))
+        raise UsageError(f"the campaign {campaign} has nothing of an agent {unknown!r} in {kept.folder.root}")
+    else:
+        compare_entries(archive, state, first, second)
 
 
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:

@@ -129,7 +129,7 @@ class Campaign:
         try:
             plan: CampaignPlan = await self._steps.do(
                 CampaignActivities.plan_campaign,
-                AdmitInput(task_id=self._given.task_id, request=self._given.request),
+                AdmitInput(task_id=self._given.task_id, request=self._given.request, owner=self._given.owner),
                 **limits.prepared("check the request"),
             )
         except BaseException:

@@ -5,6 +5,7 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
+from activities.campaign_plan import PROCTOR_OWNER as PROCTOR_OWNER
 from activities.failures import REJECTED
 from activities.trial_plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
@@ -38,8 +39,6 @@ PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")
 PROCTOR_STATUS = SearchAttributeKey.for_keyword("ProctorStatus")
 PROCTOR_SCORE = SearchAttributeKey.for_float("ProctorScore")
-PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
-"""Whose a task is: the name of the caller that asked for it, where callers are asked who they are."""
 
 SEARCH_ATTRIBUTES = (
     PROCTOR_CONTEXT,

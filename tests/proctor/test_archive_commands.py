@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from proctor.archive_commands import (
     Filters,
+    compare,
     compare_entries,
     export,
     import_from,
@@ -69,6 +71,26 @@ def test_compare(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "they part in turn 1" in capsys.readouterr().out
     compare_entries(archive, None, "day-one", "day-one")
     assert "they did the same in every turn" in capsys.readouterr().out
+
+
+def test_two_agents_are_compared_by_what_both_have_played(
+    archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = Archive(str(tmp_path / "agents"))
+    for seed, (one, other) in enumerate([(5, 3), (4, 3), (6, 2), (5, 2)]):
+        for agent, score in (("mine", one), ("theirs", other)):
+            day = Archive(archive).find("day-one")
+            changes = {"id": f"{agent}-{seed}", "participant": agent, "seed": seed, "score": score, "campaign": "c"}
+            kept.write(day.model_copy(update=changes), {}, {})
+    compare(kept.folder.root, None, "mine", "theirs", difference=2)
+    said = capsys.readouterr().out
+    assert re.search(r"^lunch +83.3% +41.7% +\+41.7 +4$", said, re.MULTILINE), said
+    assert re.search(r"^mine less theirs: \+41.7 points \(.* to .*\), p = 0.125, over 4 pairs$", said, re.MULTILINE)
+    assert re.search(r"to see a difference of 2 points takes 909 pairs of scenario and seed: 905 more$", said.strip())
+    with pytest.raises(UsageError, match="the campaign d has nothing of an agent 'mine'"):
+        compare(kept.folder.root, None, "mine", "theirs", campaign="d")
+    with pytest.raises(UsageError, match="no entry 'nobody'"):
+        compare(kept.folder.root, None, "mine", "nobody")
 
 
 def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ Deed = Callable[[Any], Awaitable[Any]]
 class ScriptedRuns(TerminalRuns):
     """Plans trials of tasks that there are no files of: every name in ``task_ids`` is one."""
 
-    async def plan(self, campaign_id: str, request: Raw) -> CampaignPlan:
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         config = parse_terminal_request(request).config
         files = (await self._store.put(b"")).model_dump(mode="json")
         cells = [

@@ -2,15 +2,18 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowFailureError
 
+from a2a_gateway.starting import start_assessment
 from activities import failures
 from activities.plan import TurnInput
-from tests.a2a_gateway.callers import state_name
+from proctor_protocol.config import GreenAgentConfig
+from tests.a2a_gateway.callers import data_part, message, state_name
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import fails
 from tests.workflows.scripted_runs import ScriptedRun, play, request
@@ -84,6 +87,24 @@ async def test_a_campaign_that_grows_plays_only_what_is_new(caller: Caller, scri
     third = await play(caller, request(scenarios=["day"], seeds=[1, 3], max_turns=1, grows=second.id))
     assert sum(scripted.played.values()) == 4, "other settings are another assessment"
     assert third.results.missing == 0
+
+
+async def test_nobody_grows_what_is_another_callers(
+    client: Client, config: GreenAgentConfig, scripted: ScriptedRun
+) -> None:
+    async def ended(owner: str, **more: Any) -> str:
+        asked = data_part(request(scenarios=["day"], seeds=[1], **more))
+        started = await start_assessment(client, message(asked).message, config.task_queue, owner)
+        await client.get_workflow_handle(started.task_id).result()
+        return started.task_id
+
+    hers = await ended("alice")
+    for stranger in ("bob", ""):
+        with pytest.raises(WorkflowFailureError) as problem:
+            await ended(stranger, grows=hers)
+        assert f"config.grows is {hers}: name a campaign of assessments that has ended" in str(problem.value.cause)
+    await ended("alice", grows=hers)
+    assert sum(scripted.played.values()) == 2
 
 
 async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: ScriptedRun) -> None:
