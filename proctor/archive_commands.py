@@ -197,11 +197,12 @@ def compare(
     """
     kept, _ = open_archive(archive, state)
     entries = [entry for entry in _asked(kept.entries) if campaign in (None, entry.campaign)]
-    if all(is_agent(name, entries) for name in (first, second)):
+    unknown = [name for name in (first, second) if not is_agent(name, entries)]
+    if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
-    elif campaign:
-        unknown = next(name for name in (first, second) if not is_agent(name, entries))
-        raise UsageError(f"the campaign {campaign} has nothing of an agent {unknown!r} in {kept.folder.root}")
+    elif campaign or len(unknown) == 1:
+        where = f"of the campaign {campaign} " if campaign else ""
+        raise UsageError(f"nothing {where}in {kept.folder.root} is of an agent {unknown[0]!r}")
     else:
         compare_entries(archive, state, first, second)
 
