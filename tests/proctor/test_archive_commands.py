@@ -87,7 +87,7 @@ def test_two_agents_are_compared_by_what_both_have_played(
     assert re.search(r"^lunch +83.3% +41.7% +\+41.7 +4$", said, re.MULTILINE), said
     assert re.search(r"^mine less theirs: \+41.7 points \(.* to .*\), p = 0.125, over 4 pairs$", said, re.MULTILINE)
     assert re.search(r"to see a difference of 2 points takes 909 pairs of scenario and seed: 905 more$", said.strip())
-    with pytest.raises(UsageError, match="nothing of the campaign d in .* is of an agent 'mine'"):
+    with pytest.raises(UsageError, match=r"nothing of the campaign d in .* is of an agent 'mine'"):
         compare(kept.folder.root, None, "mine", "theirs", campaign="d")
     with pytest.raises(UsageError, match="is of an agent 'nobody'"):
         compare(kept.folder.root, None, "mine", "nobody")
