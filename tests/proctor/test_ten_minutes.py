@@ -18,7 +18,7 @@ import pytest
 from proctor_processes.ports import is_free
 from tests.proctor.terminals import alone
 from tests.waiting import PATIENCE
-from tests.work import NIGHTLY, only_nightly
+from tests.work import only_nightly
 
 ROOT = Path(__file__).parents[2]
 READY = {"python agent.py --port 8001": "listening on", "proctor up": "proctor is up"}
@@ -80,7 +80,7 @@ def run(command: str, folder: Path, environment: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("with_installs", [False, pytest.param(True, marks=only_nightly)])
-@pytest.mark.timeout(3600 if NIGHTLY else 300)
+@pytest.mark.timeout(3600)
 def test_the_guides_ten_minutes(with_installs: bool, tmp_path: Path) -> None:
     began = time.monotonic()
     steps, method = guide()

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -45,4 +46,4 @@ def shape(value: Any) -> Any:
 
 def test_what_is_python_in_it_is_python() -> None:
     for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
-        compile(block, "the guide", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        compile(textwrap.dedent(block), "the guide", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

@@ -202,6 +202,10 @@ async def test_shards_share_out_the_cells(caller: Caller, scripted: ScriptedRun)
         await play(caller, request(seeds=[1], shard_index=index, num_shards=3))
     assert len(scripted.played) == 4
     assert set(scripted.played.values()) == {1}
+    # A platform that splits a run into more parts than there are cells takes any other end for a failure.
+    empty = await play(caller, request(seeds=[1], shard_index=4, num_shards=5, num_instances=9))
+    assert (empty.state, empty.results.cells) == ("completed", [])
+    assert set(scripted.played.values()) == {1}
 
 
 async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, scripted: ScriptedRun) -> None:
