@@ -12,6 +12,7 @@ from a2a_gateway.parts import message_from_json
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
 from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults, ResultStatus
 from proctor_storage.archive import Archive, EntryDamagedError
@@ -36,7 +37,9 @@ class ArchivedTasks:
     async def entry(self, task_id: str, run_id: str | None = None) -> ArchiveEntry | None:
         """A task's entry; None where there is none, or it is of another run than ``run_id``."""
         entry = await asyncio.to_thread(self._archive.get, task_id)
-        return entry if entry is None or run_id in (None, entry.run_id) else None
+        if entry is None or entry.kind == "trial":  # which is no task of a caller's
+            return None
+        return entry if run_id in (None, entry.run_id) else None
 
     async def updates(self, entry: ArchiveEntry) -> list[Update]:
         """All updates.
@@ -49,7 +52,7 @@ class ArchivedTasks:
 
     async def task(self, entry: ArchiveEntry) -> Task:
         """The task as it ended; raises as ``updates``."""
-        results = await self._read(lambda: self._archive.results(entry))
+        results = await self._read(lambda: self._results(entry))
         known = {"scenario_id": entry.scenario_id, "participant": entry.participant_url}
         task = Task(id=entry.id, context_id=entry.context_id, metadata=task_metadata(entry.id, self._config, **known))
         if entry.message:
@@ -64,6 +67,9 @@ class ArchivedTasks:
         task.artifacts.append(results_artifact(results))
         return task
 
+    def _results(self, entry: ArchiveEntry) -> AssessmentResults | CampaignResults:
+        return self._archive.campaign_results(entry) if entry.kind == "campaign" else self._archive.results(entry)
+
     async def _read(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.to_thread(work)
@@ -71,5 +77,5 @@ class ArchivedTasks:
             raise InternalError(f"The evaluator's archive can't be read: {problem}") from None
 
 
-def _sentence(entry: ArchiveEntry, results: AssessmentResults) -> str:
-    return entry.sentence or results_sentence(results)
+def _sentence(entry: ArchiveEntry, results: AssessmentResults | CampaignResults) -> str:
+    return entry.sentence or (results_sentence(results) if isinstance(results, AssessmentResults) else entry.status)

@@ -16,6 +16,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities import failures
 from activities.admission import require_models
+from activities.archiving.lines import as_lines
 from activities.campaign_plan import (
     MEMO_LEDGER,
     PROCTOR_OWNER,
@@ -188,6 +189,7 @@ class AssessmentRuns:
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
             score=None if mean is None else mean / 100,
+            runs=await self._store.put(as_lines(run for _, run in found)),
         )
 
     async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str]]:
@@ -368,6 +370,7 @@ def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) ->
             "task_id": played.task_id,
             "status": _status(played),
             "failed_by_participant": played.failed_by_participant,
+            "failure_kind": played.failure_kind,
             "failure": played.failure,
             "score": overall.score if overall and is_judged else None,
             "max_score": overall.max_score if overall and is_judged else None,

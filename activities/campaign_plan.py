@@ -180,13 +180,29 @@ class SumUpInput(Model):
 
 class Summed(Model):
     """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score; ``ledger``
-    is the blob with all cells' outcomes.
+    is the blob with all cells' outcomes, ``runs`` the one with a ``Run`` a line, which its statistics are of.
     """
 
     results: BlobRef
     sentence: str
     score: float | None = None
     ledger: BlobRef | None = None
+    runs: BlobRef | None = None
+
+
+class CampaignArchiveInput(Model):
+    """A campaign that has ended, with its sums. ``updates`` as of an assessment's ``ArchiveInput``."""
+
+    context_id: str
+    message: dict[str, Any]
+    plan: CampaignPlan
+    status: CellStatus
+    failure: str | None = None
+    summed: Summed
+    tally: Tally
+    updates: list[str]
+    started_at: datetime
+    ended_at: datetime
 
 
 class CampaignResults(Model):

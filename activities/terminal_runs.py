@@ -14,6 +14,7 @@ from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 
+from activities.archiving.lines import as_lines
 from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, groups_of
 from activities.campaigns import keep_cells
 from activities.deployment import Deployment
@@ -24,6 +25,7 @@ from activities.terminal_trials import TrialActivities
 from activities.trial_plan import TRIAL_WORKFLOW
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import BadRequestError
+from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import (
     BENCHMARK,
     Share,
@@ -120,6 +122,7 @@ class TerminalRuns:
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
             score=results.accuracy if results.n_trials else None,
+            runs=await self._store.put(as_lines(run_of(trial, results.participant) for trial in results.results)),
         )
 
     def _find(self, config: TerminalConfig) -> list[Path]:
@@ -181,6 +184,25 @@ class TerminalRuns:
             )
         )
         return bool(described.pollers)
+
+
+def run_of(trial: TrialResult, participant: str) -> Run:
+    """A trial as statistics see it: its reward is its score."""
+    costs = [use.cost for use in trial.usage]
+    reward = trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
+    return Run(
+        run_id=trial.trial_id,
+        agent=participant,
+        scenario=trial.task_id,
+        repeat=trial.attempt - 1,
+        status="failed" if trial.is_resolved is None else "completed",
+        failed_by_participant=trial.blame == "participant",
+        overall=None if trial.is_resolved is None else Points(score=reward, max_score=1),
+        tokens=None
+        if trial.total_input_tokens is None or trial.total_output_tokens is None
+        else trial.total_input_tokens + trial.total_output_tokens,
+        cost=None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs),
+    )
 
 
 def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
@@ -254,6 +276,7 @@ def _shared(asked: TerminalRequest, queue: str, dataset_hash: str) -> dict[str, 
     config = asked.config
     return {
         "agent": config.agent,
+        "participant": asked.participant[0],
         "participant_url": asked.participant[1],
         "access": config.access,
         "build_seconds": config.build_timeout_sec,

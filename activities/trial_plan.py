@@ -6,7 +6,8 @@ from pydantic import Field, JsonValue
 
 from activities.plan import Model
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import AgentAccess, AgentKind, Blame, Blob, FailureMode, TestStatus
+from proctor_protocol.results import ResultStatus
+from proctor_protocol.terminal import AgentAccess, AgentKind, Blame, Blob, FailureMode, TestStatus, TrialResult
 from proctor_storage.blobs import BlobRef
 
 TRIAL_WORKFLOW = "TerminalTrial"
@@ -20,6 +21,7 @@ class TrialPlan(Model):
         files: all of the task's files, as they were when the run was admitted.
         play: how often the cell was played with this one.
         queue: the task queue of workers whose machine has an engine.
+        participant: the role of who works on it.
     """
 
     trial_id: str
@@ -38,6 +40,7 @@ class TrialPlan(Model):
     record: bool = True
     keep_images: bool = False
     queue: str
+    participant: str = ""
 
 
 class PreparedTrial(Model):
@@ -107,6 +110,15 @@ class Tested(Model):
     output: BlobRef | None = None
     started_at: datetime
     ended_at: datetime
+
+
+class TrialArchiveInput(Model):
+    """A trial that has ended. ``updates`` as of an assessment's ``ArchiveInput``."""
+
+    plan: TrialPlan
+    result: TrialResult
+    status: ResultStatus
+    updates: list[str]
 
 
 class CollectInput(Model):

@@ -17,6 +17,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
 from activities.archiving.assessments import ArchiveActivities
+from activities.archiving.campaigns import CampaignArchiving
+from activities.archiving.trials import TrialArchiving
 from activities.assessment_runs import AssessmentRuns
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
@@ -164,6 +166,8 @@ def _workers(
             lifecycle.keep_results,
             lifecycle.take_down,
             ArchiveActivities(deployment, scrubbing.make_scrubber).archive,
+            CampaignArchiving(deployment, scrubbing.make_scrubber).archive_campaign,
+            TrialArchiving(deployment, scrubbing.make_scrubber).archive_trial,
             turns.apply,
             turns.advance,
         ],

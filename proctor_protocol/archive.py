@@ -1,25 +1,50 @@
-"""What stays of an assessment when it has ended: the files of its archive entry, readable for years without us.
+"""What stays of an assessment, a trial or a campaign when it has ended: the files of its archive entry, readable for
+years without us.
 
-An entry is a folder ``DATE/ID.FENCE`` of an archive, with
+An entry is a folder ``DATE/ID.FENCE`` of an archive. Each has
 
 * ``entry.json``: an ``ArchiveEntry``; written last, so that a folder without one is no entry
-* ``result.json``: the ``AssessmentResults``
+* ``result.json``: the result, by its ``message_type``: ``AssessmentResults``, ``TrialResult``, ``RunResults`` (of a
+  campaign of assessments) or ``TerminalResults`` (of a campaign of trials)
 * ``updates.jsonl``: an ``ArchivedUpdate`` a line, all task updates in order
+
+An assessment has besides
+
 * ``turns.jsonl``: a ``TurnRecord`` a line: what came in, what the participant did and wrote, who answers
 * ``states.jsonl``: a ``StateRecord`` a line: mailbox, messages, calendar and chat before the first turn and after each
+
+a trial in a terminal
+
+* ``transcript.jsonl``: a ``CommandRecord`` a line: what passed through the trial's command endpoint
+* ``recording.cast``: the same as a recording for asciinema (asciicast v2), where one was made
+* ``logs/…``: the agent's, the tests' and the services' logs, long ones cut in the middle
+
+and a campaign
+
+* ``runs.jsonl``: a ``Run`` (``proctor_protocol.statistics``) a line: what all its statistics are of
 
 What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
 each file named by the SHA-256 of its content.
 """
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, TypeAdapter, field_validator
 
 from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.campaigns import CampaignResults, Tally
 from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, ResultStatus, score_range
+from proctor_protocol.results import (
+    ActionLogEntryWithTurn,
+    AssessmentResults,
+    ReportedAction,
+    ResultStatus,
+    score_range,
+)
+from proctor_protocol.statistics import Run
+from proctor_protocol.terminal import TrialResult
 
 FORMAT = 1
 """The version of an entry's form; it rises when a reader of the version before would misread it."""
@@ -32,6 +57,20 @@ ENTRY, RESULT, UPDATES, TURNS, STATES = (
     "states.jsonl",
 )
 """The files of an assessment's entry."""
+
+TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
+"""What a trial's entry has besides; names of logs begin with the last."""
+
+RUNS = "runs.jsonl"
+"""What a campaign's entry has besides."""
+
+EntryKind = Literal["assessment", "trial", "campaign"]
+"""What there are entries of."""
+
+Results = AssessmentResults | TrialResult | CampaignResults
+"""What an entry's ``result.json`` may be."""
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,3}")
 
 Items = dict[str, JsonValue]
 """A state as a flat map: ``email/emails/ID`` to a mail, ``calendar/events/ID`` to an event, and so on."""
@@ -50,7 +89,9 @@ class Content(WireModel):
 class ArchiveEntry(WireModel):
     """One line of a list of what was assessed, with what names all the rest.
 
-    ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either. ``fence``
+    ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either, of which
+    ``campaign_kind`` says of which and ``tally`` how many of what; a trial's task and a campaign's scenarios stand for
+    the scenario. ``earned`` is a trial's reward and a campaign's mean, 0 to 1; points are an assessment's. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
     ``owner`` is the caller whose it is, empty where nobody was asked who they are.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
@@ -71,6 +112,8 @@ class ArchiveEntry(WireModel):
     fence: int = Field(default=0, ge=0)
     run_id: str | None = None
     campaign: str | None = None
+    campaign_kind: str | None = None
+    tally: Tally | None = None
     forked_from: ForkedFrom | None = None
     context_id: str = ""
     owner: str = ""
@@ -89,6 +132,7 @@ class ArchiveEntry(WireModel):
     max_score: int = 0
     doubtful_points: int = 0
     total_points: int = 0
+    earned: float | None = None
     turns_taken: int = 0
     expected_turns: int | None = None
     max_turns: int | None = None
@@ -109,6 +153,15 @@ class ArchiveEntry(WireModel):
     files: dict[str, Content] = Field(default_factory=dict)
     contents: dict[str, Content] = Field(default_factory=dict)
 
+    @field_validator("files")
+    @classmethod
+    def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
+        if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
+            raise ValueError(
+                f"{outside[0][:200]!r} is no name of an entry's file: letters, digits, _, -, . and / alone"
+            )
+        return files
+
     @property
     def told(self) -> str:
         """The score in words, a range where there are doubts."""
@@ -117,6 +170,8 @@ class ArchiveEntry(WireModel):
     @property
     def share(self) -> float | None:
         """The score as a share of what was judged; None where nothing was."""
+        if self.earned is not None:
+            return self.earned
         return self.score / self.max_score if self.max_score else None
 
 
@@ -198,6 +253,32 @@ class StateRecord(WireModel):
     lacking: str | None = None
 
 
+class CommandRecord(WireModel):
+    """Something that a trial's agent did through the trial's command endpoint, and what came of it.
+
+    ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed in a terminal), ``screen`` (what that
+    terminal showed), or ``opened`` and ``closed`` for the endpoint itself. ``seconds`` is how long a command took,
+    ``dropped`` how many bytes of its output were not kept.
+    """
+
+    message_type: Literal["command_record"] = "command_record"
+    at: Instant | None = None
+    kind: str
+    command: str = ""
+    cwd: str | None = None
+    background: bool = False
+    exit_code: int | None = None
+    output: str = ""
+    dropped: int = 0
+    seconds: float | None = None
+    timed_out: bool = False
+    killed: bool = False
+    keys: list[str] = Field(default_factory=list)
+    literal: bool = False
+    session: str | None = None
+    screen: str = ""
+
+
 def items_of(states: dict[str, Any]) -> Items:
     """The states of all modalities, as a simulator has them, as a flat map without what follows from the rest."""
     found: Items = {}
@@ -265,13 +346,13 @@ def states_of(initial: Items, records: Iterable[StateRecord]) -> Iterator[tuple[
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The JSON schema of each kind of file of an entry, by the file's name; of JSON Lines, of one line."""
-    from proctor_protocol.results import AssessmentResults
-
-    kinds: dict[str, type[WireModel]] = {
+    kinds: dict[str, Any] = {
         ENTRY: ArchiveEntry,
-        RESULT: AssessmentResults,
+        RESULT: Annotated[Results, Field(discriminator="message_type")],
         UPDATES: ArchivedUpdate,
         TURNS: TurnRecord,
         STATES: StateRecord,
+        TRANSCRIPT: CommandRecord,
+        RUNS: Run,
     }
-    return {name: kind.model_json_schema(mode="serialization") for name, kind in kinds.items()}
+    return {name: TypeAdapter(kind).json_schema(mode="serialization") for name, kind in kinds.items()}

@@ -204,6 +204,7 @@ class RunCell(WireModel):
     task_id: str
     status: RunStatus
     failed_by_participant: bool = False
+    failure_kind: str | None = None
     failure: str | None = None
     score: int | None = None
     max_score: int | None = None

@@ -10,6 +10,7 @@ highest fence is the entry, whatever a writer of the past does later.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -23,11 +24,14 @@ from proctor_protocol.archive import (
     ENTRY,
     FORMAT,
     RESULT,
+    RUNS,
     STATES,
+    TRANSCRIPT,
     TURNS,
     UPDATES,
     ArchivedUpdate,
     ArchiveEntry,
+    CommandRecord,
     Content,
     Items,
     StateRecord,
@@ -35,9 +39,12 @@ from proctor_protocol.archive import (
     states_of,
 )
 from proctor_protocol.callers import ANYBODY, Caller
+from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_protocol.statistics import Run
+from proctor_protocol.terminal import TrialResult
 from proctor_storage.folder import Folder
 
 T = TypeVar("T")
@@ -184,8 +191,24 @@ class Archive:
         return self._checked(_content_path(expected), expected)
 
     def results(self, entry: ArchiveEntry) -> AssessmentResults:
-        """The results; raises as ``read``."""
+        """The results of an assessment; raises as ``read``."""
         return _model(entry, RESULT, lambda: AssessmentResults.model_validate_json(self.read(entry, RESULT)))
+
+    def trial_result(self, entry: ArchiveEntry) -> TrialResult:
+        """The result of a trial; raises as ``read``."""
+        return _model(entry, RESULT, lambda: TrialResult.model_validate_json(self.read(entry, RESULT)))
+
+    def campaign_results(self, entry: ArchiveEntry) -> CampaignResults:
+        """The results of a campaign; raises as ``read``."""
+        return _model(entry, RESULT, lambda: parse_campaign_results(json.loads(self.read(entry, RESULT))))
+
+    def runs(self, entry: ArchiveEntry) -> list[Run]:
+        """What the statistics of a campaign are of; raises as ``read``."""
+        return self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
+
+    def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
+        """What a trial's agent did, as far as the evaluator has seen it; raises as ``read``."""
+        return self._lines_of(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
 
     def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
         """All task updates; raises as ``read``."""
@@ -331,3 +354,5 @@ def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:
         return read()
     except ValidationError as problem:
         raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {describe(problem)}") from None
+    except ValueError as problem:
+        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {problem}") from None

@@ -4,10 +4,16 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from temporalio import workflow
+from temporalio.exceptions import FailureError, is_cancelled_exception
 
 from activities.archiving.assessments import ArchiveActivities
+from activities.archiving.campaigns import CampaignArchiving
+from activities.archiving.trials import TrialArchiving
+from activities.campaign_plan import CampaignArchiveInput
 from activities.plan import ArchiveInput, NotedReply, Plan, PlannedReply
-from proctor_protocol.results import AssessmentResults
+from activities.trial_plan import TrialArchiveInput, TrialPlan
+from proctor_protocol.results import AssessmentResults, ResultStatus
+from proctor_protocol.terminal import TrialResult
 from workflows import limits
 from workflows.inputs import AssessmentInput
 from workflows.progress import Progress
@@ -16,6 +22,12 @@ from workflows.telling import Telling
 
 ARCHIVED = "archived"
 """The change since which an assessment is archived at its end."""
+
+ALL_ARCHIVED = "all-archived"
+"""The change since which campaigns and trials are archived, too."""
+
+MEMO_CAMPAIGN = "campaign"
+"""Where an assessment's memo names the campaign that it is of."""
 
 _WORDS = 80
 """Characters by which a message without subject is told."""
@@ -40,13 +52,47 @@ async def archive(
             message=given.message,
             plan=plan,
             results=results,
-            updates=[item.data for item in telling.stream.get_state().log],
+            updates=_updates(telling),
             turns=progress.notes() if progress else [],
             turn_notes=progress.turn_notes if progress else {},
             card=progress.card if progress else None,
+            campaign=workflow.memo_value(MEMO_CAMPAIGN, None, type_hint=str),
         ),
         **limits.prepared("archive"),
     )
+
+
+async def archive_trial(
+    steps: Steps, telling: Telling, plan: TrialPlan, result: TrialResult, status: ResultStatus
+) -> None:
+    """Archive a trial; a trial that can't be archived has ended all the same."""
+    if not workflow.patched(ALL_ARCHIVED):
+        return
+    try:
+        await steps.do(
+            TrialArchiving.archive_trial,
+            TrialArchiveInput(plan=plan, result=result, status=status, updates=_updates(telling)),
+            **limits.prepared("archive"),
+        )
+    except FailureError as problem:
+        if is_cancelled_exception(problem):
+            raise
+        workflow.logger.warning("%s was not archived: %s", plan.trial_id, problem)
+
+
+async def archive_campaign(steps: Steps, given: CampaignArchiveInput, telling: Telling) -> None:
+    """Archive a campaign; all that is told of it has to have been told."""
+    if not workflow.patched(ALL_ARCHIVED):
+        return
+    await steps.do(
+        CampaignArchiving.archive_campaign,
+        given.model_copy(update={"updates": _updates(telling)}),
+        **limits.prepared("archive"),
+    )
+
+
+def _updates(telling: Telling) -> list[str]:
+    return [item.data for item in telling.stream.get_state().log]
 
 
 def noted(replies: Iterable[PlannedReply]) -> list[NotedReply]:

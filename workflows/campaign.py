@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from activities import failures
     from activities.campaign_plan import (
         MEMO_LEDGER,
+        CampaignArchiveInput,
         CampaignPlan,
         CampaignResults,
         CellInput,
@@ -44,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.troubles import TROUBLE_SIGNAL, Trouble
     from proctor_protocol import campaigns
     from workflows import limits, names
+    from workflows.archiving import archive_campaign
     from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
     from workflows.context_queue import GRANT_SIGNAL
     from workflows.ending import end, run_undisturbed
@@ -71,6 +73,7 @@ class Campaign:
         self._plan: CampaignPlan | None = carried.plan if carried else None
         self._progress: CampaignProgress | None = carried.progress if carried else None
         self._grown: list[CellList] = []
+        self._ended: CampaignArchiveInput | None = None
         self._at_play: dict[asyncio.Task[CellOutcome], Due] = {}
         self._telling = Telling(carried.stream if carried else None)
         if self._plan is not None:
@@ -355,6 +358,18 @@ class Campaign:
                 MEMO_LEDGER: summed.ledger.model_dump(mode="json") if summed.ledger else None,
             }
         )
+        self._ended = CampaignArchiveInput(
+            context_id=self._given.context_id,
+            message=self._given.message,
+            plan=self._plan,
+            status=status,
+            failure=failure,
+            summed=summed,
+            tally=progress.tally(),
+            updates=[],
+            started_at=progress.started_at,
+            ended_at=workflow.now(),
+        )
         if summed.score is not None:
             workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(summed.score)])
         self._telling.publish(
@@ -419,19 +434,25 @@ class Campaign:
                     )
 
     async def _end(self, status: names.Status) -> None:
-        """On every way out: what is left on hosts is removed, the next one of the context may begin."""
+        """On every way out: what has results is archived, what is left on hosts is removed, the next one of the context
+        may begin.
+        """
 
         def part() -> Iterable[Awaitable[Any]]:
+            archived = [] if self._ended is None else [archive_campaign(self._steps, self._ended, self._telling)]
             if self._plan is None or self._progress is None or not self._plan.cleanup:
-                return []
+                return archived
             return [
-                workflow.execute_activity(
-                    self._plan.cleanup,
-                    self._plan.campaign_id,
-                    task_queue=place,
-                    **limits.swept("remove what the campaign left"),
-                )
-                for place in self._progress.places
+                *archived,
+                *(
+                    workflow.execute_activity(
+                        self._plan.cleanup,
+                        self._plan.campaign_id,
+                        task_queue=place,
+                        **limits.swept("remove what the campaign left"),
+                    )
+                    for place in self._progress.places
+                ),
             ]
 
         await end(self._place, self._telling, status, part)

@@ -5,6 +5,7 @@ An environment stands on one host, and so every step after the image goes to tha
 die, the step goes on with the same environment; where that stands no more, the trial begins again from the image.
 """
 
+import asyncio
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from proctor_protocol.terminal import Blame, FailureMode, TrialResult
     from proctor_storage.blobs import BlobRef
     from workflows import limits, names
+    from workflows.archiving import archive_trial
     from workflows.ending import run_undisturbed
     from workflows.steps import Steps
     from workflows.telling import Telling
@@ -70,13 +72,19 @@ class TerminalTrial:
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
+        except asyncio.CancelledError:
+            await self._call_off(began_at)
+            raise
         except FailureError as problem:
             if is_cancelled_exception(problem):
+                await self._call_off(began_at)
                 raise
             result = self._failed(began_at, problem)
         kept: BlobRef = await self._steps.do_here(
             TrialKeeping.keep_trial, result, **limits.quick("keep the trial's result")
         )
+        is_played = result.is_resolved is not None
+        await archive_trial(self._steps, self._telling, self._plan, result, "completed" if is_played else "failed")
         await self._telling.end()
         has_failed = result.failure_mode != FailureMode.NONE
         return CellOutcome(
@@ -203,6 +211,11 @@ class TerminalTrial:
         except FailureError as problem:
             workflow.logger.warning("%s was not taken down: %s", self._plan.trial_id, problem)
         self._phases["stop"] = (workflow.now() - began_at).total_seconds()
+
+    async def _call_off(self, began_at: datetime) -> None:
+        """A trial that is cancelled is archived with what is known of it."""
+        result = TrialResult(**self._about(began_at), failure="The trial was cancelled.")
+        await run_undisturbed(archive_trial(self._steps, self._telling, self._plan, result, "canceled"))
 
     # What came of it
 

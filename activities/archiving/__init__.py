@@ -1,6 +1,7 @@
 """What has ended is archived.
 
-* ``assessments``: the activity that writes an assessment's entry
+* ``assessments``, ``trials``, ``campaigns``: the activities that write an entry of each
+* ``lines``: JSON Lines, and updates as workflows hand them on
 * ``transcript``: the turns as a person would tell them
 * ``states``: mailbox, messages, calendar and chat after each turn, from the checkpoints
 """

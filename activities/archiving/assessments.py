@@ -1,14 +1,12 @@
 """The activity that archives an assessment at its end, whichever way it ended."""
 
 import asyncio
-import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from pydantic import BaseModel
 from pydantic_core import to_json
 from temporalio import activity
-from temporalio.api.common.v1 import Payload
 
+from activities.archiving.lines import as_lines, updates_in
 from activities.archiving.states import read_states
 from activities.archiving.transcript import turn_records
 from activities.deployment import Deployment
@@ -16,10 +14,9 @@ from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.plan import ArchiveInput
 from activities.scrubbing import Scrubber
-from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
+from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchiveEntry, Content
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
-from proctor_protocol.updates import RECORDED_AT
 from proctor_storage.archive import Archive
 
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
@@ -93,9 +90,9 @@ class ArchiveActivities:
         turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
         files = {
             RESULT: given.results.model_dump_json(indent=1).encode(),
-            UPDATES: _lines(updates),
-            TURNS: _lines(turns),
-            STATES: _lines(told.records),
+            UPDATES: as_lines(updates),
+            TURNS: as_lines(turns),
+            STATES: as_lines(told.records),
         }
         contents = {"scenario": store.get_blocking(given.plan.scenario)}
         if told.initial:
@@ -106,27 +103,6 @@ class ArchiveActivities:
             {name: clean(content) for name, content in files.items()},
             {name: clean(content) for name, content in contents.items()},
         )
-
-
-def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
-    """The items of an update stream, from their payloads."""
-    converter = activity.payload_converter()
-    found = []
-    for sequence, item in enumerate(items):
-        payload = Payload.FromString(base64.b64decode(item))
-        at = payload.metadata.get(RECORDED_AT)
-        found.append(
-            ArchivedUpdate(
-                sequence=sequence,
-                recorded_at=at.decode() if at else None,
-                data=converter.from_payload(payload, dict),
-            )
-        )
-    return found
-
-
-def _lines(records: Iterable[BaseModel]) -> bytes:
-    return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:

@@ -65,8 +65,8 @@ async def test_a_completed_assessment(stack: Stack) -> None:
     assert scenario is not None
     assert scenario.scenario_id == "tiny"
     folder = next(Path(stack.config.archive_url).glob(f"*/{entry.id}.*"))
-    for name, schema in schemas().items():
-        content = (folder / name).read_text()
+    for name in ("entry.json", *entry.files):
+        schema, content = schemas()[name], (folder / name).read_text()
         for document in content.splitlines() if name.endswith("l") else [content]:
             jsonschema.validate(json.loads(document), schema)
 

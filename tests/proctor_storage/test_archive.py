@@ -172,8 +172,19 @@ def test_files_fit_the_schemas_that_are_printed(tmp_path):
     write(archive, entry())
     known = schemas()
     folder = tmp_path / "2026-03-01" / "one.1"
-    assert set(known) == {"entry.json", "result.json", "updates.jsonl", "turns.jsonl", "states.jsonl"}
+    of_assessments = {"entry.json", "result.json", "updates.jsonl", "turns.jsonl", "states.jsonl"}
+    assert set(known) == of_assessments | {"transcript.jsonl", "runs.jsonl"}
     jsonschema.validate(json.loads((folder / "entry.json").read_text()), known["entry.json"])
     for name in ("updates.jsonl", "states.jsonl"):
         for line in (folder / name).read_text().splitlines():
             jsonschema.validate(json.loads(line), known[name])
+
+
+@pytest.mark.parametrize("name", ["../entry.json", "/etc/passwd", "logs/../../x", "logs//x", ".hidden", "a\nb", ""])
+def test_no_file_of_an_entry_lies_elsewhere(tmp_path, name):
+    """An archive that somebody sent may say anything, and `proctor import` writes what it says."""
+    written = write(Archive(str(tmp_path / "theirs")), entry())
+    said = json.loads(written.model_dump_json())
+    said["files"][name] = said["files"]["updates.jsonl"]
+    next((tmp_path / "theirs").glob("*/*/entry.json")).write_text(json.dumps(said))
+    assert Archive(str(tmp_path / "theirs")).entries() == []

@@ -8,10 +8,12 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from google.protobuf.json_format import MessageToDict
 
+from activities.archiving.campaigns import CampaignArchiving
 from activities.assessment_runs import AssessmentRuns
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.plan import AdmitInput, JudgeInput, Plan
+from activities.scrubbing import Scrubber
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import parse_request
@@ -56,6 +58,7 @@ class ScriptedRun(ScriptedActivities):
             campaigns.sum_up_campaign,
             runs.keep_played,
             runs.join_assessment,
+            CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
         ]
 
     async def _admit(self, given: AdmitInput) -> Plan:

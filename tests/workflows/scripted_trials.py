@@ -10,12 +10,15 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities import trial_plan
+from activities.archiving.campaigns import CampaignArchiving
+from activities.archiving.trials import TrialArchiving
 from activities.campaign_plan import CampaignPlan, Cell, Raw
 from activities.campaigns import CampaignActivities, keep_cells
 from activities.deployment import Deployment
 from activities.elapsed import Elapsed
 from activities.heartbeats import Heartbeats
 from activities.queueing import QueueActivities
+from activities.scrubbing import Scrubber
 from activities.terminal_runs import TerminalRuns
 from activities.terminal_trials import TrialKeeping
 from activities.trial_plan import (
@@ -115,6 +118,8 @@ class ScriptedTrials:
                 campaigns.keep_outcomes,
                 campaigns.sum_up_campaign,
                 TrialKeeping(self._deployment).keep_trial,
+                TrialArchiving(self._deployment, lambda _: Scrubber(())).archive_trial,
+                CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
                 queues.join_queue,
                 queues.is_running,
                 self.prepare_image,

@@ -1,6 +1,7 @@
 """Campaigns of terminal trials, with scripted steps: what is played, how often, how many at once, and every way out."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,9 +15,10 @@ from temporalio.client import Client
 from activities import failures, trial_plan
 from activities.campaign_plan import Cell, CellList
 from activities.campaigns import keep_cells
-from activities.trial_plan import TRIAL_WORKFLOW, StepInput, TrialPlan, Worked
+from activities.trial_plan import TRIAL_WORKFLOW, Collected, CollectInput, StepInput, TrialPlan, Worked
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.terminal import FailureMode, TerminalResults
+from proctor_protocol.terminal import Blob, FailureMode, TerminalResults
+from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.waiting import eventually
@@ -90,6 +92,33 @@ async def test_every_attempt_is_a_trial_and_the_artifact_sums_them_up(
     assert ended.sentences[-1] == "null resolved 2 of 4 trials of scripted (accuracy 50.0%)."
     assert await replayed(client, ended.id) == 1
     assert await replayed(client, f"{ended.id}.easy.1") == 1
+
+
+async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
+    caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
+) -> None:
+    store, archive = BlobStore(config.storage_url), Archive(config.archive_url)
+    command = {"at": "2026-03-01T10:00:00Z", "kind": "command", "command": "ls", "output": "a\x1b[0m" * 40_000}
+    lines = json.dumps(command).encode() + b"\n{half a li"
+    files = {"sessions/transcript.jsonl": lines, "sessions/agent.cast": b"{}", "../../../x": b"1" * 3_000_000}
+
+    async def collected(given: CollectInput) -> Collected:
+        blobs = [(name, await store.put(content)) for name, content in files.items()]
+        return Collected(files=[Blob(name=n, sha256=ref.sha256, size=ref.size) for n, ref in blobs], seconds=0)
+
+    trials.deeds["collect_logs"] = collected
+    ended = await play(caller, request("easy"))
+    campaign, trial = archive.find(ended.id), archive.find(f"{ended.id}.easy.1")
+    assert (campaign.kind, campaign.campaign_kind, campaign.status) == ("campaign", "terminal-bench", "completed")
+    assert archive.campaign_results(campaign) == ended.results
+    assert [(run.scenario, run.percent) for run in archive.runs(campaign)] == [("easy", 100)]
+    assert (trial.kind, trial.campaign, trial.scenario_id, trial.status) == ("trial", ended.id, "easy", "completed")
+    assert (trial.told, trial.max_score, trial.share) == ("1", 1, 1.0)
+    assert archive.trial_result(trial).task_id == "easy"
+    (told,) = archive.transcript(trial)
+    assert (told.command, len(told.output)) == ("ls", 100_000)
+    assert set(trial.files) == {"result.json", "updates.jsonl", "transcript.jsonl", "recording.cast", "logs/x"}
+    assert trial.files["logs/x"].size < 600_000
 
 
 async def test_the_seeds_words_start_a_run(caller: Caller, trials: ScriptedTrials) -> None:
@@ -209,7 +238,7 @@ async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: Scripte
 
 
 async def test_a_campaign_is_cancelled_as_a_whole_and_keeps_what_has_ended(
-    caller: Caller, client: Client, trials: ScriptedTrials
+    caller: Caller, client: Client, config: GreenAgentConfig, trials: ScriptedTrials
 ) -> None:
     async def hand_over(given: StepInput) -> Worked | None:
         if given.plan.task_id == "endless":
@@ -235,6 +264,13 @@ async def test_a_campaign_is_cancelled_as_a_whole_and_keeps_what_has_ended(
     described = await client.get_workflow_handle(f"{task.id}.endless.1").describe()
     assert described.status is not None
     assert described.status.name == "CANCELED"
+    archive = Archive(config.archive_url)
+    statuses = {entry.id.removeprefix(task.id): (entry.kind, entry.status) for entry in archive.entries()}
+    assert statuses == {
+        "": ("campaign", "canceled"),
+        ".easy.1": ("trial", "completed"),
+        ".endless.1": ("trial", "canceled"),
+    }
     assert await replayed(client, task.id) == 1
 
 

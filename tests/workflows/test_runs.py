@@ -1,22 +1,31 @@
 """Campaigns of assessments, with scripted steps: what is played, what is never played twice, limits, statistics."""
 
 import asyncio
+import json
 from collections import Counter
 from typing import Any
 
+import jsonschema
 import pytest
 from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError
 
 from a2a_gateway.starting import start_assessment
 from activities import failures
 from activities.plan import TurnInput
+from proctor_protocol.archive import schemas
 from proctor_protocol.config import GreenAgentConfig
+from proctor_statistics import summaries
+from proctor_storage.archive import Archive
 from tests.a2a_gateway.callers import data_part, message, state_name
+from tests.assessments.test_archiving import is_forgotten
+from tests.waiting import eventually
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import fails
-from tests.workflows.scripted_runs import ScriptedRun, play, request
+from tests.workflows.scripted_runs import Ended, ScriptedRun, play, request
 
 
 async def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(
@@ -37,6 +46,37 @@ async def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_aske
     assert (results.tokens, results.cost) == (800, 4.0)
     assert ended.updates[-1]["tally"]["done"] == 8
     assert await replayed(client, ended.id) == 1
+
+
+async def test_a_campaign_is_archived_with_what_its_statistics_are_of(
+    caller: Caller, client: Client, config: GreenAgentConfig, scripted: ScriptedRun
+) -> None:
+    ended = await play(caller, request(scenarios=["day"], seeds=[1, 2]))
+    archive = Archive(config.archive_url)
+    entry = archive.find(ended.id)
+    assert (entry.kind, entry.campaign_kind, entry.status, entry.scenario_id) == (
+        "campaign", "assessments", "completed", "day",
+    )  # fmt: skip
+    assert entry.tally is not None
+    assert (entry.tally.done, entry.tally.failed, entry.earned, entry.cost) == (4, 0, 0.65, 2.0)
+    assert archive.campaign_results(entry) == ended.results
+    assert summaries(archive.runs(entry)) == ended.results.summaries
+    assert [update.data for update in archive.updates(entry)] == ended.updates
+    for name in entry.files:
+        content = archive.read(entry, name).decode()
+        for document in content.splitlines() if name.endswith("l") else [content]:
+            jsonschema.validate(json.loads(document), schemas()[name])
+    assert {given.campaign for given in scripted.inputs["archive"]} == {ended.id}
+
+    await client.workflow_service.delete_workflow_execution(
+        DeleteWorkflowExecutionRequest(
+            namespace=client.namespace, workflow_execution=WorkflowExecution(workflow_id=ended.id)
+        )
+    )
+    await eventually(lambda: is_forgotten(client, ended.id))
+    found = Ended(await caller.get_task(GetTaskRequest(id=ended.id, history_length=10_000)))
+    assert (found.state, found.sentence, found.results) == (ended.state, ended.sentence, ended.results)
+    assert found.updates == ended.updates
 
 
 async def test_an_assessment_of_a_campaign_is_a_task_like_any_other(caller: Caller, scripted: ScriptedRun) -> None:
