@@ -110,8 +110,16 @@ class Subscriptions:
         workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         with suppress(RPCError, WorkflowQueryFailedError):
             end = await workflow.query(OFFSET, result_type=int, rpc_timeout=GLANCE)
+            return await self.read_from(task_id, max(end - most, 0)) if most > 0 else []
+        return []
+
+    async def read_from(self, task_id: str, offset: int) -> list[Update]:
+        """The updates so far of a task from an offset on; none where no worker answers soon."""
+        client = await self._connection.connect()
+        workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
+        with suppress(RPCError, WorkflowQueryFailedError):
             updates: list[Update] = []
-            offset, more = max(end - most, 0), most > 0
+            more = True
             while more:
                 batch = await _ask(workflow, offset, GLANCE)
                 updates += _updates_in(batch, client)

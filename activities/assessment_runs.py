@@ -179,6 +179,7 @@ class AssessmentRuns:
             return _cell_of(played, each, each.cell_id in taken), _run_of(played)
 
         found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        found.sort(key=_order)
         results = await asyncio.to_thread(partial(summed_up, given, found))
         played, mean = len(results.cells), _mean(results)
         sentence = f"{played} of {played + results.missing} assessments were played"
@@ -419,7 +420,6 @@ def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunRes
 
     plan = given.plan
     config = RunConfig.model_validate(plan.shared["config"])
-    found = sorted(found, key=_order)
     runs = [run for _, run in found]
     agents = dict.fromkeys(run.agent for run in runs)
     shared_agents, hashes = plan.shared["agents"], plan.shared["scenario_hashes"]

@@ -29,7 +29,8 @@ from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.folder import Folder, StoreUnavailableError
-from viewer.pages import Pages, Running, compared
+from viewer.live import Running
+from viewer.pages import Pages, compared
 
 T = TypeVar("T")
 
@@ -151,7 +152,7 @@ def _running(config: GreenAgentConfig) -> list[Running]:
     from proctor_storage.temporal import TemporalUnreachableError
 
     async def ask() -> list[Running]:
-        return await asyncio.wait_for(UnderWay(config)(), _LIVE_SECONDS)
+        return await asyncio.wait_for(UnderWay(config).running(), _LIVE_SECONDS)
 
     try:
         return asyncio.run(ask())
@@ -430,6 +431,7 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     import uvicorn
 
     from a2a_gateway.door.entrance import guarded
+    from proctor.page_actions import page_actions
     from proctor.running import UnderWay
     from proctor_processes.serving import Server, address_of, listen
     from viewer.app import create_app
@@ -441,7 +443,9 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
         listener = listen(config.host, port, "the pages")
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
-    app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, UnderWay(config)))
+    live = UnderWay(config)
+    actions = page_actions(config, live.connected)
+    app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, live, actions))
     settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
     print(f"{kept.folder.root}", flush=True)
     server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")

@@ -1,56 +1,140 @@
 """What is under way, from Temporal."""
 
-from temporalio.client import Client
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from functools import partial
 
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
+
+from a2a_gateway.standstill import why_it_stands
+from a2a_gateway.subscriptions import Subscriptions, Update
+from a2a_gateway.temporal import TemporalConnection
+from proctor_protocol.campaigns import Tally
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.pages import Running
+from viewer.live import Running, Story, Told
+from workflows.archiving import MEMO_CAMPAIGN
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
+    CAMPAIGN_WORKFLOW,
     PROCTOR_OWNER,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
+    TASK_WORKFLOWS,
     Status,
 )
 
 _SHOWN_AT_MOST = 200
-_QUERY = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"
+_TALLIES_AT_MOST = 10
+"""Campaigns under way of which a list says how far they are."""
+
+_STORIES_REMEMBERED = 32
+_QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
+_KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign"}
 
 
 class UnderWay:
-    """Says what runs; connected to Temporal when first asked, and again after a failure."""
+    """Says what runs; connected to Temporal when first asked, and again after a failure.
+
+    All methods raise ``TemporalUnreachableError`` or ``temporalio.service.RPCError`` where Temporal doesn't answer.
+    """
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
-        self._client: Client | None = None
+        self._connection = TemporalConnection(partial(connect, config))
+        self._subscriptions = Subscriptions(self._connection)
+        self._told: OrderedDict[str, tuple[str, list[Update]]] = OrderedDict()
 
-    async def __call__(self) -> list[Running]:
-        """The assessments that run, the latest first.
+    async def connected(self) -> Client:
+        """The connection."""
+        return await self._connection.connect()
 
-        Raises:
-            TemporalUnreachableError, temporalio.service.RPCError: Temporal doesn't answer.
-        """
-        if self._client is None:
-            self._client = await connect(self._config)
-        found = []
-        async for execution in self._client.list_workflows(_QUERY, page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST):
-            known = execution.typed_search_attributes
-            found.append(
-                Running(
-                    id=execution.id,
-                    scenario_id=known.get(PROCTOR_SCENARIO) or "",
-                    participant_url=known.get(PROCTOR_PARTICIPANT) or "",
-                    status=known.get(PROCTOR_STATUS) or Status.SUBMITTED,
-                    started_at=execution.start_time,
-                    url=self._url(execution.id),
-                    owner=known.get(PROCTOR_OWNER) or "",
-                )
-            )
-        return found
+    async def running(self) -> list[Running]:
+        """Campaigns and assessments that run, the latest of each first."""
+        found, tallies = [], 0
+        async for execution in self._executions(CAMPAIGN_WORKFLOW):
+            tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
+            tallies += 1
+            found.append(await self._running(execution, tally))
+        return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW)]]
+
+    async def story(self, name: str) -> Story | None:
+        """What was told of an assessment or a campaign that runs; None where there is none of this id."""
+        execution = await self._find(name)
+        if execution is None or execution.status != WorkflowExecutionStatus.RUNNING:
+            self._told.pop(name, None)
+            return None
+        updates = await self._updates(execution)
+        tally = _tally_in(updates) if execution.workflow_type == CAMPAIGN_WORKFLOW else None
+        return Story(
+            running=await self._running(execution, tally),
+            updates=tuple(Told(each.sequence, each.data, each.recorded_at) for each in updates),
+            stands=why_it_stands(execution),
+        )
+
+    async def may_go_on(self, name: str) -> bool:
+        """Whether Temporal still has an assessment, so that it can be reset."""
+        execution = await self._find(name)
+        return execution is not None and execution.workflow_type == ASSESSMENT_WORKFLOW
+
+    async def _executions(self, kind: str) -> AsyncIterator[WorkflowExecution]:
+        client = await self.connected()
+        found = client.list_workflows(_QUERY.format(kind), page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST)
+        async for execution in found:
+            yield execution
+
+    async def _find(self, name: str) -> WorkflowExecution | None:
+        client = await self.connected()
+        try:
+            execution = await client.get_workflow_handle(name).describe()
+        except RPCError as problem:
+            if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
+                return None
+            raise
+        return execution if execution.workflow_type in TASK_WORKFLOWS else None
+
+    async def _running(self, execution: WorkflowExecution, tally: Tally | None = None) -> Running:
+        known = execution.typed_search_attributes
+        return Running(
+            id=execution.id,
+            scenario_id=known.get(PROCTOR_SCENARIO) or "",
+            participant_url=known.get(PROCTOR_PARTICIPANT) or "",
+            status=known.get(PROCTOR_STATUS) or Status.SUBMITTED,
+            started_at=execution.start_time,
+            url=self._url(execution.id),
+            owner=known.get(PROCTOR_OWNER) or "",
+            kind=_KINDS[execution.workflow_type],
+            campaign=await execution.memo_value(MEMO_CAMPAIGN, None, type_hint=str),
+            tally=tally,
+        )
+
+    async def _tally(self, campaign_id: str) -> Tally | None:
+        return _tally_in(await self._subscriptions.read_latest(campaign_id, 5))
+
+    async def _updates(self, execution: WorkflowExecution) -> list[Update]:
+        """All updates so far; what was read of this run before isn't read again."""
+        run_id, known = self._told.get(execution.id, ("", []))
+        if run_id != execution.run_id:
+            known = []
+        since = known[-1].sequence + 1 if known else 0
+        known = [*known, *await self._subscriptions.read_from(execution.id, since)]
+        self._told[execution.id] = (execution.run_id, known)
+        self._told.move_to_end(execution.id)
+        while len(self._told) > _STORIES_REMEMBERED:
+            self._told.popitem(last=False)
+        return known
 
     def _url(self, workflow_id: str) -> str | None:
         if not self._config.temporal_ui_url:
             return None
         base = f"{self._config.temporal_ui_url.rstrip('/')}/namespaces/{self._config.temporal_namespace}"
         return f"{base}/workflows/{workflow_id}"
+
+
+def _tally_in(updates: list[Update]) -> Tally | None:
+    """How far a campaign is, by the last of its updates that says so."""
+    told = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
+    found = next(told, None)
+    return None if found is None else Tally.model_validate(found)

@@ -67,6 +67,7 @@ def run_gateway(
     """Run a gateway until SIGTERM or Ctrl-C."""
     from a2a_gateway.door.identity import Identity
     from a2a_gateway.server import serve
+    from proctor.page_actions import page_actions
     from proctor.running import UnderWay
     from viewer.app import routes
 
@@ -85,8 +86,10 @@ def run_gateway(
     require_guarded(config)
     if is_open_to_others(config.host) and not Identity(config).is_asked():
         warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
+    live = UnderWay(config)
+    actions = page_actions(config, config.host, live.connected)
     try:
-        asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, UnderWay(config))))
+        asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
 

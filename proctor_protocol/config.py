@@ -162,6 +162,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     that it reports for a turn, and their bytes as JSON; bytes of its notes. ``participants_allowed`` names hosts and
     networks, besides its own, to which an agent card may point.
 
+    ``pages_may_act`` lets whoever reaches the gateway's pages replay and judge again from there (there is no
+    authentication yet); without it that is for pages at a loopback address alone.
+
     ``containers`` says whether a worker plays terminal trials: ``auto`` where a Docker engine answers when it starts
     (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``. Datasets of
     terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a worker takes
@@ -219,6 +222,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     task_queue: str = "assessments"
     models_task_queue: str = "models"
     models_per_second: float | None = Field(default=None, gt=0)
+    pages_may_act: bool = False
     containers: Literal["auto", "on", "off"] = "auto"
     containers_task_queue: str = "containers"
     docker_url: str | None = None

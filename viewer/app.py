@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -10,108 +12,211 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
-from viewer.pages import Pages, Running, static
+from viewer.actions import LONGEST_FIELD, Action, ActionRefusedError, Actions, Asked
+from viewer.live import Live, NothingRuns, Running, Story
+from viewer.pages import Offered, Pages, address_of, static
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+"""WebAssembly is for the player of recordings, which is ours; nothing of it comes from data."""
+
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # To no other site at all; browsers tell our own where a form comes from only if it isn't "no-referrer".
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 _LIVE_SECONDS = 2.0
-"""How long an overview waits for Temporal to say what runs."""
+"""How long a page waits for Temporal to say what runs."""
 
-Live = Callable[[], Awaitable[Sequence[Running]]]
+_LONGEST_FORM = 64_000
+_STATIC = {
+    "viewer.css": "text/css",
+    "viewer.js": "text/javascript",
+    "asciinema-player.min.js": "text/javascript",
+    "asciinema-player.css": "text/css",
+}
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
-async def nothing_runs() -> Sequence[Running]:
-    """For who looks at an archive alone."""
-    return ()
-
-
-def routes(archive_url: str, ui_url: str | None = None, live: Live = nothing_runs) -> list[BaseRoute]:
+def routes(
+    archive_url: str, ui_url: str | None = None, live: Live | None = None, actions: Actions | None = None
+) -> list[BaseRoute]:
     """The pages' routes.
 
     Args:
         archive_url: the archive.
         ui_url: the Temporal UI, while there is one.
-        live: says what is under way.
+        live: says what is under way; nothing where it isn't given.
+        actions: what readers can have done; nothing where it isn't given.
     """
-    everything = Pages(Archive(archive_url), ui_url)
+    served = _Served(Pages(Archive(archive_url), ui_url), live or NothingRuns(), actions or Actions())
+    return [
+        Route("/", served.overview, methods=["GET"]),
+        Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
+        Route("/view/{id}", served.entry, methods=["GET"]),
+        Route("/view/{id}/assessment.html", served.export, methods=["GET"]),
+        Route("/view/{id}/recording.cast", served.recording, methods=["GET"]),
+        Route("/view/{id}/do/{action}", served.ask, methods=["GET"]),
+        Route("/view/{id}/do/{action}", served.do, methods=["POST"]),
+        Route("/compare", served.comparison, methods=["GET"]),
+        *(Route(f"/{name}", _file(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
+    ]
 
-    def seen(request: Request) -> Pages:
-        return everything.seen_by(caller_of(request.scope))
 
-    async def overview(request: Request) -> Response:
-        pages, caller = seen(request), caller_of(request.scope)
-        running = [each for each in await _running(live) if caller.may_see(each.owner)]
-        search = request.query_params.get("search", "")[:200]
-        return await _answer(pages, lambda: pages.overview(running, search))
+def create_app(
+    archive_url: str, ui_url: str | None = None, live: Live | None = None, actions: Actions | None = None
+) -> Starlette:
+    """The pages alone, as ``proctor view`` serves them; see ``routes``."""
+    return Starlette(routes=routes(archive_url, ui_url, live, actions))
 
-    async def assessment(request: Request) -> Response:
-        pages, name, turn = seen(request), request.path_params["id"], _turn(request)
-        return await _answer(pages, lambda: pages.assessment(pages.archive.find(name), turn))
 
-    async def export(request: Request) -> Response:
-        pages, name = seen(request), request.path_params["id"]
-        answer = await _answer(pages, lambda: pages.assessment(pages.archive.find(name), as_file=True))
+class _Served:
+    """The pages as they are asked for."""
+
+    def __init__(self, pages: Pages, live: Live, actions: Actions) -> None:
+        self._pages = pages
+        self._live = live
+        self._actions = actions
+
+    def _seen(self, request: Request) -> Pages:
+        """The pages of what is there for who asks."""
+        return self._pages.seen_by(caller_of(request.scope))
+
+    async def overview(self, request: Request) -> Response:
+        pages, caller = self._seen(request), caller_of(request.scope)
+        nothing: Sequence[Running] = ()
+        running = [each for each in await _known(self._live.running(), nothing) if caller.may_see(each.owner)]
+        search, is_whole = request.query_params.get("search", "")[:200], "all" in request.query_params
+        return await self._answer(lambda: pages.overview(running, search, is_whole=is_whole))
+
+    async def entry(self, request: Request) -> Response:
+        """Whatever it is: what is under way as it stands, what has ended from the archive."""
+        pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
+        none: Story | None = None
+        story = await _known(self._live.story(name), none)
+        if story is not None and caller_of(request.scope).may_see(story.running.owner):
+            return await self._answer(lambda: pages.running(story))
+
+        async def make() -> str:
+            entry = await asyncio.to_thread(pages.archive.find, name)
+            offered = await self._offered(request, entry)
+            return await asyncio.to_thread(pages.entry, entry, turn, offered=offered)
+
+        return await self._answering(make)
+
+    async def export(self, request: Request) -> Response:
+        pages, name = self._seen(request), request.path_params["id"]
+        answer = await self._answer(lambda: pages.entry(pages.archive.find(name), as_file=True))
         if answer.status_code == 200:
             # The file has a policy of its own, which names its style and script; as a download it is no page of ours.
             answer.headers["Content-Disposition"] = 'attachment; filename="assessment.html"'
         return answer
 
-    async def comparison(request: Request) -> Response:
-        pages = seen(request)
+    async def recording(self, request: Request) -> Response:
+        """A trial's recording, for the player."""
+        pages, name = self._seen(request), request.path_params["id"]
+        answer = await self._answer(lambda: pages.recording(pages.archive.find(name)))
+        if answer.status_code == 200:  # what an agent has printed: no browser is to take it for a page
+            answer.headers["Content-Type"] = "application/x-asciicast"
+            answer.headers["Content-Disposition"] = 'attachment; filename="recording.cast"'
+        return answer
+
+    async def comparison(self, request: Request) -> Response:
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
-        return await _answer(pages, lambda: pages.comparison(pages.archive.find(a), pages.archive.find(b)))
+        pages = self._seen(request)
+        return await self._answer(lambda: pages.comparison(pages.archive.find(a), pages.archive.find(b)))
 
-    async def style(request: Request) -> Response:
-        return Response(static("viewer.css"), media_type="text/css", headers=_HEADERS)
+    async def ask(self, request: Request) -> Response:
+        """The page that asks before something is done."""
+        action, asked = await self._asked(request, {})
+        if not self._actions.is_open_to(request):
+            return HTMLResponse(self._pages.problem("Nothing can be done from here."), 403, headers=_HEADERS)
+        return self._asking(action, asked)
 
-    async def script(request: Request) -> Response:
-        return Response(static("viewer.js"), media_type="text/javascript", headers=_HEADERS)
+    async def do(self, request: Request) -> Response:
+        """Do it, where the form can be believed."""
+        form = await _form(request)
+        action, asked = await self._asked(request, form)
+        if refusal := self._actions.refusal(request, action, asked, form.get("token", "")):
+            return HTMLResponse(self._pages.problem(refusal), 403, headers=_HEADERS)
+        try:
+            shown = await action.do(asked)
+        except ActionRefusedError as problem:
+            return self._asking(action, asked, _sentence(problem), 409)
+        return RedirectResponse(address_of(shown), 303, headers=_HEADERS)
 
-    return [
-        Route("/", overview, methods=["GET"]),
-        Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
-        Route("/view/{id}", assessment, methods=["GET"]),
-        Route("/view/{id}/assessment.html", export, methods=["GET"]),
-        Route("/compare", comparison, methods=["GET"]),
-        Route("/viewer.css", style, methods=["GET"]),
-        Route("/viewer.js", script, methods=["GET"]),
-    ]
+    def _asking(self, action: Action, asked: Asked, refusal: str | None = None, status: int = 200) -> Response:
+        token = self._actions.token(action, asked.entry, asked.turn)
+        return HTMLResponse(self._pages.question(action, asked, token, refusal), status, headers=_HEADERS)
+
+    async def _asked(self, request: Request, form: dict[str, str]) -> tuple[Action, Asked]:
+        action = self._actions.find(request.path_params["action"])
+        entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
+        if action is None or entry is None or not action.is_offered(entry):
+            raise HTTPException(404, "there is nothing of that kind to be done")
+        turn = _number(form["turn"]) if form.get("turn") else _turn(request)
+        if action.at_each_turn and turn is None:
+            raise HTTPException(400, "turn is missing: it is a whole number")
+        said = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
+        return action, Asked(entry, turn, said)
+
+    async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Offered]:
+        if not self._actions.is_open_to(request):
+            return []
+        has_history = await _known(self._live.may_go_on(entry.id), False)
+        fitting = self._actions.offered(request, entry, has_history=has_history)
+        return [Offered(action.name, action.label, action.at_each_turn) for action in fitting]
+
+    async def _answer(self, make: Callable[[], str]) -> Response:
+        return await self._answering(lambda: asyncio.to_thread(make))
+
+    async def _answering(self, make: Callable[[], Awaitable[str]]) -> Response:
+        try:
+            return HTMLResponse(await make(), headers=_HEADERS)
+        except NoSuchEntryError as problem:
+            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+        except (EntryDamagedError, StoreUnavailableError) as problem:
+            return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)
 
 
-def create_app(archive_url: str, ui_url: str | None = None, live: Live = nothing_runs) -> Starlette:
-    """The pages alone, as ``proctor view`` serves them; see ``routes``."""
-    return Starlette(routes=routes(archive_url, ui_url, live))
+def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return Response(static(name), media_type=kind, headers=_HEADERS)
+
+    return answer
 
 
-async def _running(live: Live) -> Sequence[Running]:
-    """What is under way; nothing where that isn't known soon: what has ended can be looked at all the same."""
+async def _known(asked: Awaitable[T], otherwise: T) -> T:
+    """What is under way; ``otherwise`` where that isn't known soon: what has ended can be looked at all the same."""
     try:
-        return await asyncio.wait_for(live(), _LIVE_SECONDS)
+        return await asyncio.wait_for(asked, _LIVE_SECONDS)
     except Exception as problem:
         log.info("it is not known what runs: %s", problem or type(problem).__name__)
-        return ()
+        return otherwise
 
 
-async def _answer(pages: Pages, make: Callable[[], str]) -> Response:
+async def _form(request: Request) -> dict[str, str]:
+    """A form's fields; the last counts where one stands there twice."""
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > _LONGEST_FORM:
+            raise HTTPException(413, "the form is too long")
     try:
-        return HTMLResponse(await asyncio.to_thread(make), headers=_HEADERS)
-    except NoSuchEntryError as problem:
-        return HTMLResponse(pages.problem(_sentence(problem)), 404, headers=_HEADERS)
-    except (EntryDamagedError, StoreUnavailableError) as problem:
-        return HTMLResponse(pages.problem(_sentence(problem)), 500, headers=_HEADERS)
+        return dict(parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=100))
+    except ValueError:
+        raise HTTPException(400, "this is no form") from None
 
 
 def _sentence(problem: Exception) -> str:
@@ -121,8 +226,10 @@ def _sentence(problem: Exception) -> str:
 
 def _turn(request: Request) -> int | None:
     said = request.query_params.get("turn")
-    if said is None:
-        return None
+    return None if said is None else _number(said)
+
+
+def _number(said: str) -> int:
     if not said.isdecimal() or len(said) > 6:
         raise HTTPException(400, "turn is a whole number")
     return int(said)

@@ -3,9 +3,9 @@
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -13,16 +13,28 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proctor_protocol.archive import ArchiveEntry, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, TurnRecord
 from proctor_protocol.callers import Caller
+from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turn
-from proctor_protocol.results import AssessmentResults, CriterionResult
-from proctor_storage.archive import Archive
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult
+from proctor_protocol.runs import RunResults
+from proctor_protocol.terminal import TerminalResults
+from proctor_protocol.updates import ActionObservedUpdate
+from proctor_storage.archive import Archive, EntryDamagedError
 from viewer import words
+from viewer.actions import Action, Asked
+from viewer.campaigns import of_entries, of_results
+from viewer.live import Running, Story
 from viewer.scores import Row, dimensions_of, row_of
 from viewer.shelves import Shelf, shelves_of
+from viewer.stories import so_far
+from viewer.trials import phases_of, steps_of
 from viewer.versions import Version, anchor_of, versions_of
+
+_SCENARIOS_NAMED = 50
+"""Scenarios of a campaign whose criteria are called by their names, and not by their ids."""
 
 SHOWN_AT_MOST = 500
 """How many entries the overview shows; a search by address looks through all."""
@@ -31,16 +43,12 @@ _STATIC = files("viewer") / "static"
 
 
 @dataclass(frozen=True)
-class Running:
-    """An assessment that is under way."""
+class Offered:
+    """An action that a page offers; see ``viewer.actions``."""
 
-    id: str
-    scenario_id: str
-    participant_url: str
-    status: str
-    started_at: datetime
-    url: str | None = None
-    owner: str = ""
+    name: str
+    label: str
+    at_each_turn: bool
 
 
 @dataclass(frozen=True)
@@ -100,34 +108,217 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(clip=words.clip, when=words.when, took=words.took, address=_address)
+        environment.filters.update(
+            clip=words.clip,
+            when=words.when,
+            took=words.took,
+            address=_address,
+            at=address_of,
+            deed=deed_view,
+            plain=words.plain,
+        )
         return environment
 
-    def overview(self, running: Sequence[Running], search: str = "") -> str:
-        """All that there is, newest first.
+    def overview(self, running: Sequence[Running], search: str = "", *, is_whole: bool = False) -> str:
+        """All that there is, newest first; what is of a campaign stands on the campaign's page.
 
         Args:
             running: what is under way.
-            search: words that have to stand in an entry's id, scenario, participant, status or campaign.
+            search: words that have to stand in an entry's id, kind, scenario, participant, status or campaign; what is
+                of a campaign is found, too.
+            is_whole: show what is of campaigns as well.
         """
         under_way = {each.id for each in running}
-        entries = [e for e in self.archive.entries() if e.id not in under_way and _is_found(e, search)]
+        entries = [entry for entry in self.archive.entries() if entry.id not in under_way]
+        campaigns = {entry.id for entry in entries if entry.kind == "campaign"} | under_way
+        fitting = [entry for entry in entries if _is_found(entry, search)]
+        shown = fitting
+        if not search and not is_whole:
+            shown = [entry for entry in fitting if entry.campaign not in campaigns]
+            running = [each for each in running if each.campaign not in under_way]
         return self._render(
             "overview.html",
             None,
-            running=[each for each in running if not search or search.lower() in f"{each}".lower()],
-            entries=entries[:SHOWN_AT_MOST],
-            left_out=max(0, len(entries) - SHOWN_AT_MOST),
+            running=[each for each in running if _is_meant(each, search)],
+            entries=shown[:SHOWN_AT_MOST],
+            left_out=max(0, len(shown) - SHOWN_AT_MOST),
+            in_campaigns=len(fitting) - len(shown),
             search=search,
         )
 
-    def assessment(self, entry: ArchiveEntry, turn: int | None = None, *, as_file: bool = False) -> str:
+    def entry(
+        self,
+        entry: ArchiveEntry,
+        turn: int | None = None,
+        *,
+        as_file: bool = False,
+        offered: Sequence[Offered] = (),
+    ) -> str:
+        """Whatever was archived; see ``assessment`` for what is an assessment's alone."""
+        if entry.kind == "campaign":
+            return self.campaign(entry, as_file=as_file)
+        if entry.kind == "trial":
+            return self.trial(entry, as_file=as_file)
+        return self.assessment(entry, turn, as_file=as_file, offered=offered)
+
+    def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
+        """One campaign; raises as ``assessment``."""
+        results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
+        view = of_results(results, runs, self._criteria_in(results))
+        of_trials = isinstance(results, TerminalResults)
+        return self._render(
+            "campaign.html",
+            "file" if as_file else None,
+            view=view,
+            entry=entry,
+            id=entry.id,
+            title=entry.scenario_id,
+            kind=entry.campaign_kind,
+            noun="trial" if of_trials else "assessment",
+            status=entry.status,
+            is_running=False,
+            results=results,
+            tally=entry.tally,
+            missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
+            stopped=None if isinstance(results, TerminalResults) else results.stopped,
+            stands=None,
+            accuracy=_accuracy(results) if isinstance(results, TerminalResults) and results.n_trials else None,
+            pass_at=_pass_at(results) if isinstance(results, TerminalResults) else [],
+            started_at=entry.started_at,
+            seconds=entry.seconds,
+            cost=entry.cost,
+            tokens=None if isinstance(results, TerminalResults) else results.tokens,
+            url=None if as_file else self._workflow_url(entry),
+        )
+
+    def trial(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
+        """One trial in a terminal; raises as ``assessment``."""
+        result = self.archive.trial_result(entry)
+        steps, left_out = steps_of(self.archive.transcript(entry))
+        has_recording = RECORDING in entry.files
+        tests = sorted((result.parser_results or {}).items(), key=lambda test: test[1] == "passed")
+        return self._render(
+            "trial.html",
+            "recording" if as_file and has_recording else "file" if as_file else None,
+            entry=entry,
+            result=result,
+            tests=tests,
+            passed=sum(status == "passed" for _, status in tests),
+            steps=steps,
+            left_out=left_out,
+            has_recording=has_recording,
+            cast=self.recording(entry) if as_file and has_recording else "",
+            logs=self._logs(entry),
+            phases=phases_of(result.phases),
+            troubles=_troubles(self.archive.updates(entry)),
+            workflow_url=None if as_file else self._workflow_url(entry),
+        )
+
+    def recording(self, entry: ArchiveEntry) -> str:
+        """A trial's recording, as asciicast; raises as ``assessment``."""
+        return self.archive.read(entry, RECORDING).decode(errors="replace")
+
+    def _logs(self, entry: ArchiveEntry) -> list[tuple[str, str, str]]:
+        names = sorted(name for name in entry.files if name.startswith(LOGS))
+        return [
+            (
+                name.removeprefix(LOGS),
+                f"{entry.files[name].size:,} bytes",
+                words.clip(words.plain(self.archive.read(entry, name).decode(errors="replace")), words.LONGEST_TEXT),
+            )
+            for name in names
+        ]
+
+    def _criteria_in(self, results: CampaignResults) -> dict[tuple[str, str], str]:
+        """What criteria are called, by scenario and id: one assessment of each scenario knows."""
+        names: dict[tuple[str, str], str] = {}
+        known: set[str] = set()
+        for cell in results.cells if isinstance(results, RunResults) else []:
+            if cell.scenario_id in known or not cell.max_score or len(known) >= _SCENARIOS_NAMED:
+                continue
+            entry = self.archive.get(cell.task_id)
+            if entry is None:
+                continue
+            try:
+                judged = self.archive.results(entry).criteria_results
+            except EntryDamagedError:
+                continue
+            known.add(cell.scenario_id)
+            names.update({(cell.scenario_id, each.criterion_id): each.name for each in judged})
+        return names
+
+    def running(self, story: Story) -> str:
+        """Something that is under way, as it stands."""
+        if story.running.kind == "campaign":
+            return self._running_campaign(story)
+        return self._render(
+            "running.html",
+            None,
+            running=story.running,
+            url=story.running.url if self._ui_url else None,
+            story=so_far(story.updates),
+            stands=story.stands,
+        )
+
+    def _running_campaign(self, story: Story) -> str:
+        running = story.running
+        ended = [entry for entry in self.archive.entries() if entry.campaign == running.id]
+        of_trials = any(entry.kind == "trial" for entry in ended)
+        costs = [entry.cost for entry in ended if entry.cost is not None]
+        return self._render(
+            "campaign.html",
+            None,
+            view=of_entries(ended),
+            entry=None,
+            id=running.id,
+            title=running.scenario_id or "A campaign",
+            kind="terminal-bench" if of_trials else "assessments",
+            noun="trial" if of_trials else "assessment",
+            status=running.status,
+            is_running=True,
+            results=None,
+            tally=running.tally,
+            missing=0,
+            stopped=None,
+            stands=story.stands,
+            accuracy=None,
+            pass_at=[],
+            started_at=running.started_at,
+            seconds=None,
+            cost=sum(costs) if costs else None,
+            tokens=None,
+            url=running.url if self._ui_url else None,
+        )
+
+    def question(self, action: Action, asked: Asked, token: str, refusal: str | None = None) -> str:
+        """The page that asks before something is done; ``refusal`` says why it was not."""
+        return self._render(
+            "question.html",
+            None,
+            action=action,
+            entry=asked.entry,
+            turn=asked.turn,
+            token=token,
+            refusal=refusal,
+            question=action.question(asked.entry, asked.turn),
+            fields=[(each, asked.fields.get(each.name) or each.value(asked.entry)) for each in action.fields],
+        )
+
+    def assessment(
+        self,
+        entry: ArchiveEntry,
+        turn: int | None = None,
+        *,
+        as_file: bool = False,
+        offered: Sequence[Offered] = (),
+    ) -> str:
         """One assessment.
 
         Args:
             entry: the assessment.
             turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
             as_file: everything in one file, all turns with it.
+            offered: what may be done with it.
 
         Raises:
             EntryDamagedError: the archive's files are not as they were written.
@@ -151,6 +342,7 @@ class Pages:
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
+            offered=offered,
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
@@ -187,12 +379,20 @@ class Pages:
         namespace = quote(entry.temporal_namespace, safe="")
         return f"{self._ui_url.rstrip('/')}/namespaces/{namespace}/workflows/{quote(entry.id, safe='')}"
 
-    def _render(self, name: str, kind: str | None, **known: Any) -> str:
+    def _render(self, name: str, form: str | None, **known: Any) -> str:
         inline = None
-        if kind == "file":
-            style, script = static("viewer.css").decode(), static("viewer.js").decode()
-            inline = {"style": style, "script": script, "policy": _policy_of_file(style, script)}
-        return self._templates.get_template(name).render(inline=inline, as_file=kind == "file", **known)
+        if form is not None:
+            styles, scripts = ["viewer.css"], ["viewer.js"]
+            if form == "recording":
+                styles, scripts = ["asciinema-player.css", *styles], [*scripts, "asciinema-player.min.js"]
+            style, script = ([static(each).decode() for each in names] for names in (styles, scripts))
+            inline = {
+                "styles": style,
+                "script": script[0],
+                "player": script[-1],
+                "policy": _policy_of_file(style, script, may_compile=form == "recording"),
+            }
+        return self._templates.get_template(name).render(inline=inline, as_file=form is not None, **known)
 
 
 @dataclass(frozen=True)
@@ -221,9 +421,22 @@ def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedR
     return sorted(rows, key=lambda row: (-abs(row.difference or 0), row.name))
 
 
+def _is_meant(each: Running, search: str) -> bool:
+    text = " ".join([each.id, each.kind, each.scenario_id, each.participant_url, each.status, each.campaign or ""])
+    return all(word in text.lower() for word in search.lower().split())
+
+
 def _is_found(entry: ArchiveEntry, search: str) -> bool:
     text = " ".join(
-        [entry.id, entry.scenario_id, entry.scenario_name, entry.participant, entry.participant_url, entry.status]
+        [
+            entry.id,
+            entry.kind,
+            entry.scenario_id,
+            entry.scenario_name,
+            entry.participant,
+            entry.participant_url,
+            entry.status,
+        ]
         + ([entry.campaign] if entry.campaign else [])
     ).lower()
     return all(word in text for word in search.lower().split())
@@ -255,19 +468,7 @@ def _turn_view(
     label = words.when(record.began_at, zone, "%a %H:%M")
     if not is_whole:
         return TurnView(record, label, summary)
-    deeds = [
-        DeedView(
-            anchor=f"d{record.turn}-{number}",
-            time=words.when(deed.timestamp, zone, "%H:%M"),
-            action=words.clip(deed.action, 60),
-            target=words.target(deed.parameters),
-            heading=words.heading(deed.parameters),
-            body=words.body(deed.parameters),
-            about=[(anchor_of(names[i][0]), names[i][1] or i) for i in words.ids_in(deed.parameters) if i in names],
-            error=None if deed.success else words.clip(deed.error_message or "no reason given"),
-        )
-        for number, deed in enumerate(record.deeds)
-    ]
+    deeds = [deed_view(deed, record.turn, number, zone, names) for number, deed in enumerate(record.deeds)]
     arrived = [
         (anchor_of(a.path), words.when(a.at, zone, "%a %H:%M"), words.clip(a.who, 120), words.clip(a.what))
         for a in record.arrived
@@ -275,20 +476,61 @@ def _turn_view(
     return TurnView(record, label, summary, deeds, arrived)
 
 
+def deed_view(
+    deed: ActionLogEntryWithTurn | ActionObservedUpdate,
+    turn: int,
+    number: int,
+    zone: tzinfo | None = None,
+    names: Mapping[str, tuple[str, str]] | None = None,
+) -> DeedView:
+    """A deed in words; ``names`` is what the things are called that it may be about, by their ids."""
+    known = names or {}
+    return DeedView(
+        anchor=f"d{turn}-{number}",
+        time=words.when(deed.timestamp, zone, "%H:%M"),
+        action=words.clip(deed.action, 60),
+        target=words.target(deed.parameters),
+        heading=words.heading(deed.parameters),
+        body=words.body(deed.parameters),
+        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in words.ids_in(deed.parameters) if i in known],
+        error=None if deed.success else words.clip(deed.error_message or "no reason given"),
+    )
+
+
+def address_of(name: str) -> str:
+    """Where the page of an id is."""
+    return f"/view/{quote(name, safe='')}"
+
+
 def _address(entry: ArchiveEntry) -> str:
-    return f"/view/{quote(entry.id, safe='')}"
+    return address_of(entry.id)
 
 
-def _policy_of_file(style: str, script: str) -> str:
-    """A file's content security policy: nothing but this style and this script, and nothing from anywhere."""
+def _accuracy(results: TerminalResults) -> str:
+    share = results.accuracy_interval
+    return share.in_words() if share else f"{results.accuracy:.1%}"
 
-    def named(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
+def _pass_at(results: TerminalResults) -> list[tuple[int, str]]:
+    return [(k, share.in_words()) for k, share in results.pass_at_k.items() if k > 1]
+
+
+def _troubles(updates: Sequence[ArchivedUpdate]) -> list[str]:
+    return [str(each.data["error_message"]) for each in updates if each.data.get("error_message")]
+
+
+def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compile: bool) -> str:
+    """A file's content security policy: nothing but these styles and scripts, and nothing from anywhere."""
+
+    def named(texts: Sequence[str]) -> str:
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+        return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+    compiling = " 'wasm-unsafe-eval'" if may_compile else ""
     return (
-        f"default-src 'none'; style-src 'sha256-{named(style)}'; script-src 'sha256-{named(script)}'; "
+        f"default-src 'none'; style-src {named(styles)}; script-src {named(scripts)}{compiling}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
-__all__ = ["ComparedRow", "DeedView", "Pages", "Row", "Running", "TurnView", "compared", "static"]
+__all__ = ["ComparedRow", "DeedView", "Offered", "Pages", "Row", "TurnView", "address_of", "compared", "static"]

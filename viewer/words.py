@@ -1,5 +1,6 @@
 """Deeds, times and sizes in few words. Everything here is plain text: templates escape it."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any
@@ -8,6 +9,11 @@ from proctor_protocol.readings import chat_text, instant
 
 LONGEST_LINE, LONGEST_TEXT = 300, 20_000
 """Characters of a subject or title, and of a text, that are shown."""
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _IDS = ("message_ids", "message_id", "email_ids", "event_ids", "event_id")
 _TARGETS = ("labels", "label", "folder", "to_addresses", "to_numbers", "response", "status", "emoji")
@@ -19,6 +25,15 @@ def clip(text: Any, longest: int = LONGEST_LINE) -> str:
     """A text that is cut where it is too long, saying how long it was."""
     said = text if isinstance(text, str) else "" if text is None else str(text)
     return said if len(said) <= longest else f"{said[:longest]}… ({len(said):,} characters)"
+
+
+def plain(text: Any) -> str:
+    """What a terminal would show of a text, near enough: no escape sequences, no control characters, and of a line
+    that was written over the last form.
+    """
+    said = _ESCAPES.sub("", str(text or "")).replace("\r\n", "\n")
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n")) if "\r" in said else said.split("\n")
+    return _CONTROLS.sub("", "\n".join(lines))
 
 
 def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -> str:

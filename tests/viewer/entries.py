@@ -53,7 +53,14 @@ def mail(subject: str, body: str, at: datetime, **more: Any) -> dict[str, Any]:
 
 
 def write_day(
-    archive: Archive, name: str, *, turns: int = 3, did: str = "urgent", text: str | None = None
+    archive: Archive,
+    name: str,
+    *,
+    turns: int = 3,
+    did: str = "urgent",
+    text: str | None = None,
+    campaign: str | None = None,
+    scenario: str = "lunch",
 ) -> ArchiveEntry:
     """An assessment of some turns, in each of which a mail comes in and is labelled.
 
@@ -63,6 +70,8 @@ def write_day(
         turns: how many.
         did: the label that the participant gives.
         text: what everybody writes everywhere; ordinary words where it isn't said.
+        campaign: the campaign that it is of.
+        scenario: the scenario's id.
     """
     written = text or "Could we have lunch on Thursday?"
     before: Items = {
@@ -114,7 +123,8 @@ def write_day(
         fence=1,
         status=results.status,
         sentence=text or "",
-        scenario_id="lunch",
+        campaign=campaign,
+        scenario_id=scenario,
         scenario_name=text or "A lunch is arranged",
         participant=text or "secretary",
         participant_url=text or "http://agent.example:8001",

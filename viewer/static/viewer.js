@@ -107,15 +107,40 @@
         location.assign(`/compare?a=${encodeURIComponent(picked[0])}&b=${encodeURIComponent(picked[1])}`);
       }
     });
+  }
+
+  // What is under way is asked for anew, and put in place of what stands there; what was opened stays open.
+  if (!isFile && ["overview", "running"].includes(body.dataset.page)) {
     setInterval(async () => {
       if (document.hidden || document.querySelector("[data-pick]:checked")) return;
       try {
         const answer = await fetch(location.href, { cache: "no-store" });
         if (!answer.ok) return;
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (page.body.dataset.page !== body.dataset.page) {
+          location.reload(); // it has ended: this is another page now
+          return;
+        }
+        const fresh = page.getElementById("live");
         const old = document.getElementById("live");
-        if (fresh && old && fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
+        if (!fresh || !old || fresh.innerHTML === old.dataset.told) return;
+        fresh.dataset.told = fresh.innerHTML;
+        const open = new Set(all("details[open] > summary", old).map((each) => each.textContent));
+        for (const each of all("details > summary", fresh)) if (open.has(each.textContent)) each.parentElement.open = true;
+        const focused = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+        old.replaceWith(fresh);
+        if (focused) fresh.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
       } catch { /* the server is away: the next time */ }
     }, 3000);
+  }
+
+  const player = document.getElementById("player");
+  if (player) {
+    addEventListener("DOMContentLoaded", () => {
+      const cast = document.getElementById("cast");
+      AsciinemaPlayer.create(cast ? { data: cast.textContent } : player.dataset.recording, player, {
+        fit: "width", idleTimeLimit: 2, poster: "npt:0:03", theme: "asciinema",
+      });
+    });
   }
 })();

@@ -1,0 +1,156 @@
+"""What a reader can have done from a page: a button, a page that asks, and the deed.
+
+An ``Action`` is all that there is to one; who serves the pages hands the list over (``viewer.app.create_app``), since
+the pages themselves know nothing that acts. To add one, such as *fork from this turn*:
+
+1. Write ``async def do(asked: Asked) -> str``. It does what is asked and returns the id of what is to be looked at then
+   (the same assessment, a new one, a campaign). What keeps it from being done it raises as ``ActionRefusedError``, with
+   a sentence for the reader.
+2. Make an ``Action`` of it: its ``name`` (a part of the address), the ``label`` on the button, whether the button
+   stands at each turn (``at_each_turn``) or once on the page, ``is_offered`` for the entries that it makes sense for,
+   and ``fields`` for what else the reader may say (an address, a number), which come as ``asked.fields``.
+3. Add it to the list in ``proctor.page_actions.page_actions``.
+
+The rest is here: the button leads to a page that asks (``question`` says what would be lost), its form is posted to
+``/view/ID/do/NAME``, and nothing is done for a request that comes from anywhere but that page: the browser has to say
+that it is of the same origin, and the form has to carry a token that only the page that asks has. There is no
+authentication yet, so there are actions only for who comes to a loopback address, or where a setting
+(``pages_may_act``) lets everybody act who reaches the pages.
+"""
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from proctor_protocol.archive import ArchiveEntry
+
+LONGEST_FIELD = 2_000
+"""Characters of what a reader says in one field."""
+
+
+class ActionRefusedError(Exception):
+    """It isn't done; the message is a sentence for the reader."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Something that a reader may say; ``kind`` is an input's type in HTML (``text``, ``number``, ``url``).
+
+    ``value`` is what stands there before, given the entry.
+    """
+
+    name: str
+    label: str
+    kind: str = "text"
+    value: Callable[[ArchiveEntry], str] = lambda entry: ""
+    is_required: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader wants done with an entry; ``turn`` where the button stood at one."""
+
+    entry: ArchiveEntry
+    turn: int | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+def _of_assessments(entry: ArchiveEntry) -> bool:
+    return entry.kind == "assessment"
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that can be done with an entry; see this module's docstring.
+
+    Attributes:
+        name: its part of the address; letters and hyphens.
+        label: what the button says.
+        do: does it, and returns the id of what to look at then.
+        question: what the reader is asked first, given the entry and the turn.
+        at_each_turn: whether the button stands at each turn, or once on the page.
+        is_offered: for which entries it makes sense.
+        needs_history: whether it can be done only while Temporal has not forgotten the assessment.
+        fields: what else the reader may say.
+    """
+
+    name: str
+    label: str
+    do: Callable[[Asked], Awaitable[str]]
+    question: Callable[[ArchiveEntry, int | None], str]
+    at_each_turn: bool = False
+    is_offered: Callable[[ArchiveEntry], bool] = _of_assessments
+    needs_history: bool = False
+    fields: Sequence[Field] = ()
+
+
+class Actions:
+    """The actions of one server of pages.
+
+    Args:
+        actions: what can be done.
+        key: what tokens are made with; servers that share it take each other's pages. A new one where there is none.
+        for_everybody: whether they are for all who reach the pages, and not for loopback addresses alone.
+    """
+
+    def __init__(
+        self, actions: Sequence[Action] = (), *, key: bytes | None = None, for_everybody: bool = False
+    ) -> None:
+        self._actions = {action.name: action for action in actions}
+        self._key = key or secrets.token_bytes(32)
+        self._for_everybody = for_everybody
+
+    def find(self, name: str) -> Action | None:
+        """The action of a name."""
+        return self._actions.get(name)
+
+    def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
+        """What may be done with an entry by who asks."""
+        if not self.is_open_to(request):
+            return []
+        fitting = (action for action in self._actions.values() if action.is_offered(entry))
+        return [action for action in fitting if has_history or not action.needs_history]
+
+    def is_open_to(self, request: Request) -> bool:
+        """Whether who asks may have anything done.
+
+        A name that isn't loopback's own may be of a site that has been made to lead here (DNS rebinding).
+        """
+        return self._for_everybody or _is_loopback(request.headers.get("host", ""))
+
+    def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
+        """What a form has to carry to be believed."""
+        about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
+        return hmac.new(self._key, about.encode(), sha256).hexdigest()
+
+    def refusal(self, request: Request, action: Action, asked: Asked, token: str) -> str | None:
+        """Why a form isn't believed, as a sentence; None where it is."""
+        if not self.is_open_to(request):
+            return "Nothing can be done from here: open the pages at http://127.0.0.1, or set pages_may_act."
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
+            return "This comes from another site, and is not done."
+        if not hmac.compare_digest(token, self.token(action, asked.entry, asked.turn)):
+            return "The page is not of today's state: go back, load it again, and repeat."
+        return None
+
+
+def _is_same_origin(request: Request) -> bool:
+    """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
+    origin = urlsplit(request.headers.get("origin", ""))
+    return bool(origin.netloc) and origin.netloc == request.headers.get("host")
+
+
+def _is_loopback(host: str) -> bool:
+    name = urlsplit(f"//{host}").hostname or ""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

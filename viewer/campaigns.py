@@ -1,0 +1,340 @@
+"""A campaign as its page shows it: agents × scenarios, criteria, comparisons, failures, and every run.
+
+What is worked out of runs is worked out by ``proctor_statistics``, at the campaign's end by whoever summed it up, and
+while it is under way here.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from markupsafe import Markup
+
+from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.campaigns import CampaignResults
+from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import Comparison, Item, Points, Run, RunStatus, Summary
+from proctor_protocol.terminal import FailureMode, TerminalResults
+from viewer import plots
+
+_ITEMS_AT_ONCE = 15
+_NOTICED = 5.0
+"""Percentage points: the difference for which it is said how many more runs would show it."""
+
+_PASSES_AT_MOST = 64
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One assessment or trial, with what a list says of it."""
+
+    run: Run
+    label: str
+    status: str
+    told: str
+    failure_kind: str | None = None
+    failure: str | None = None
+    plays: int = 1
+    seconds: float = 0.0
+    taken_over: bool = False
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One agent on one scenario, or on all."""
+
+    summary: Summary
+    plot: Markup | None
+    rows: Sequence[RunRow] = ()
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """All agents on one scenario; None for all scenarios."""
+
+    scenario: str | None
+    cells: Sequence[GridCell | None]
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One criterion; ``spread`` is how far the agents' means lie apart, in percentage points."""
+
+    item: Item
+    name: str
+    plot: Markup
+    spread: float
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """Two agents; ``needed`` is how many units would show a difference of ``_NOTICED`` points."""
+
+    comparison: Comparison
+    needed: int | None
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Runs that failed in one way."""
+
+    kind: str
+    by_participant: bool
+    example: str
+    rows: Sequence[RunRow]
+
+
+@dataclass(frozen=True)
+class CampaignView:
+    """Everything that the page shows of a campaign."""
+
+    agents: Sequence[str]
+    grid: Sequence[GridRow]
+    distributions: Sequence[tuple[str, Markup, Summary]] = ()
+    passes: Markup | None = None
+    passing: float = 0.0
+    costs: Markup | None = None
+    costs_of: str = ""
+    separating: Sequence[ItemRow] = ()
+    against: Sequence[ItemRow] = ()
+    others: Sequence[ItemRow] = ()
+    nobody: Sequence[ItemRow] = ()
+    everybody: Sequence[ItemRow] = ()
+    comparisons: Sequence[ComparisonRow] = ()
+    failures: Sequence[Failures] = ()
+    noticed: float = _NOTICED
+
+
+def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tuple[str, str], str]) -> CampaignView:
+    """A campaign that has ended.
+
+    Args:
+        results: its results.
+        runs: what its statistics are of, from the archive.
+        names: of criteria, by scenario and id.
+    """
+    if isinstance(results, RunResults):
+        rows = _rows_of_assessments(results, runs)
+        passing = results.config.get("passing_percent")
+        threshold = float(passing) if isinstance(passing, int | float) else 60.0
+        return _view(rows, results.summaries, results.items, results.comparisons, threshold, names)
+    from proctor_statistics import summaries
+
+    rows = _rows_of_trials(results, runs)
+    return _view(rows, summaries([row.run for row in rows], threshold=100), [], [], 100, names)
+
+
+def of_entries(entries: Sequence[ArchiveEntry]) -> CampaignView:
+    """A campaign that is under way: those of its assessments or trials that have ended."""
+    from proctor_statistics import compared, summaries
+
+    rows = _rows_of_entries(entries)
+    runs = [row.run for row in rows]
+    agents = list(dict.fromkeys(run.agent for run in runs))
+    pairs = [compared(one, other, runs) for one, other in combinations(agents, 2)]
+    return _view(rows, summaries(runs), [], pairs, 60.0, {})
+
+
+def _view(
+    rows: Sequence[RunRow],
+    summaries: Sequence[Summary],
+    items: Sequence[Item],
+    comparisons: Sequence[Comparison],
+    threshold: float,
+    names: Mapping[tuple[str, str], str],
+) -> CampaignView:
+    overall = {(row.agent, row.scenario): row for row in summaries if row.of == "overall"}
+    agents = list(dict.fromkeys(agent for agent, _ in overall))
+    scenarios = list(dict.fromkeys(scenario for _, scenario in overall if scenario is not None))
+    numbers = {agent: number for number, agent in enumerate(agents)}
+    of_cell: dict[tuple[str, str], list[RunRow]] = defaultdict(list)
+    for row in rows:
+        of_cell[row.run.agent, row.run.scenario].append(row)
+
+    def cell(agent: str, scenario: str | None) -> GridCell | None:
+        summary = overall.get((agent, scenario))
+        if summary is None:
+            return None
+        found = summary.percent
+        plot = plots.interval(found.mean, found.low, found.high, numbers[agent]) if found else None
+        return GridCell(summary, plot, of_cell.get((agent, scenario), []) if scenario else [])
+
+    which = [None, *scenarios] if len(scenarios) > 1 else scenarios
+    costs, costs_of = _costs(agents, rows)
+    totals = [(agent, overall[agent, None]) for agent in agents if (agent, None) in overall]
+    made = [_item_row(item, agents, names) for item in items]
+    some = [row for row in made if row.item.met_by == "some"]
+    against = [row for row in some if (row.item.discrimination or 0) < 0]
+    separating = [row for row in some if (row.item.discrimination or 0) > 0]
+    return CampaignView(
+        agents=agents,
+        grid=[GridRow(scenario, [cell(agent, scenario) for agent in agents]) for scenario in which],
+        distributions=_distributions(agents, rows, totals),
+        passes=_passes(totals),
+        passing=threshold,
+        costs=costs,
+        costs_of=costs_of,
+        separating=separating[:_ITEMS_AT_ONCE],
+        others=[*separating[_ITEMS_AT_ONCE:], *(row for row in some if not row.item.discrimination)],
+        against=against,
+        nobody=[row for row in made if row.item.met_by == "nobody"],
+        everybody=[row for row in made if row.item.met_by == "everybody"],
+        comparisons=[ComparisonRow(each, _needed(each)) for each in comparisons if each.pairs],
+        failures=_failures(rows),
+    )
+
+
+def _item_row(item: Item, agents: Sequence[str], names: Mapping[tuple[str, str], str]) -> ItemRow:
+    means = [item.by_agent.get(agent) for agent in agents]
+    known = [mean for mean in means if mean is not None]
+    name = names.get((item.scenario, item.criterion), item.criterion)
+    return ItemRow(item, name, plots.dots(means), max(known) - min(known) if known else 0.0)
+
+
+def _distributions(
+    agents: Sequence[str], rows: Sequence[RunRow], totals: Sequence[tuple[str, Summary]]
+) -> list[tuple[str, Markup, Summary]]:
+    by_agent: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if row.run.percent is not None:
+            by_agent[row.run.agent].append(row.run.percent)
+    return [
+        (agent, plots.distribution(by_agent[agent], agents.index(agent)), summary)
+        for agent, summary in totals
+        if by_agent[agent]
+    ]
+
+
+def _passes(totals: Sequence[tuple[str, Summary]]) -> Markup | None:
+    series = [
+        (agent, {k: share for k, share in summary.passes.hat.items() if k <= _PASSES_AT_MOST} if summary.passes else {})
+        for agent, summary in totals
+    ]
+    if not any(len(points) > 1 for _, points in series):
+        return None
+    return plots.curves(series, label="pass^k: the share of tasks that k runs out of k pass, over k")
+
+
+def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None, str]:
+    """Scores against cost; against tokens where no cost is known."""
+    for name in ("cost", "tokens"):
+        series = []
+        for agent in agents:
+            own = [row.run for row in rows if row.run.agent == agent]
+            spent = [(run.cost if name == "cost" else run.tokens, run.percent) for run in own]
+            series.append((agent, [(float(x), y) for x, y in spent if x is not None and y is not None]))
+        if any(x for _, points in series for x, _ in points):
+            across = f"{name} of a run"
+            return plots.scatter(series, label=f"Scores over the {across}", across=across), across
+    return None, ""
+
+
+def _needed(comparison: Comparison) -> int | None:
+    from proctor_statistics import units_needed
+
+    return units_needed(comparison, _NOTICED)
+
+
+def _failures(rows: Sequence[RunRow]) -> list[Failures]:
+    by_kind: dict[tuple[str, bool], list[RunRow]] = defaultdict(list)
+    for row in rows:
+        if row.failure_kind or row.status in ("failed", "timeout", "canceled"):
+            by_kind[row.failure_kind or row.status, row.run.failed_by_participant].append(row)
+    found = [
+        Failures(kind, by_participant, next((row.failure for row in of_it if row.failure), ""), of_it)
+        for (kind, by_participant), of_it in by_kind.items()
+    ]
+    return sorted(found, key=lambda each: -len(each.rows))
+
+
+def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRow]:
+    by_id = {run.run_id: run for run in runs}
+    has_repeats = any(cell.repeat for cell in results.cells)
+    rows = []
+    for cell in results.cells:
+        run = by_id.get(cell.task_id) or Run(
+            run_id=cell.task_id,
+            agent=cell.agent,
+            scenario=cell.scenario_id,
+            seed=cell.seed,
+            repeat=cell.repeat,
+            status=cell.status,
+            failed_by_participant=cell.failed_by_participant,
+            overall=Points(score=cell.score or 0, max_score=cell.max_score) if cell.max_score else None,
+            tokens=cell.tokens,
+            cost=cell.cost,
+        )
+        rows.append(
+            RunRow(
+                run=run,
+                label=f"seed {cell.seed}" + (f", repeat {cell.repeat + 1}" if has_repeats else ""),
+                status=cell.status,
+                told=f"{cell.score}/{cell.max_score}" if cell.max_score else "unscored",
+                failure_kind=cell.failure_kind,
+                failure=cell.failure,
+                plays=cell.plays,
+                seconds=cell.seconds,
+                taken_over=cell.taken_over,
+            )
+        )
+    return rows
+
+
+def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRow]:
+    by_id = {run.run_id: run for run in runs}
+    rows = []
+    for trial in results.results:
+        reward = trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
+        is_judged = trial.is_resolved is not None
+        run = by_id.get(trial.trial_id) or Run(
+            run_id=trial.trial_id,
+            agent=results.participant,
+            scenario=trial.task_id,
+            repeat=trial.attempt - 1,
+            status="completed" if is_judged else "failed",
+            failed_by_participant=trial.blame == "participant",
+            overall=Points(score=reward, max_score=1) if is_judged else None,
+        )
+        has_failed = trial.failure_mode not in (FailureMode.NONE, FailureMode.UNSET)
+        ended, began = trial.trial_ended_at, trial.trial_started_at
+        rows.append(
+            RunRow(
+                run=run,
+                label=f"attempt {trial.attempt}",
+                status="completed" if is_judged else "failed",
+                told="resolved" if trial.is_resolved else f"{reward:.0%}" if reward else "not resolved",
+                failure_kind=str(trial.failure_mode) if has_failed else None,
+                failure=trial.failure,
+                plays=trial.tries,
+                seconds=(ended - began).total_seconds() if ended and began else 0.0,
+            )
+        )
+    return rows
+
+
+def _rows_of_entries(entries: Sequence[ArchiveEntry]) -> list[RunRow]:
+    repeats: dict[tuple[str, str, int | None], int] = defaultdict(int)
+    rows = []
+    for entry in sorted(entries, key=lambda entry: entry.started_at):
+        agent = entry.role or entry.participant
+        key = (agent, entry.scenario_id, entry.seed)
+        status: RunStatus = entry.status
+        points = Points(score=entry.score, max_score=entry.max_score) if entry.max_score else None
+        if entry.kind == "trial":
+            points = None if entry.earned is None else Points(score=entry.earned, max_score=1)
+        run = Run(
+            run_id=entry.id,
+            agent=agent,
+            scenario=entry.scenario_id,
+            seed=entry.seed,
+            repeat=repeats[key],
+            status=status,
+            overall=points,
+            cost=entry.cost,
+        )
+        repeats[key] += 1
+        label = f"attempt {run.repeat + 1}" if entry.seed is None else f"seed {entry.seed}"
+        told = "unscored" if points is None else f"{entry.told}/{entry.max_score}"
+        rows.append(RunRow(run, label, entry.status, told, failure=entry.sentence or None, seconds=entry.seconds))
+    return rows

@@ -1,0 +1,75 @@
+"""What runs now, as the pages ask for it. Who has a connection to Temporal says it (``proctor.running``)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from proctor_protocol.campaigns import Tally
+
+
+@dataclass(frozen=True)
+class Running:
+    """An assessment or a campaign that is under way.
+
+    ``kind`` is as in the archive. ``campaign`` is the id of the campaign that an assessment is of. ``tally`` says how
+    far a campaign is, where that is known. ``owner`` is the caller whose it is.
+    """
+
+    id: str
+    scenario_id: str
+    participant_url: str
+    status: str
+    started_at: datetime
+    url: str | None = None
+    owner: str = ""
+    kind: str = "assessment"
+    campaign: str | None = None
+    tally: Tally | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """An update of something that is under way: its place from 0, its data, and when it was published."""
+
+    sequence: int
+    data: dict[str, Any]
+    recorded_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """Something that is under way, and what was told of it so far; ``stands`` says why it stands still, if it does."""
+
+    running: Running
+    updates: Sequence[Told] = field(default_factory=tuple)
+    stands: str | None = None
+
+
+class Live(Protocol):
+    """Says what is under way. All methods may raise anything: then it isn't known, and the archive is shown alone."""
+
+    async def running(self) -> Sequence[Running]:
+        """Everything that is under way, the latest first."""
+
+    async def story(self, name: str) -> Story | None:
+        """What was told of something that is under way; None where it isn't, or not here."""
+
+    async def may_go_on(self, name: str) -> bool:
+        """Whether something that has ended can be reset: Temporal has not forgotten it."""
+
+
+class NothingRuns:
+    """For who looks at an archive alone."""
+
+    async def running(self) -> Sequence[Running]:
+        """Nothing."""
+        return ()
+
+    async def story(self, name: str) -> Story | None:
+        """None."""
+        return None
+
+    async def may_go_on(self, name: str) -> bool:
+        """Nothing can."""
+        return False

@@ -1,0 +1,156 @@
+"""Plots as SVG, made here: no script, no style of their own, all names escaped. Colours come from classes (``s0``…)."""
+
+from collections.abc import Mapping, Sequence
+from math import floor, log10
+
+from markupsafe import Markup, escape
+
+COLOURS = 8
+"""Series of one plot that have a colour of their own."""
+
+_MOST_DOTS = 400
+"""Of one series; more can't be told apart, and are drawn evenly from all."""
+
+
+def colour(number: int) -> str:
+    """The class of a series."""
+    return f"s{number % COLOURS}"
+
+
+def interval(mean: float, low: float | None, high: float | None, number: int = 0) -> Markup:
+    """A mean and its interval on a line from 0 to 100."""
+    span = ""
+    if low is not None and high is not None:
+        span = f'<line class="span" x1="{low:.1f}" x2="{max(high, low + 0.5):.1f}" y1="6" y2="6"/>'
+    said = f"{mean:.1f} %" + ("" if low is None or high is None else f", between {low:.1f} and {high:.1f}")
+    return Markup(
+        f'<svg class="interval {colour(number)}" viewBox="-2 0 104 12" preserveAspectRatio="none" role="img" '
+        f'aria-label="{said}"><line class="track" x1="0" x2="100" y1="6" y2="6"/>{span}'
+        f'<line class="mean" x1="{mean:.1f}" x2="{mean:.1f}" y1="1" y2="11"/></svg>'
+    )
+
+
+def dots(percents: Sequence[float | None]) -> Markup:
+    """One mean for each series on a line from 0 to 100; None for a series that has none."""
+    marks = "".join(
+        f'<circle class="{colour(n)}" cx="{each:.1f}" cy="6" r="3.2"/>'
+        for n, each in enumerate(percents)
+        if each is not None
+    )
+    said = ", ".join("none" if each is None else f"{each:.0f} %" for each in percents)
+    return Markup(
+        f'<svg class="dots" viewBox="-4 0 108 12" role="img" aria-label="{said}">'
+        f'<line class="track" x1="0" x2="100" y1="6" y2="6"/>{marks}</svg>'
+    )
+
+
+def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Markup:
+    """How often each share of points was earned: percents from 0 to 100."""
+    counts = [0] * bins
+    for value in values:
+        counts[min(int(value * bins / 100), bins - 1)] += 1
+    most = max(counts, default=0) or 1
+    width = 100 / bins
+    bars = "".join(
+        f'<rect x="{at * width + 0.3:.2f}" width="{width - 0.6:.2f}" y="{40 - 36 * count / most:.2f}" '
+        f'height="{36 * count / most:.2f}"><title>{at * width:.0f} to {(at + 1) * width:.0f} %: {count}</title></rect>'
+        for at, count in enumerate(counts)
+        if count
+    )
+    said = f"{len(values)} runs; the most in one step of {width:.0f} points are {most}"
+    return Markup(
+        f'<svg class="distribution {colour(number)}" viewBox="0 0 100 41" preserveAspectRatio="none" role="img" '
+        f'aria-label="{said}">{bars}<line class="axis" x1="0" x2="100" y1="40.5" y2="40.5"/></svg>'
+    )
+
+
+def curves(series: Sequence[tuple[str, Mapping[int, float]]], *, label: str) -> Markup:
+    """Shares (0 to 1) over whole numbers from 1 on, a line for each series."""
+    most = max((k for _, points in series for k in points), default=1)
+    frame = _Frame(1, max(most, 2), 0, 1)
+    lines = []
+    for number, (name, points) in enumerate(series):
+        ordered = sorted(points.items())
+        path = " ".join(f"{frame.x(k):.1f},{frame.y(share):.1f}" for k, share in ordered)
+        marks = "".join(
+            f'<circle cx="{frame.x(k):.1f}" cy="{frame.y(share):.1f}" r="3"><title>{escape(name)}, k = {k}: '
+            f"{share:.0%}</title></circle>"
+            for k, share in ordered
+        )
+        lines.append(f'<g class="{colour(number)}"><polyline points="{path}"/>{marks}</g>')
+    ticks = _whole_ticks(most)
+    axes = frame.axes([(k, str(k)) for k in ticks], [(share, f"{share:.0%}") for share in (0, 0.25, 0.5, 0.75, 1)], "k")
+    return _figure("curves", label, axes + "".join(lines))
+
+
+def scatter(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, label: str, across: str) -> Markup:
+    """Percents over something else: a dot for each run, and a ring at each series' mean."""
+    across_most = max((x for _, points in series for x, _ in points), default=0) or 1
+    frame = _Frame(0, across_most, 0, 100)
+    groups = []
+    for number, (name, points) in enumerate(series):
+        if not points:
+            continue
+        step = max(1, -(-len(points) // _MOST_DOTS))
+        small = "".join(
+            f'<circle class="run" cx="{frame.x(x):.1f}" cy="{frame.y(y):.1f}" r="2.5"/>' for x, y in points[::step]
+        )
+        middle = sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+        ring = (
+            f'<circle class="mean" cx="{frame.x(middle[0]):.1f}" cy="{frame.y(middle[1]):.1f}" r="6.5"><title>'
+            f"{escape(name)}: {middle[1]:.1f} % at {middle[0]:.4g}</title></circle>"
+        )
+        groups.append(f'<g class="{colour(number)}">{small}{ring}</g>')
+    ticks = [(value, f"{value:g}") for value in _round_ticks(across_most)]
+    axes = frame.axes(ticks, [(share, f"{share:.0f} %") for share in (0, 25, 50, 75, 100)], across)
+    return _figure("scatter", label, axes + "".join(groups))
+
+
+class _Frame:
+    """Where a plot's values lie: 440 wide, 240 high, with room for the numbers at its left and below."""
+
+    left, right, top, bottom = 44.0, 428.0, 10.0, 202.0
+
+    def __init__(self, low_x: float, high_x: float, low_y: float, high_y: float) -> None:
+        self._x, self._y = (low_x, high_x), (low_y, high_y)
+
+    def x(self, value: float) -> float:
+        low, high = self._x
+        return self.left + (self.right - self.left) * (value - low) / (high - low)
+
+    def y(self, value: float) -> float:
+        low, high = self._y
+        return self.bottom - (self.bottom - self.top) * (value - low) / (high - low)
+
+    def axes(self, across: Sequence[tuple[float, str]], up: Sequence[tuple[float, str]], name: str) -> str:
+        lines = [
+            f'<line class="grid" x1="{self.left}" x2="{self.right}" y1="{self.y(at):.1f}" y2="{self.y(at):.1f}"/>'
+            f'<text class="up" x="{self.left - 6}" y="{self.y(at) + 4:.1f}">{escape(said)}</text>'
+            for at, said in up
+        ]
+        lines += [
+            f'<text class="across" x="{self.x(at):.1f}" y="{self.bottom + 17}">{escape(said)}</text>'
+            for at, said in across
+        ]
+        lines.append(f'<text class="across name" x="{(self.left + self.right) / 2}" y="236">{escape(name)}</text>')
+        return "".join(lines)
+
+
+def _figure(kind: str, label: str, inner: str) -> Markup:
+    # Everything in it is numbers, our own words, or escaped where it was put in.
+    return Markup(
+        f'<svg class="plot {kind}" viewBox="0 0 440 240" role="img" aria-label="{escape(label)}">{inner}</svg>'
+    )
+
+
+def _whole_ticks(most: int) -> list[int]:
+    step = max(1, -(-most // 8))
+    return [*range(1, most, step), most] if step == 1 else [1, *range(step, most + 1, step)]
+
+
+def _round_ticks(most: float) -> list[float]:
+    """Some four round numbers from 0 to a value."""
+    raw = most / 4
+    size = 10 ** floor(log10(raw))
+    step = next(each * size for each in (1, 2, 5, 10) if each * size >= raw)
+    return [round(n * step, 10) for n in range(int(most / step + 1e-9) + 1)]

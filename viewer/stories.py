@@ -1,0 +1,108 @@
+"""What was told so far of an assessment that is under way, turn by turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from proctor_protocol._wire import UnknownMessageTypeError
+from proctor_protocol.updates import (
+    ActionObservedUpdate,
+    AssessmentStartedUpdate,
+    CriterionEvaluatedUpdate,
+    ErrorOccurredUpdate,
+    EvaluationStartedUpdate,
+    ResponsesGeneratedUpdate,
+    ScenarioLoadedUpdate,
+    SimulationAdvancedUpdate,
+    TaskUpdate,
+    TurnCompletedUpdate,
+    TurnStartedUpdate,
+    parse_update,
+)
+from viewer.live import Told
+
+_SHOWN_TURNS = 200
+"""Of a longer story the last so many turns are shown: its page is loaded anew all the time."""
+
+
+@dataclass
+class TurnSoFar:
+    """One turn; ``told`` are sentences on what else happened."""
+
+    number: int
+    began_at: datetime | None = None
+    deeds: list[ActionObservedUpdate] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+    is_finished: bool = False
+
+
+@dataclass
+class StorySoFar:
+    """All of it; ``expected_turns`` is a guess."""
+
+    scenario_name: str = ""
+    expected_turns: int | None = None
+    began_at: datetime | None = None
+    before: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+    turns: list[TurnSoFar] = field(default_factory=list)
+    left_out: int = 0
+    criteria_count: int | None = None
+    criteria: list[CriterionEvaluatedUpdate] = field(default_factory=list)
+    phase: str = "waiting to begin"
+
+
+def so_far(updates: Sequence[Told]) -> StorySoFar:
+    """The story that updates tell; what can't be read is left out."""
+    story = StorySoFar()
+    turns: dict[int, TurnSoFar] = {}
+    for told in updates:
+        try:
+            update = parse_update(told.data)
+        except (UnknownMessageTypeError, ValidationError):
+            continue
+        _take(story, turns, update)
+    numbers = sorted(turns)
+    story.left_out = max(0, len(numbers) - _SHOWN_TURNS)
+    story.turns = [turns[number] for number in numbers[-_SHOWN_TURNS:]]
+    return story
+
+
+def _take(story: StorySoFar, turns: dict[int, TurnSoFar], update: TaskUpdate) -> None:
+    match update:
+        case AssessmentStartedUpdate():
+            story.began_at, story.phase = update.start_time, "being prepared"
+        case ScenarioLoadedUpdate():
+            story.scenario_name, story.expected_turns = update.scenario_name, update.expected_turns
+            story.before.append(update.sentence())
+        case TurnStartedUpdate():  # once more where the turn is played again: what was told of it before is void
+            turns[update.turn_number] = TurnSoFar(update.turn_number, update.current_time)
+            for later in [number for number in turns if number > update.turn_number]:
+                del turns[later]
+            story.phase = f"in turn {update.turn_number}"
+        case ActionObservedUpdate():
+            _turn(turns, update.turn_number).deeds.append(update)
+        case TurnCompletedUpdate():
+            turn = _turn(turns, update.turn_number)
+            turn.is_finished = True
+            if update.early_completion_requested:
+                turn.told.append("The participant says that it is finished.")
+        case ResponsesGeneratedUpdate():
+            if update.responses_count:
+                _turn(turns, update.turn_number).told.append(update.sentence())
+        case EvaluationStartedUpdate():
+            story.criteria_count, story.criteria, story.phase = update.criteria_count, [], "being judged"
+        case CriterionEvaluatedUpdate():
+            story.criteria.append(update)
+        case ErrorOccurredUpdate():
+            where = _turn(turns, update.turn_number).troubles if update.turn_number else story.troubles
+            where.append(update.error_message)
+        case SimulationAdvancedUpdate():
+            pass
+
+
+def _turn(turns: dict[int, TurnSoFar], number: int) -> TurnSoFar:
+    return turns.setdefault(number, TurnSoFar(number))
