@@ -1,0 +1,93 @@
+"""``python -m tests.viewer.screenshots FOLDER [WORD]``: a picture of each page, light and dark, 1,400 and 400 px wide.
+
+With a word, only of the pages whose names have it. The pictures in docs/images are some of these.
+"""
+
+import asyncio
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from proctor_processes.ports import free_ports
+from proctor_storage.archive import Archive
+from tests.viewer.campaign_entries import write_campaign, write_run
+from tests.viewer.conftest import reading
+from tests.viewer.entries import write_day
+from tests.viewer.under_way import ScriptedLive
+from viewer.actions import Action, Actions
+from viewer.app import create_app
+
+
+async def _nothing(asked: object) -> str:
+    return "day-one"
+
+
+ACTIONS = Actions(
+    [
+        Action("replay", "Replay from this turn", _nothing, lambda e, t: f"Back to turn {t}.", at_each_turn=True),
+        Action("judge-again", "Judge again", _nothing, lambda e, t: "All criteria are judged anew."),
+    ]
+)  # fmt: skip
+
+PAGES = {
+    "overview": "/",
+    "assessment": "/view/day-one?turn=2",
+    "compare": "/compare?a=day-one&b=day-two",
+    "campaign": "/view/campaign-1",
+    "run": "/view/run-1",
+    "trial": "/view/run-1.sort-log.1",
+    "running": "/view/live-1",
+    "running-campaign": "/view/live-2",
+    "question": "/view/day-one/do/replay?turn=2",
+}
+
+
+@contextmanager
+def served(archive: Archive) -> Iterator[str]:
+    """The pages of an archive, with something under way and something to do."""
+    (port,) = free_ports(1)
+    app = create_app(archive.folder.root, None, ScriptedLive(), ACTIONS)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+async def take(folder: Path, word: str) -> None:
+    """Take the pictures."""
+    with tempfile.TemporaryDirectory() as place:
+        archive = Archive(place)
+        write_day(archive, "day-one")
+        write_day(archive, "day-two", did="fyi")
+        write_campaign(archive, "campaign-1")
+        write_run(archive, "run-1")
+        write_day(archive, "live-2-a", campaign="live-2")
+        with served(archive) as site:
+            for width in (1400, 400):
+                for scheme in ("light", "dark"):
+                    async with reading(width, scheme) as reader:
+                        for name, path in PAGES.items():
+                            if word in name:
+                                await reader.opens(site + path)
+                                if name == "trial":
+                                    await reader.page.wait_for_selector(".ap-player")
+                                    await reader.page.wait_for_timeout(500)
+                                await reader.page.screenshot(
+                                    path=folder / f"viewer-{name}-{scheme}-{width}.png", full_page=True
+                                )
+                                print(name, scheme, width, *reader.complaints)
+                                reader.complaints.clear()
+
+
+if __name__ == "__main__":
+    asyncio.run(take(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""))

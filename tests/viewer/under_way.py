@@ -1,0 +1,91 @@
+"""What a test says is under way: an assessment in its second turn, and a campaign that has begun."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from proctor_protocol.campaigns import Tally
+from proctor_protocol.updates import (
+    ActionObservedUpdate,
+    AssessmentStartedUpdate,
+    ErrorOccurredUpdate,
+    ResponsesGeneratedUpdate,
+    ScenarioLoadedUpdate,
+    TurnCompletedUpdate,
+    TurnStartedUpdate,
+)
+from tests.viewer.entries import MORNING
+from viewer.live import Running, Story, Told
+
+
+def updates_of(turns: int, text: str | None = None) -> list[Any]:
+    """The updates of an assessment that is in a turn."""
+    told: list[Any] = [
+        AssessmentStartedUpdate(
+            assessment_id="live-1", scenario_id="lunch", participant_url="http://agent.example:8001", start_time=MORNING
+        ),
+        ScenarioLoadedUpdate(
+            scenario_id="lunch",
+            scenario_name=text or "A lunch is arranged",
+            start_time=MORNING,
+            end_time=MORNING + timedelta(hours=8),
+            character_count=3,
+            criteria_count=12,
+            expected_turns=8,
+        ),
+    ]
+    for turn in range(1, turns + 1):
+        now = MORNING + timedelta(hours=turn)
+        told.append(TurnStartedUpdate(turn_number=turn, current_time=now, events_processed=2))
+        told.append(
+            ActionObservedUpdate(
+                turn_number=turn,
+                timestamp=now,
+                action=text or "email.send",
+                parameters={
+                    "to_addresses": [text or "anna@work.example"],
+                    "subject": text or f"Lunch on Thursday? ({turn})",
+                    "body_text": text or "Would one o'clock suit you?",
+                },
+                success=True,
+            )
+        )
+        if turn < turns:
+            told.append(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
+            told.append(ResponsesGeneratedUpdate(turn_number=turn, responses_count=1, characters_involved=["anna"]))
+    if text:
+        told.append(ErrorOccurredUpdate(error_type=text, error_message=text, turn_number=turns, recoverable=True))
+    return told
+
+
+@dataclass
+class ScriptedLive:
+    """``stories`` are what is under way; a test changes them."""
+
+    stories: dict[str, Story] = field(default_factory=dict)
+    known: set[str] = field(default_factory=lambda: {"day-one", "hostile"})
+
+    def __post_init__(self) -> None:
+        self.stories = self.stories or {"live-1": story("live-1", updates_of(2)), "live-2": campaign("live-2")}
+
+    async def running(self) -> Sequence[Running]:
+        return [each.running for each in self.stories.values()]
+
+    async def story(self, name: str) -> Story | None:
+        return self.stories.get(name)
+
+    async def may_go_on(self, name: str) -> bool:
+        return name in self.known
+
+
+def story(name: str, updates: Sequence[Any], text: str | None = None) -> Story:
+    running = Running(name, text or "lunch", text or "http://agent.example:8001", "working", MORNING)
+    told = tuple(Told(number, update.model_dump(mode="json")) for number, update in enumerate(updates))
+    return Story(running, told, text)
+
+
+def campaign(name: str, text: str | None = None) -> Story:
+    tally = Tally(total=40, done=1, running=4, waiting=35, succeeded=1, score=0.5)
+    about = text or "lunch, reschedule_day"
+    return Story(Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally))
