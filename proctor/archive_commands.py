@@ -25,6 +25,8 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turn
+from proctor_protocol.runs import RunResults, in_words
+from proctor_protocol.terminal import TerminalResults, as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
@@ -103,6 +105,11 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     """Print what was assessed, the latest first, and what is under way."""
     kept, config = open_archive(archive, state)
     entries = [entry for entry in _asked(kept.entries) if filters.fits(entry)]
+    in_campaigns = 0
+    if filters == Filters() and not as_json:
+        campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
+        alone = [entry for entry in entries if entry.campaign not in campaigns]
+        in_campaigns, entries = len(entries) - len(alone), alone
     shown = entries[:limit]
     if as_json:
         sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in shown]) + b"\n")
@@ -129,17 +136,25 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     show(console, table)
     if len(entries) > limit:
         console.print(f"{len(entries) - limit} more: --limit {len(entries)} shows all")
+    if in_campaigns:
+        console.print(f"{in_campaigns} more are of these campaigns: --campaign ID lists them", soft_wrap=True)
 
 
 def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
     score = f"{entry.told}/{entry.max_score}" if entry.max_score else "unscored"
+    turns = str(entry.turns_taken)
+    if entry.kind == "campaign":
+        score = "unscored" if entry.earned is None else f"mean {entry.earned:.1%}"
+        turns = f"{entry.tally.done} of {entry.tally.total}" if entry.tally else ""
+    elif entry.kind == "trial":
+        score, turns = "resolved" if entry.score else "not resolved" if entry.max_score else "no verdict", ""
     return (
-        entry.id[:_SHORT_ID],
+        entry.id if entry.kind == "trial" else entry.id[:_SHORT_ID],
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
         Text(clean(entry.scenario_id)),
         Text(shorten(entry.participant)),
         score,
-        str(entry.turns_taken),
+        turns,
         f"{entry.status}{', partial' if entry.is_partial else ''}",
     )
 
@@ -161,9 +176,12 @@ def _running(config: GreenAgentConfig) -> list[Running]:
 
 
 def show_entry(archive: str | None, state: str | None, name: str, as_json: bool, is_whole: bool) -> None:
-    """Print one assessment's result and where its points were lost."""
+    """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests."""
     kept, _ = open_archive(archive, state)
     entry = find(kept, name)
+    if entry.kind != "assessment":
+        _show_other(kept, entry, as_json)
+        return
     results = _asked(lambda: kept.results(entry))
     if as_json:
         sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
@@ -197,7 +215,7 @@ def compare(
         UsageError: there is nothing of that name.
     """
     kept, _ = open_archive(archive, state)
-    entries = [entry for entry in _asked(kept.entries) if campaign in (None, entry.campaign)]
+    entries = [each for each in _asked(kept.entries) if each.kind != "campaign" and campaign in (None, each.campaign)]
     unknown = [name for name in (first, second) if not is_agent(name, entries)]
     if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
@@ -208,10 +226,35 @@ def compare(
         compare_entries(archive, state, first, second)
 
 
+def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
+    read = kept.campaign_results if entry.kind == "campaign" else kept.trial_result
+    result = _asked(lambda: read(entry))
+    if as_json:
+        sys.stdout.buffer.write(result.model_dump_json(indent=1).encode() + b"\n")
+        return
+    if isinstance(result, RunResults):
+        words = in_words(result)
+    elif isinstance(result, TerminalResults):
+        words = as_text(result)
+    else:
+        tests = [f"{status}: {name}" for name, status in (result.parser_results or {}).items()]
+        words = "\n".join([*filter(None, [result.failure]), *tests])
+    console = make_console()
+    began = f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}"
+    head = f"{entry.id}  {entry.kind}  {entry.status}\n{entry.scenario_id}, {entry.participant}, {began}"
+    for line in f"{head}\n{words}".splitlines():
+        console.print(Text(clean(line)), soft_wrap=True)
+
+
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
-    """Print two assessments side by side."""
+    """Print two assessments side by side.
+
+    Raises:
+        UsageError: one of them is no assessment.
+    """
     kept, _ = open_archive(archive, state)
     one, other = find(kept, first), find(kept, second)
+    _require_assessments("compare", one, other)
     results = [_asked(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
@@ -232,6 +275,11 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     show(console, table)
     turn = parting_turn(*(_asked(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
     console.print("they did the same in every turn" if turn is None else f"they part in turn {turn}")
+
+
+def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
+    if wrong := next((entry for entry in entries if entry.kind != "assessment"), None):
+        raise UsageError(f"{what}: {wrong.id} is a {wrong.kind}: name two assessments")
 
 
 def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
@@ -301,6 +349,8 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     """
     kept, _ = open_archive(archive, state)
     entries = [find(kept, name) for name in names] if list(names) != ["all"] else _asked(kept.entries)
+    if not to.lower().endswith(".html"):
+        entries = _with_members(kept, entries)
     path, kind = Path(to), Path(to).suffix.lower()
     if kind in (".html", ".csv", ".parquet"):
         if not path.absolute().parent.is_dir():
@@ -312,17 +362,34 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
         there = Archive(to)
         for entry in entries:
             _asked(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
-    make_console().print(Text(f"{counted(len(entries), 'assessment')} written to {to}"), soft_wrap=True)
+    make_console().print(Text(f"{_entries(entries)} written to {to}"), soft_wrap=True)
+
+
+def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+    """The entries, and what is of the campaigns among them."""
+    campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
+    named = {entry.id for entry in entries}
+    members = _asked(kept.entries) if campaigns else []
+    return [*entries, *(each for each in members if each.campaign in campaigns and each.id not in named)]
+
+
+def _entries(entries: Sequence[ArchiveEntry]) -> str:
+    if all(entry.kind == "assessment" for entry in entries):
+        return counted(len(entries), "assessment")
+    return counted(len(entries), "entry", "entries")
 
 
 def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
     pages = Pages(kept)
     if len(entries) == 1:
-        page = _asked(lambda: pages.assessment(entries[0], as_file=True))
+        page = _asked(lambda: pages.entry(entries[0], as_file=True))
     elif len(entries) == 2:
+        _require_assessments(f"--to {path}", *entries)
         page = _asked(lambda: pages.comparison(entries[0], entries[1], as_file=True))
     else:
-        raise UsageError(f"--to {path}: a page shows one assessment, or two side by side")
+        raise UsageError(
+            f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
+        )
     path.write_text(page, encoding="utf-8")
 
 
@@ -335,6 +402,7 @@ _COLUMNS = (
         "max_score",
         "doubtful_points",
         "total_points",
+        "earned",
         "turns_taken",
         "is_partial",
         "actions_taken",
@@ -344,10 +412,15 @@ _COLUMNS = (
 
 
 def _rows(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, object]]:
-    """A row for each entry, with a column for each criterion's points."""
+    """A row for each assessment and trial, with a column for each criterion's points."""
     rows = []
     for entry in entries:
+        if entry.kind == "campaign":
+            continue  # its members stand for it
         row: dict[str, object] = {name: getattr(entry, name) for name in _COLUMNS}
+        if entry.kind == "trial":
+            rows.append(row)
+            continue
         for criterion in _asked(lambda entry=entry: kept.results(entry)).criteria_results:  # type: ignore[misc]
             row[f"criterion.{criterion.criterion_id}"] = criterion.score if criterion.max_score else None
         rows.append(row)
@@ -404,7 +477,7 @@ def import_from(archive: str | None, state: str | None, folder: str) -> None:
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
     for entry in entries:
         _asked(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
-    make_console().print(Text(f"{counted(len(entries), 'assessment')} taken over"), soft_wrap=True)
+    make_console().print(Text(f"{_entries(entries)} taken over"), soft_wrap=True)
 
 
 def print_schemas(name: str | None, *, wire: bool = False) -> None:

@@ -156,6 +156,9 @@ class Archive:
             by_id = {prefix: by_id[prefix]}
         if not by_id or not prefix:
             raise NoSuchEntryError(f"the archive at {self.folder.root} has no entry {prefix!r}")
+        shortest = min(by_id, key=len)
+        if all(name == shortest or name.startswith(f"{shortest}.") for name in by_id):  # a campaign with its trials
+            by_id = {shortest: by_id[shortest]}
         if len(by_id) > 1:
             some = ", ".join(sorted(by_id)[:5])
             raise SeveralEntriesError(f"{len(by_id)} entries begin with {prefix!r}: {some}{', …' * (len(by_id) > 5)}")

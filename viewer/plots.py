@@ -39,7 +39,7 @@ def dots(percents: Sequence[float | None]) -> Markup:
     )
     said = ", ".join("none" if each is None else f"{each:.0f} %" for each in percents)
     return Markup(
-        f'<svg class="dots" viewBox="-4 0 108 12" role="img" aria-label="{said}">'
+        f'<svg class="dots" viewBox="-4 0 108 12" preserveAspectRatio="xMinYMid meet" role="img" aria-label="{said}">'
         f'<line class="track" x1="0" x2="100" y1="6" y2="6"/>{marks}</svg>'
     )
 

@@ -92,7 +92,7 @@ def _take(story: StorySoFar, turns: dict[int, TurnSoFar], update: TaskUpdate) ->
                 turn.told.append("The participant says that it is finished.")
         case ResponsesGeneratedUpdate():
             if update.responses_count:
-                _turn(turns, update.turn_number).told.append(update.sentence())
+                _turn(turns, update.turn_number).told.append(update.sentence().partition(": ")[2])
         case EvaluationStartedUpdate():
             story.criteria_count, story.criteria, story.phase = update.criteria_count, [], "being judged"
         case CriterionEvaluatedUpdate():

@@ -24,6 +24,7 @@ from proctor.archive_commands import (
 from proctor.errors import CommandError, UsageError
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
+from tests.viewer.campaign_entries import write_campaign, write_run
 from tests.viewer.entries import write_day
 
 
@@ -112,6 +113,43 @@ def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureF
             export(archive, None, ["all"], to)
     with pytest.raises(UsageError, match="holds no entry of an archive"):
         import_from(archive, None, str(tmp_path / "nothing"))
+
+
+def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list shows campaigns and not all that is of them; a short name is the campaign's, not its trials'."""
+    write_campaign(Archive(archive), "campaign-1")
+    write_run(Archive(archive), "run-1", tasks=1, attempts=3)
+    list_entries(archive, None, Filters(), 50, False)
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines()[1:5]] == ["run-1", "day-two", "day-one", "campaign"]
+    assert "mean 62.0%" in said
+    assert "40 of 42" in said
+    assert "5 more are of these campaigns" in said
+    list_entries(archive, None, Filters(campaign="run-1"), 50, False)
+    said = capsys.readouterr().out
+    assert "run-1.sort-log.1" in said
+    assert "not resolved" in said
+
+    show_entry(archive, None, "run-", False, False)
+    assert "Accuracy: 66.67% (2 resolved, 1 not)" in capsys.readouterr().out
+    show_entry(archive, None, "campaign-1", False, False)
+    assert "careful on all scenarios: " in capsys.readouterr().out
+    show_entry(archive, None, "run-1.sort-log.3", False, False)
+    assert "failed: test_counts" in capsys.readouterr().out
+    show_entry(archive, None, "campaign-1", True, False)
+    assert json.loads(capsys.readouterr().out)["campaign_id"] == "campaign-1"
+
+    export(archive, None, ["run-1"], str(tmp_path / "run"))
+    assert {each.id for each in Archive(str(tmp_path / "run")).entries()} == {
+        "run-1", *(f"run-1.sort-log.{n}" for n in (1, 2, 3)),
+    }  # fmt: skip
+    export(archive, None, ["run-1"], str(tmp_path / "run.csv"))
+    with (tmp_path / "run.csv").open() as file:
+        assert sorted(row["earned"] for row in csv.DictReader(file)) == ["0.5", "1.0", "1.0"]
+    export(archive, None, ["campaign-1"], str(tmp_path / "campaign.html"))
+    assert "Two by two" in (tmp_path / "campaign.html").read_text()
+    with pytest.raises(UsageError, match="run-1 is a campaign: name two assessments"):
+        compare_entries(archive, None, "day-one", "run-1")
 
 
 def test_a_name_that_a_spreadsheet_would_compute_is_text(tmp_path: Path) -> None:

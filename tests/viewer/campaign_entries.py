@@ -31,7 +31,7 @@ def write_campaign(
     name: str,
     *,
     agents: tuple[str, ...] = ("careful", "hasty"),
-    scenarios: tuple[str, ...] = ("lunch", "reschedule_day"),
+    scenarios: tuple[str, ...] = ("lunch", "move_house"),
     seeds: int = 5,
     repeats: int = 2,
     text: str | None = None,
@@ -73,7 +73,7 @@ def write_campaign(
     for scenario in scenarios:
         first = next(run for run in runs if run.scenario == scenario and run.status == "completed")
         write_day(archive, first.run_id, campaign=name, scenario=scenario)
-    tally = Tally(total=len(cells) + 2, done=len(cells), waiting=2, succeeded=len(cells) // 2, failed=2, replayed=1)
+    tally = Tally(total=len(cells) + 2, done=len(cells), waiting=2, succeeded=21, failed=2, replayed=1, score=24.8)
     entry = _entry(name, "campaign", campaign_kind="assessments", tally=tally, earned=0.62, cost=results.cost)
     files = {
         "result.json": results.model_dump_json().encode(),
@@ -88,7 +88,7 @@ def _run(chance: random.Random, name: str, agent: str, number: int, scenario: st
     asked = 4 if chance.random() < (0.85, 0.35, 0.6, 0.5)[number % 4] else chance.choice((0, 1))
     polite, quick = 2, chance.choice((0, 1, 2, 3)) if asked else 1
     points = {"asks": (asked, 4), "polite": (polite, 2), "quick": (quick, 3), "perfect": (0, 1)}
-    has_failed = chance.random() < 0.06
+    has_failed = number == 1 and seed % 5 == 4 and repeat == 1
     return Run(
         run_id=name,
         agent=agent,

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 from proctor_processes.ports import free_ports
 from proctor_storage.archive import Archive
 from tests.ui.browser import FLAGS, require_chromium
+from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
 from tests.viewer.entries import HOSTILE, write_day
 from tests.waiting import PATIENCE
 from viewer.app import create_app
@@ -21,12 +22,18 @@ from viewer.app import create_app
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    """Two ordinary days that part in turn 1, and a hostile one, whose first subject has five million characters."""
+    """Two ordinary days that part in turn 1, a hostile one, one whose first subject has five million characters; and
+    campaigns of assessments and of trials, ordinary and hostile.
+    """
     kept = Archive(str(tmp_path_factory.mktemp("archive")))
     write_day(kept, "day-one")
     write_day(kept, "day-two", did="fyi")
     write_day(kept, "hostile", text=HOSTILE)
     write_day(kept, "huge", turns=1, text="huge " * 1_000_000)
+    write_campaign(kept, "campaign-1")
+    write_run(kept, "run-1")
+    write_campaign(kept, "hostile-campaign", text=HOSTILE + ESCAPES)
+    write_run(kept, "hostile-run", tasks=1, attempts=1, text=HOSTILE + ESCAPES)
     return kept
 
 
@@ -43,6 +50,9 @@ def site(archive: Archive) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(10)
+
+
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 class Reader:

@@ -87,5 +87,5 @@ def story(name: str, updates: Sequence[Any], text: str | None = None) -> Story:
 
 def campaign(name: str, text: str | None = None) -> Story:
     tally = Tally(total=40, done=1, running=4, waiting=35, succeeded=1, score=0.5)
-    about = text or "lunch, reschedule_day"
+    about = text or "lunch, move_house"
     return Story(Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally))

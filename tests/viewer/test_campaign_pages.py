@@ -1,0 +1,177 @@
+"""Pages of campaigns and of trials in a terminal: what a reader finds there, from the server and from a file."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from proctor_storage.archive import Archive
+from proctor_storage.folder import Folder
+from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
+from tests.viewer.conftest import Reader, reading
+from tests.viewer.entries import HOSTILE, write_day
+from viewer.pages import Pages
+
+
+async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str) -> None:
+    async with reading() as reader:
+        page = reader.page
+        await reader.opens(site)
+        await page.locator("tr", has_text="careful, hasty").get_by_role("link").first.click()
+        grid = page.locator("#grid tbody tr")
+        await expect(grid).to_have_count(3)
+        await expect(grid.first).to_contain_text("All together")
+        await expect(grid.first.locator("svg.interval")).to_have_count(2)
+        await expect(page.locator("#comparisons tbody tr")).to_contain_text("careful − hasty")
+        await expect(page.locator(".distribution")).to_have_count(2)
+        await expect(page.locator("svg.curves polyline")).to_have_count(2)
+        await expect(page.locator("svg.scatter circle.mean")).to_have_count(2)
+        criteria = page.locator("#criteria")
+        await expect(criteria.locator("tbody tr", has_text="Anna is asked").first.locator("svg.dots")).to_be_visible()
+        await criteria.get_by_text("that nobody meets").click()
+        await expect(criteria).to_contain_text("perfect")
+        failures = page.locator("#failures summary").first
+        await expect(failures).to_contain_text("2 ParticipantMisbehaved")
+        await expect(failures).to_contain_text("the participant's fault")
+        await expect(page.get_by_text("2 assessments never came to an end: Stopped before its costs")).to_be_visible()
+        await page.locator("#runs summary").first.click()
+        await page.locator("#runs details[open] a").first.click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("A lunch is arranged")
+        await page.locator("#rest").get_by_role("link", name="campaign-1").click()
+        await expect(page.locator("#grid")).to_be_visible()
+        await reader.require_calm(site)
+
+
+async def plays(reader: Reader) -> None:
+    """The recording is started by the keyboard, and shows what was printed."""
+    page = reader.page
+    await expect(page.locator(".ap-player")).to_be_visible()
+    await page.locator(".ap-player").focus()
+    await page.keyboard.press("Space")
+    await expect(page.locator(".ap-term")).to_contain_text("ls -l /app")
+    await expect(page.locator(".ap-term")).to_contain_text("access.log")
+
+
+async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str) -> None:
+    async with reading() as reader:
+        page = reader.page
+        await reader.opens(f"{site}/view/run-1")
+        await expect(page.locator(".accuracy")).to_contain_text("Accuracy 66.7% (42.0% to 88.0%) · pass@2 90.0%")
+        await expect(page.locator("#grid tbody tr")).to_have_count(5)
+        await page.locator("#runs summary", has_text="sort-log").click()
+        await page.get_by_role("link", name="attempt 2").first.click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("sort-log")
+        await expect(page.locator("#instruction")).to_contain_text("Count the requests")
+        await expect(page.locator("#tests li.met")).to_have_count(2)
+        failed = page.locator(".steps li.failed")
+        await expect(failed).to_contain_text("python3 report.py")
+        await expect(failed).to_contain_text("exit code 1")
+        await expect(failed.locator("pre")).to_contain_text("FileNotFoundError")
+        await expect(page.locator(".steps li").nth(3).locator("pre")).to_have_text("written: report.txt (ok)\n")
+        await page.locator("#logs summary", has_text="tests.log").click()
+        await expect(page.locator("#logs")).to_contain_text("2 passed in 0.31s")
+        await plays(reader)
+        await page.get_by_role("link", name="its run").click()
+        await expect(page.locator(".accuracy")).to_be_visible()
+        await reader.require_calm(site)
+
+
+async def test_campaigns_and_trials_open_from_the_disk_without_a_network(archive: Archive, tmp_path: Path) -> None:
+    for name in ("campaign-1", "run-1", "run-1.sort-log.1", "hostile-run.sort-log.1", "hostile-campaign"):
+        (tmp_path / f"{name}.html").write_text(Pages(archive).entry(archive.find(name), as_file=True))
+    async with reading() as reader:
+        await reader.page.context.set_offline(True)
+        await reader.opens((tmp_path / "campaign-1.html").as_uri())
+        await expect(reader.page.locator("svg.curves polyline")).to_have_count(2)
+        await reader.opens((tmp_path / "run-1.html").as_uri())
+        await expect(reader.page.locator(".accuracy")).to_be_visible()
+        await reader.opens((tmp_path / "run-1.sort-log.1.html").as_uri())
+        await plays(reader)
+        for name in ("hostile-run.sort-log.1", "hostile-campaign"):
+            await reader.opens((tmp_path / f"{name}.html").as_uri())
+            await reader.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+        await reader.require_calm("file://")
+
+
+async def test_what_was_printed_in_a_terminal_is_dead_text(site: str) -> None:
+    """Markup and escape sequences, in commands, outputs, recordings, logs, names of tests, agents and failures."""
+    async with reading(400, "dark") as reader:
+        page = reader.page
+        for path in ("/?search=hostile", "/view/hostile-campaign", "/view/hostile-run", "/view/hostile-run.sort-log.1"):
+            await reader.opens(site + path)
+            await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+            if path.endswith("sort-log.1"):
+                await page.locator(".ap-player").focus()
+                await page.keyboard.press("Space")
+                await expect(page.locator(".ap-term")).to_contain_text("red")
+                said = await page.locator(".steps").inner_text()
+                assert HOSTILE[:40] in said
+                assert "\x1b" not in said
+                assert "]8;;" not in said
+                assert await page.locator(".ap-term a, .ap-term img, .ap-term script, .ap-term iframe").count() == 0
+            await reader.require_calm(site)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= 400
+            assert await page.locator("main script, main iframe, main img, main style, main svg[onload]").count() == 0
+            assert await page.locator('a[href^="javascript"]').count() == 0
+        answer = await page.request.get(f"{site}/view/hostile-run.sort-log.1/recording.cast")
+        assert answer.headers["content-type"] == "application/x-asciicast"
+        assert answer.headers["content-disposition"].startswith("attachment")
+
+
+class Counting(Folder):
+    """Counts the files that are read."""
+
+    reads = 0
+
+    def read(self, path: str) -> bytes:
+        type(self).reads += 1
+        return super().read(path)
+
+
+def counting(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> Pages:
+    """Pages of an archive that is known already; what they read from now on is counted."""
+    again = Archive(archive.folder.root)
+    again.folder = Counting(archive.folder.root, "archive")
+    again.entries()
+    monkeypatch.setattr(Counting, "reads", 0)
+    return Pages(again)
+
+
+def test_a_campaign_of_a_thousand_runs_is_read_in_a_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long it takes is printed by ``python -m benchmarks.pages``."""
+    archive = Archive(str(tmp_path))
+    write_campaign(archive, "large", seeds=125, repeats=2)
+    pages = counting(archive, monkeypatch)
+    html = pages.entry(pages.archive.find("large"))
+    assert len(re.findall("<li><a href", html)) == 1_000
+    assert Counting.reads <= 4, "its results, its runs, and one assessment of each scenario"
+    assert len(html) < 500_000
+
+
+def test_an_assessment_of_a_thousand_turns_shows_one_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = Archive(str(tmp_path))
+    write_day(archive, "long", turns=1_000)
+    pages = counting(archive, monkeypatch)
+    html = pages.entry(pages.archive.find("long"), 500)
+    assert html.count("<article") == 1
+    assert html.count('class="card') < 1_200
+    assert Counting.reads <= 4, "results, turns, states and the first state"
+    assert len(html) < 1_500_000
+
+
+def test_escape_sequences_are_no_text() -> None:
+    from viewer.words import plain
+
+    assert plain(ESCAPES) == "clickredhidden"
+    assert plain("10%\r50%\r100%\ndone\r\n") == "100%\ndone\n"
+    assert plain("a\x00b\x07c\x9b31m\tü") == "abc31m\tü"
+    assert plain("\x1b" * 3) == ""
+
+
+def test_a_run_and_its_trials_go_elsewhere(archive: Archive, tmp_path: Path) -> None:
+    there = Archive(str(tmp_path))
+    write_run(there, "other", tasks=1, attempts=1)
+    for name in ("run-1", "run-1.sort-log.1"):
+        archive.copy(archive.find(name), there)
+        assert Pages(there).entry(there.find(name)) == Pages(archive).entry(archive.find(name))
