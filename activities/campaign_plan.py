@@ -194,6 +194,7 @@ class CampaignArchiveInput(Model):
     """A campaign that has ended, with its sums. ``updates`` as of an assessment's ``ArchiveInput``."""
 
     context_id: str
+    owner: str = ""
     message: dict[str, Any]
     plan: CampaignPlan
     status: CellStatus

@@ -116,6 +116,7 @@ class TrialArchiveInput(Model):
     """A trial that has ended. ``updates`` as of an assessment's ``ArchiveInput``."""
 
     plan: TrialPlan
+    owner: str = ""
     result: TrialResult
     status: ResultStatus
     updates: list[str]

@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
+from typing import Literal
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -16,16 +17,16 @@ from proctor_storage.temporal import TemporalUnreachableError
 from viewer.actions import Action, ActionRefusedError, Actions, Asked
 
 
-def page_actions(config: GreenAgentConfig, host: str, connected: Callable[[], Awaitable[Client]]) -> Actions | None:
-    """The actions of pages that are served at ``host``; None where nobody may have anything done there.
+def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Client]]) -> Actions:
+    """The actions of pages that are served at ``config.host``.
 
     Args:
         config: the deployment's settings.
-        host: where the pages are served: other addresses than loopback's only with ``pages_may_act``.
         connected: the connection to Temporal.
     """
-    if not (config.pages_may_act or is_loopback(f"//{host}")):
-        return None
+    for_nameless: Literal["all", "loopback", "none"] = "loopback" if is_loopback(f"//{config.host}") else "none"
+    if config.pages_may_act:
+        for_nameless = "all"
 
     async def replay(asked: Asked) -> str:
         await _go_on(asked, connected, from_judging=False)
@@ -50,7 +51,7 @@ def page_actions(config: GreenAgentConfig, host: str, connected: Callable[[], Aw
             ),
         ],
         key=hmac.new(config.secret.get_secret_value().encode(), b"pages", sha256).digest(),
-        for_everybody=config.pages_may_act,
+        for_nameless=for_nameless,
     )
 
 

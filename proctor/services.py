@@ -87,7 +87,7 @@ def run_gateway(
     if is_open_to_others(config.host) and not Identity(config).is_asked():
         warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
     live = UnderWay(config)
-    actions = page_actions(config, config.host, live.connected)
+    actions = page_actions(config, live.connected)
     try:
         asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
     except OSError as problem:

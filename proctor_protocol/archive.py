@@ -254,16 +254,19 @@ class StateRecord(WireModel):
 
 
 class CommandRecord(WireModel):
-    """Something that a trial's agent did through the trial's command endpoint, and what came of it.
+    """Something that a trial's agent did, and what came of it.
 
-    ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed in a terminal), ``screen`` (what that
-    terminal showed), or ``opened`` and ``closed`` for the endpoint itself. ``seconds`` is how long a command took,
-    ``dropped`` how many bytes of its output were not kept.
+    Through the trial's command endpoint: ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed
+    in a terminal), ``screen`` (what that terminal showed), or ``opened`` and ``closed`` for the endpoint itself.
+    ``seconds`` is how long a command took, ``dropped`` how many bytes of its output were not kept. Of ``docker_exec``
+    the engine tells when it began (``command``) and, under the same ``id``, when it ended (``exit_code``), and nobody
+    what it printed.
     """
 
     message_type: Literal["command_record"] = "command_record"
     at: Instant | None = None
     kind: str
+    id: str | None = None
     command: str = ""
     cwd: str | None = None
     background: bool = False

@@ -162,8 +162,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     that it reports for a turn, and their bytes as JSON; bytes of its notes. ``participants_allowed`` names hosts and
     networks, besides its own, to which an agent card may point.
 
-    ``pages_may_act`` lets whoever reaches the gateway's pages replay and judge again from there (there is no
-    authentication yet); without it that is for pages at a loopback address alone.
+    ``pages_may_act`` lets whoever reaches the gateway's pages replay and judge again from there where nobody is asked
+    who they are; without it that is for pages at a loopback address alone. Callers that are known may act on what is
+    theirs.
 
     ``containers`` says whether a worker plays terminal trials: ``auto`` where a Docker engine answers when it starts
     (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``. Datasets of

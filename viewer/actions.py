@@ -13,9 +13,9 @@ the pages themselves know nothing that acts. To add one, such as *fork from this
 
 The rest is here: the button leads to a page that asks (``question`` says what would be lost), its form is posted to
 ``/view/ID/do/NAME``, and nothing is done for a request that comes from anywhere but that page: the browser has to say
-that it is of the same origin, and the form has to carry a token that only the page that asks has. There is no
-authentication yet, so there are actions only for who comes to a loopback address, or where a setting
-(``pages_may_act``) lets everybody act who reaches the pages.
+that it is of the same origin, and the form has to carry a token that only the page that asks has. Where callers are
+asked who they are, each may act on what is theirs; where nobody is, there are actions only for who comes to a loopback
+address, or where a setting (``pages_may_act``) lets everybody act who reaches the pages.
 """
 
 import hmac
@@ -24,11 +24,15 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Literal
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.callers import caller_of
+
+NOT_FROM_HERE = "Nothing can be done from here: log in, open the pages at http://127.0.0.1, or set pages_may_act."
 
 LONGEST_FIELD = 2_000
 """Characters of what a reader says in one field."""
@@ -96,15 +100,20 @@ class Actions:
     Args:
         actions: what can be done.
         key: what tokens are made with; servers that share it take each other's pages. A new one where there is none.
-        for_everybody: whether they are for all who reach the pages, and not for loopback addresses alone.
+        for_nameless: who may act without having said who they are: whoever reaches the pages (``all``), who comes to
+            a loopback address (``loopback``), or nobody (``none``).
     """
 
     def __init__(
-        self, actions: Sequence[Action] = (), *, key: bytes | None = None, for_everybody: bool = False
+        self,
+        actions: Sequence[Action] = (),
+        *,
+        key: bytes | None = None,
+        for_nameless: Literal["all", "loopback", "none"] = "loopback",
     ) -> None:
         self._actions = {action.name: action for action in actions}
         self._key = key or secrets.token_bytes(32)
-        self._for_everybody = for_everybody
+        self._for_nameless = for_nameless
 
     def find(self, name: str) -> Action | None:
         """The action of a name."""
@@ -122,7 +131,11 @@ class Actions:
 
         A name that isn't loopback's own may be of a site that has been made to lead here (DNS rebinding).
         """
-        return self._for_everybody or _is_loopback(request.headers.get("host", ""))
+        if caller_of(request.scope).name:  # what isn't theirs is not there for them
+            return True
+        if self._for_nameless == "loopback":
+            return _is_loopback(request.headers.get("host", ""))
+        return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
         """What a form has to carry to be believed."""
@@ -132,7 +145,7 @@ class Actions:
     def refusal(self, request: Request, action: Action, asked: Asked, token: str) -> str | None:
         """Why a form isn't believed, as a sentence; None where it is."""
         if not self.is_open_to(request):
-            return "Nothing can be done from here: open the pages at http://127.0.0.1, or set pages_may_act."
+            return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
             return "This comes from another site, and is not done."
         if not hmac.compare_digest(token, self.token(action, asked.entry, asked.turn)):

@@ -16,7 +16,7 @@ from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
-from viewer.actions import LONGEST_FIELD, Action, ActionRefusedError, Actions, Asked
+from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, Actions, Asked
 from viewer.live import Live, NothingRuns, Running, Story
 from viewer.pages import Offered, Pages, address_of, static
 
@@ -141,7 +141,7 @@ class _Served:
         """The page that asks before something is done."""
         action, asked = await self._asked(request, {})
         if not self._actions.is_open_to(request):
-            return HTMLResponse(self._pages.problem("Nothing can be done from here."), 403, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(NOT_FROM_HERE), 403, headers=_HEADERS)
         return self._asking(action, asked)
 
     async def do(self, request: Request) -> Response:

@@ -1,6 +1,6 @@
 """What an agent did in a terminal, as a person reads it. Everything is plain text: escape sequences are taken out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor_protocol.archive import CommandRecord
@@ -10,64 +10,74 @@ _SHOWN_AT_MOST = 1_500_000
 """Characters of outputs on one page."""
 
 _COMMANDS_AT_MOST = 2_000
+_BY_THE_ENGINE = "docker exec"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that was entered, and what came of it; ``is_bad`` where it failed."""
+    """One thing that was entered, and what came of it; ``is_bad`` where it failed.
 
-    number: int
+    ``silence`` says why there is no output.
+    """
+
     entered: str
     time: str
     about: str
     output: str
+    silence: str = "It printed nothing."
     is_bad: bool = False
-    is_left_out: bool = False
 
 
-def steps_of(records: Iterable[CommandRecord]) -> tuple[list[Step], int]:
+def steps_of(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
     """What was done, in order, and how much of it is left out as too much for one page."""
-    found: list[Step] = []
-    room, left_out = _SHOWN_AT_MOST, 0
-    for record in records:
-        if record.kind not in ("command", "keys", "screen"):
-            continue
-        if len(found) >= _COMMANDS_AT_MOST:
-            left_out += 1
-            continue
-        output = clip(plain(record.output or record.screen), LONGEST_TEXT)
-        fits = len(output) <= room
-        room -= len(output) if fits else 0
-        at = "" if record.at is None else f"{record.at:%H:%M:%S}"
-        found.append(
-            Step(
-                number=len(found) + 1,
-                entered=clip(plain(_entered(record)), 4_000),
-                time=at,
-                about=" · ".join(_about(record)),
-                output=output if fits else "",
-                is_bad=record.kind == "command" and record.exit_code != 0,
-                is_left_out=not fits,
-            )
-        )
-    return found, left_out
+    ends = {
+        record.id: record for record in records if record.kind == _BY_THE_ENGINE and record.id and not record.command
+    }
+    shown = [record for record in records if record.kind in ("command", "keys", "screen") or _is_begun(record)]
+    found, room = [], _SHOWN_AT_MOST
+    for record in shown[:_COMMANDS_AT_MOST]:
+        step = _step(record, ends, room)
+        room -= len(step.output)
+        found.append(step)
+    return found, max(0, len(shown) - _COMMANDS_AT_MOST)
+
+
+def _is_begun(record: CommandRecord) -> bool:
+    return record.kind == _BY_THE_ENGINE and bool(record.command)
+
+
+def _step(record: CommandRecord, ends: Mapping[str, CommandRecord], room: int) -> Step:
+    end = ends.get(record.id or "") if record.kind == _BY_THE_ENGINE else record
+    output = clip(plain(record.output or record.screen), LONGEST_TEXT)
+    silence = "It printed nothing."
+    if record.kind == _BY_THE_ENGINE:
+        silence = "By docker exec: what it printed went to the agent, and to nobody else."
+    elif len(output) > room:
+        output, silence = "", "What it printed is in the archive's transcript: it is too much for this page."
+    code = end.exit_code if end is not None else None
+    return Step(
+        entered=clip(plain(_entered(record)), 4_000),
+        time="" if record.at is None else f"{record.at:%H:%M:%S}",
+        about=" · ".join(_about(record, code)),
+        output=output,
+        silence=silence,
+        is_bad=record.kind in ("command", _BY_THE_ENGINE) and code is not None and code != 0,
+    )
 
 
 def _entered(record: CommandRecord) -> str:
-    if record.kind == "command":
-        return record.command
-    return f"keys: {' '.join(record.keys)}" if record.kind == "keys" else "looked at the screen"
+    if record.kind == "keys":
+        return f"keys: {' '.join(record.keys)}"
+    return "looked at the screen" if record.kind == "screen" else record.command
 
 
-def _about(record: CommandRecord) -> Iterable[str]:
-    if record.kind != "command":
-        return
+def _about(record: CommandRecord, code: int | None) -> Iterable[str]:
     if record.timed_out:
         yield "ran out of time"
     elif record.killed:
         yield "was ended"
-    elif record.exit_code is not None:
-        yield f"exit code {record.exit_code}"
+    elif code is not None:
+        yield f"exit code {code}"
     if record.seconds is not None:
         yield took(record.seconds)
     if record.background:
@@ -78,6 +88,6 @@ def _about(record: CommandRecord) -> Iterable[str]:
         yield f"{record.dropped:,} bytes not kept"
 
 
-def phases_of(phases: dict[str, float]) -> Sequence[tuple[str, str]]:
+def phases_of(phases: Mapping[str, float]) -> Sequence[tuple[str, str]]:
     """How long each step of a trial took."""
     return [(name, took(seconds)) for name, seconds in phases.items()]

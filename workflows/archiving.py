@@ -11,9 +11,8 @@ from activities.archiving.campaigns import CampaignArchiving
 from activities.archiving.trials import TrialArchiving
 from activities.campaign_plan import CampaignArchiveInput
 from activities.plan import ArchiveInput, NotedReply, Plan, PlannedReply
-from activities.trial_plan import TrialArchiveInput, TrialPlan
-from proctor_protocol.results import AssessmentResults, ResultStatus
-from proctor_protocol.terminal import TrialResult
+from activities.trial_plan import TrialArchiveInput
+from proctor_protocol.results import AssessmentResults
 from workflows import limits
 from workflows.inputs import AssessmentInput
 from workflows.progress import Progress
@@ -62,22 +61,20 @@ async def archive(
     )
 
 
-async def archive_trial(
-    steps: Steps, telling: Telling, plan: TrialPlan, result: TrialResult, status: ResultStatus
-) -> None:
+async def archive_trial(steps: Steps, telling: Telling, given: TrialArchiveInput) -> None:
     """Archive a trial; a trial that can't be archived has ended all the same."""
     if not workflow.patched(ALL_ARCHIVED):
         return
     try:
         await steps.do(
             TrialArchiving.archive_trial,
-            TrialArchiveInput(plan=plan, result=result, status=status, updates=_updates(telling)),
+            given.model_copy(update={"updates": _updates(telling)}),
             **limits.prepared("archive"),
         )
     except FailureError as problem:
         if is_cancelled_exception(problem):
             raise
-        workflow.logger.warning("%s was not archived: %s", plan.trial_id, problem)
+        workflow.logger.warning("%s was not archived: %s", given.plan.trial_id, problem)
 
 
 async def archive_campaign(steps: Steps, given: CampaignArchiveInput, telling: Telling) -> None:

@@ -360,6 +360,7 @@ class Campaign:
         )
         self._ended = CampaignArchiveInput(
             context_id=self._given.context_id,
+            owner=self._given.owner,
             message=self._given.message,
             plan=self._plan,
             status=status,

@@ -25,11 +25,13 @@ with workflow.unsafe.imports_passed_through():
         StartedTrial,
         StepInput,
         Tested,
+        TrialArchiveInput,
         TrialPlan,
         Worked,
     )
     from activities.troubles import TROUBLE_SIGNAL, Trouble
     from proctor_protocol.provenance import added_up
+    from proctor_protocol.results import ResultStatus
     from proctor_protocol.terminal import Blame, FailureMode, TrialResult
     from proctor_storage.blobs import BlobRef
     from workflows import limits, names
@@ -50,6 +52,7 @@ class TerminalTrial:
     @workflow.init
     def __init__(self, given: CellInput) -> None:
         self._campaign_id = given.campaign_id
+        self._owner = given.owner
         self._label = given.cell.label
         self._plan = TrialPlan.model_validate(
             {
@@ -84,7 +87,7 @@ class TerminalTrial:
             TrialKeeping.keep_trial, result, **limits.quick("keep the trial's result")
         )
         is_played = result.is_resolved is not None
-        await archive_trial(self._steps, self._telling, self._plan, result, "completed" if is_played else "failed")
+        await self._archive(result, "completed" if is_played else "failed")
         await self._telling.end()
         has_failed = result.failure_mode != FailureMode.NONE
         return CellOutcome(
@@ -215,7 +218,11 @@ class TerminalTrial:
     async def _call_off(self, began_at: datetime) -> None:
         """A trial that is cancelled is archived with what is known of it."""
         result = TrialResult(**self._about(began_at), failure="The trial was cancelled.")
-        await run_undisturbed(archive_trial(self._steps, self._telling, self._plan, result, "canceled"))
+        await run_undisturbed(self._archive(result, "canceled"))
+
+    async def _archive(self, result: TrialResult, status: ResultStatus) -> None:
+        given = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
+        await archive_trial(self._steps, self._telling, given)
 
     # What came of it
 

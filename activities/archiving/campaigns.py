@@ -39,6 +39,7 @@ class CampaignArchiving:
             campaign_kind=plan.kind,
             tally=given.tally,
             context_id=given.context_id,
+            owner=given.owner,
             status=given.status,
             sentence=given.failure or given.summed.sentence,
             scenario_id=plan.title,

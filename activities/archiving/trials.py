@@ -13,6 +13,7 @@ from activities.deployment import Deployment
 from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.scrubbing import Scrubber
+from activities.terminal import recording
 from activities.trial_plan import TrialArchiveInput
 from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord
 from proctor_protocol.terminal import Blob
@@ -25,6 +26,9 @@ _TRANSCRIPT_AT_MOST, _RECORDING_AT_MOST, _LOG_AT_MOST = 8_000_000, 8_000_000, 50
 _MOST_LOGS = 60
 _OUTPUT_AT_MOST = 100_000
 """Characters of what one command printed."""
+
+_SESSIONS = "sessions/"
+"""What names of files begin with that the evaluator itself has recorded."""
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_./-]+")
 
@@ -56,6 +60,7 @@ class TrialArchiving:
             fence=own_fence(),
             run_id=info.workflow_run_id,
             campaign=plan.run_id,
+            owner=given.owner,
             status=given.status,
             sentence=result.failure or "",
             scenario_id=plan.task_id,
@@ -81,9 +86,9 @@ class TrialArchiving:
         }
         logs: dict[str, bytes] = {}
         for blob in given.result.files:
-            if blob.name == f"sessions/{TRANSCRIPT}":
+            if blob.name == f"{_SESSIONS}{recording.TRANSCRIPT}":
                 files[TRANSCRIPT] = as_lines(_records(_whole_lines(self._content(blob), _TRANSCRIPT_AT_MOST)))
-            elif blob.name == given.result.recording_path:
+            elif blob.name == f"{_SESSIONS}{recording.RECORDING}":  # no other: an agent may leave recordings, too
                 files[RECORDING] = _whole_lines(self._content(blob), _RECORDING_AT_MOST)
             elif blob.size and len(logs) < _MOST_LOGS:
                 text = _shortened(self._content(blob), _LOG_AT_MOST).decode(errors="replace")

@@ -159,6 +159,8 @@ def write_trial(
         )
         cast.append([4.0 * number + 0.5, "o", f"\x1b[1m$ {entered}\x1b[0m\r\n"])
         cast.append([4.0 * number + 1, "o", printed.replace("\n", "\r\n")])
+    records.append(CommandRecord(at=at, kind="docker exec", id="x1", command=text or "bash -c 'make test'"))
+    records.append(CommandRecord(at=at, kind="docker exec", id="x1", exit_code=2))
     records.append(CommandRecord(at=at, kind="keys", keys=["top", "Enter", text or "q"], session="main"))
     records.append(CommandRecord(at=at, kind="screen", screen=text or "top - 07:00:01 up 1 min"))
     tests = {"test_report_exists": "passed", "test_counts": "passed" if is_resolved else "failed"}

@@ -40,7 +40,7 @@ def actions(doer: Doer, *, for_everybody: bool = False) -> Actions:
             Action("replay", "Replay", doer.do, lambda e, t: f"Back to {t}?", at_each_turn=True, needs_history=True),
             Action("judge", "Judge", doer.do, lambda e, t: f"{e.status}: anew?", fields=[Field("agent", "Agent")]),
         ],
-        for_everybody=for_everybody,
+        for_nameless="all" if for_everybody else "loopback",
     )
 
 

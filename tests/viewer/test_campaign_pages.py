@@ -64,7 +64,9 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str) -> None:
         await expect(page.get_by_role("heading", level=1)).to_have_text("sort-log")
         await expect(page.locator("#instruction")).to_contain_text("Count the requests")
         await expect(page.locator("#tests li.met")).to_have_count(2)
-        failed = page.locator(".steps li.failed")
+        failed, by_docker = page.locator(".steps li.failed").first, page.locator(".steps li.failed").last
+        await expect(by_docker).to_contain_text("make test' exit code 2")
+        await expect(by_docker).to_contain_text("what it printed went to the agent")
         await expect(failed).to_contain_text("python3 report.py")
         await expect(failed).to_contain_text("exit code 1")
         await expect(failed.locator("pre")).to_contain_text("FileNotFoundError")
