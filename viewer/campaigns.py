@@ -6,7 +6,7 @@ while it is under way here.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from markupsafe import Markup
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.runs import RunResults
-from proctor_protocol.statistics import Comparison, Item, Points, Run, RunStatus, Summary
+from proctor_protocol.statistics import Comparison, ForkSpread, Item, Points, Run, RunStatus, Summary
 from proctor_protocol.terminal import FailureMode, TerminalResults
 from viewer import plots
 
@@ -103,6 +103,7 @@ class CampaignView:
     everybody: Sequence[ItemRow] = ()
     comparisons: Sequence[ComparisonRow] = ()
     failures: Sequence[Failures] = ()
+    forks: Sequence[ForkSpread] = ()
     noticed: float = _NOTICED
 
 
@@ -118,7 +119,8 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
         rows = _rows_of_assessments(results, runs)
         passing = results.config.get("passing_percent")
         threshold = float(passing) if isinstance(passing, int | float) else 60.0
-        return _view(rows, results.summaries, results.items, results.comparisons, threshold, names)
+        view = _view(rows, results.summaries, results.items, results.comparisons, threshold, names)
+        return replace(view, forks=[each for each in results.forks if len(each.turns) > 1])
     from proctor_statistics import summaries
 
     rows = _rows_of_trials(results, runs)
@@ -268,7 +270,9 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
         rows.append(
             RunRow(
                 run=run,
-                label=f"seed {cell.seed}" + (f", repeat {cell.repeat + 1}" if has_repeats else ""),
+                label=f"seed {cell.seed}"
+                + (f", repeat {cell.repeat + 1}" if has_repeats else "")
+                + (f", from turn {cell.from_turn}" if cell.from_turn else ""),
                 status=cell.status,
                 told=f"{cell.score}/{cell.max_score}" if cell.max_score else "unscored",
                 failure_kind=cell.failure_kind,

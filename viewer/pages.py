@@ -20,6 +20,7 @@ from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turn
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ActionObservedUpdate
 from proctor_storage.archive import Archive, EntryDamagedError
@@ -164,7 +165,7 @@ class Pages:
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One campaign; raises as ``assessment``."""
         results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
-        view = of_results(results, runs, self._criteria_in(results))
+        view = of_results(results, runs, self._criteria_in(results, runs))
         of_trials = isinstance(results, TerminalResults)
         return self._render(
             "campaign.html",
@@ -229,12 +230,14 @@ class Pages:
             for name in names
         ]
 
-    def _criteria_in(self, results: CampaignResults) -> dict[tuple[str, str], str]:
-        """What criteria are called, by scenario and id: one assessment of each scenario knows."""
+    def _criteria_in(self, results: CampaignResults, runs: Sequence[Run]) -> dict[tuple[str, str], str]:
+        """What criteria are called, by scenario (as tables name it) and id: one assessment of each scenario knows."""
         names: dict[tuple[str, str], str] = {}
         known: set[str] = set()
+        named = {run.run_id: run.scenario for run in runs}
         for cell in results.cells if isinstance(results, RunResults) else []:
-            if cell.scenario_id in known or not cell.max_score or len(known) >= _SCENARIOS_NAMED:
+            scenario = named.get(cell.task_id, cell.scenario_id)
+            if scenario in known or not cell.max_score or len(known) >= _SCENARIOS_NAMED:
                 continue
             entry = self.archive.get(cell.task_id)
             if entry is None:
@@ -243,8 +246,8 @@ class Pages:
                 judged = self.archive.results(entry).criteria_results
             except EntryDamagedError:
                 continue
-            known.add(cell.scenario_id)
-            names.update({(cell.scenario_id, each.criterion_id): each.name for each in judged})
+            known.add(scenario)
+            names.update({(scenario, each.criterion_id): each.name for each in judged})
         return names
 
     def running(self, story: Story) -> str:
