@@ -11,8 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor
-# Twice as many as cores: while some wait for what must come, others have something to do.
-PYTEST_ARGS ?= -n 4 --dist worksteal
+# Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
+# tests/scheduling.py.
+PYTEST_ARGS ?= -n 4 --dist loadfile
 
 .PHONY: help install demo test browser engine images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 

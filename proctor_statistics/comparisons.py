@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from proctor_protocol.statistics import Comparison, Run
 from proctor_statistics.estimates import Unit, estimated
@@ -67,7 +67,7 @@ def units_needed(found: Comparison, difference: float) -> int | None:
         raise ValueError(f"difference is {difference}: it is a number of percentage points above 0")
     if found.spread is None:
         return None
-    z = stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)
+    z = scipy.stats.norm.ppf(1 - ALPHA / 2) + scipy.stats.norm.ppf(POWER)
     return max(2, ceil(float(z * found.spread / difference) ** 2))
 
 
@@ -80,7 +80,7 @@ def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | No
 
 
 def _p_value(differences: np.ndarray) -> float:
-    found = stats.permutation_test(
+    found = scipy.stats.permutation_test(
         (differences,),
         np.mean,
         permutation_type="samples",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from proctor_protocol.statistics import Estimate
 
@@ -60,7 +60,7 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float] = (-np.inf, 
         below = above = 0.0
         method: Literal["bootstrap-t", "t"] = "t"
     elif len(units) < _FEWEST_UNITS_TO_RESAMPLE:
-        below = above = float(stats.t.ppf((1 + CONFIDENCE) / 2, free))
+        below = above = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, free))
         method = "t"
     else:
         below, above = _studentized(strata, mean)

@@ -9,7 +9,7 @@ Statistical Association 22, 1927).
 from collections.abc import Mapping, Sequence
 from math import comb
 
-from scipy import stats
+import scipy
 
 from proctor_protocol.statistics import PassRates
 from proctor_statistics.estimates import CONFIDENCE
@@ -41,7 +41,7 @@ def pass_rates(passed: Mapping[str, Sequence[bool]], threshold: float) -> PassRa
     if not tasks:
         return None
     runs, passing = sum(n for n, _ in tasks), sum(c for _, c in tasks)
-    share = stats.binomtest(passing, runs).proportion_ci(CONFIDENCE, method="wilson")
+    share = scipy.stats.binomtest(passing, runs).proportion_ci(CONFIDENCE, method="wilson")
     ks = range(1, min(n for n, _ in tasks) + 1)
     return PassRates(
         threshold=threshold,

@@ -1,11 +1,13 @@
 """What tests of every room share."""
 
+import gc
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,15 @@ from tests.assessments.bad_packages import write_bad_packages
 from tests.assessments.packages import write_package
 from tests.chaos.table import recorded, table
 from tests.docker_engine import shared_engine
+from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
 
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Importing and collecting makes millions of objects and hardly any garbage: it is looked for more rarely.
+gc.set_threshold(20_000, 20, 20)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and children would inherit it: Ctrl-C is tested here, too.
@@ -69,6 +75,17 @@ def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.getbasetemp()
     with shared_engine(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as url:
         yield url
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end."""
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    """``--dist loadfile`` keeps more together than files."""
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

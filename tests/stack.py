@@ -77,6 +77,16 @@ class Stack:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         return future.result(timeout=4 * PATIENCE)
 
+    @contextmanager
+    def serving(self, script: Script) -> Iterator[str]:
+        """Serve a scripted participant on the supervisor's loop, for a test that has none; gives its address."""
+        participant = serving(script)
+        url = self.run(participant.__aenter__())
+        try:
+            yield url
+        finally:
+            self.run(participant.__aexit__(None, None, None))
+
 
 @contextmanager
 def running_stack(

@@ -2,9 +2,9 @@
 
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 import pytest
-from langchain_openai import ChatOpenAI
 
 from activities.models.factory import (
     LLMConfig,
@@ -15,6 +15,9 @@ from activities.models.factory import (
     UnsupportedModelError,
     missing_setting,
 )
+
+if TYPE_CHECKING:
+    from langchain_openai import ChatOpenAI
 
 VARIABLES = [
     "OPENAI_API_KEY",
@@ -88,7 +91,9 @@ def test_what_else_stands_for_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_setting("gpt-4o", None) is None
 
 
-def _openai(model: str, **settings: object) -> ChatOpenAI:
+def _openai(model: str, **settings: object) -> "ChatOpenAI":
+    from langchain_openai import ChatOpenAI
+
     llm = LLMFactory.create(model, base_url="http://127.0.0.1:1/v1", **settings)  # type: ignore[arg-type]
     assert isinstance(llm, ChatOpenAI)
     return llm

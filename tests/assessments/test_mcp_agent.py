@@ -1,15 +1,14 @@
 """An agent with nothing of ours: LangChain's MCP adapters for the environment, a model for the rest, A2A by hand."""
 
-from typing import Any
-
-from langchain_core.messages import HumanMessage
-from langchain_mcp_adapters.client import MultiServerMCPClient
-from langchain_openai import ChatOpenAI
+from typing import TYPE_CHECKING, Any
 
 from tests.assessments import participants
 from tests.assessments.participants import DONE, by_hand
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Stack, assess
+
+if TYPE_CHECKING:
+    from langchain_openai import ChatOpenAI
 
 MAIL = {
     "from_address": "ana@home.example",
@@ -19,8 +18,11 @@ MAIL = {
 }
 
 
-async def act(start: dict[str, Any], model: ChatOpenAI) -> list[str]:
+async def act(start: dict[str, Any], model: "ChatOpenAI") -> list[str]:
     """Ask the model once and use the tools that it asks for; what they say."""
+    from langchain_core.messages import HumanMessage
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+
     headers = {"X-API-Key": start["api_key"]}
     client = MultiServerMCPClient(
         {"user": {"transport": "streamable_http", "url": start["mcp_url"], "headers": headers}}
@@ -31,6 +33,8 @@ async def act(start: dict[str, Any], model: ChatOpenAI) -> list[str]:
 
 
 async def test_an_agent_that_speaks_mcp_plays_and_is_scored_by_the_same_log(stack: Stack) -> None:
+    from langchain_openai import ChatOpenAI
+
     heard: list[str] = []
     with OpenAIEndpoint() as endpoint:
         endpoint.decide = lambda _request: {"tool_calls": [("email_send", MAIL), ("email_query", {"folder": "sent"})]}

@@ -1,5 +1,7 @@
-"""The command as a person runs it: a process of its own, with what it leaves behind."""
+"""The command as a person runs it: a process of its own, with what it leaves behind; or only what it says."""
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -9,9 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
+import pytest
 
+from proctor.main import main
 from tests.processes import Process, end, start
 from tests.waiting import PATIENCE, wait_until
 
@@ -63,6 +68,20 @@ class Sandbox:
             timeout=2 * PATIENCE,
             check=False,
         )
+
+    def call(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run ``proctor ...`` to its end in this process: for what ends soon and leaves nothing behind."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            patch.dict(os.environ, self.environment(**environment), clear=True),
+            patch.object(sys, "argv", ["proctor", *arguments]),
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        return subprocess.CompletedProcess(arguments, ended.value.code or 0, out.getvalue(), err.getvalue())
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> "Iterator[Running]":

@@ -54,17 +54,16 @@ async def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack,
     assert "\x1b" not in done.stdout + done.stderr
 
 
-async def test_the_result_alone_goes_to_standard_output(stack: Stack, sandbox: Sandbox) -> None:
-    async with serving(speak) as url:
-        more = ("--max-turns", "1", "--json", "-")
-        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, *more))
+def test_the_result_alone_goes_to_standard_output(stack: Stack, sandbox: Sandbox) -> None:
+    with stack.serving(speak) as url:
+        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--json", "-"))
     assert AssessmentResults.model_validate_json(done.stdout).turns_taken == 1
     assert turns_told(done.stderr) == [1]
 
 
-async def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
-    async with serving(speak) as url:
-        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, "--max-turns", "1", "--quiet"))
+def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
+    with stack.serving(speak) as url:
+        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--quiet"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -78,14 +77,14 @@ async def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
 def test_a_rejected_request_is_2_with_the_sentence(
     stack: Stack, sandbox: Sandbox, scenario: str, agent: str, sentence: str
 ) -> None:
-    done = sandbox.run("assess", scenario, "--agent", agent, "--gateway", stack.gateway_url, "--offline")
+    done = sandbox.call("assess", scenario, "--agent", agent, "--gateway", stack.gateway_url, "--offline")
     assert done.returncode == 2
     assert sentence in done.stderr
 
 
 def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: Stack, sandbox: Sandbox) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
-    done = sandbox.run(*arguments(stack, nobody, "--json", "r.json"))
+    done = sandbox.call(*arguments(stack, nobody, "--json", "r.json"))
     assert done.returncode == 1
     assert "the assessment failed" in done.stderr
     assert nobody in done.stderr

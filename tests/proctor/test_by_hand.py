@@ -95,7 +95,7 @@ def test_a_worker_that_finds_something_else_says_so(stack: Stack, sandbox: Sandb
 
 def test_a_worker_whose_namespace_is_missing_says_what_to_set(stack: Stack, sandbox: Sandbox) -> None:
     beside = {**settings_of_a_worker_beside(stack), "AGENTBEATS_GREEN_TEMPORAL_NAMESPACE": "nowhere"}
-    done = sandbox.run("worker", **beside)
+    done = sandbox.call("worker", **beside)
     assert done.returncode == 3
     assert done.stderr == (
         f"proctor: Temporal at {stack.local.temporal_address} has no namespace 'nowhere': make it (`temporal operator "

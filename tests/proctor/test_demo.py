@@ -90,7 +90,7 @@ def test_a_demo_that_is_kept_tells_where_to_look(sandbox: Sandbox) -> None:
 
 
 def test_a_demo_of_an_unknown_scenario_is_wrong_usage(sandbox: Sandbox) -> None:
-    done = sandbox.run("demo", "--scenario", "no_such_scenario")
+    done = sandbox.call("demo", "--scenario", "no_such_scenario")
     assert done.returncode == 2
     assert "known scenarios: " in done.stderr
     assert leftovers(sandbox) == ([], [])

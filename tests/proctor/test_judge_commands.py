@@ -57,7 +57,7 @@ def test_it_prints_figures_and_keeps_them(sandbox: Sandbox) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(sandbox: Sandbox, arguments: tuple[str, ...], said: str) -> None:
-    done = sandbox.run("judge", "calibrate", *arguments, "--state", "state")
+    done = sandbox.call("judge", "calibrate", *arguments, "--state", "state")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr

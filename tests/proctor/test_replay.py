@@ -1,35 +1,34 @@
 """``proctor replay``: finds Temporal by the gateway, asks before it replaces a result, and ends as programs should."""
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from tests.assessments.scripts import idle
 from tests.proctor.commands import Sandbox
-from tests.stack import Stack, serving
+from tests.stack import Stack
 from tests.work import NIGHTLY, only_nightly
 
 SCENARIO = "email_triage_basic"
 
 
-async def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, sandbox: Sandbox) -> None:
+def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, sandbox: Sandbox) -> None:
     gateway = ("--gateway", stack.gateway_url)
     file = sandbox.folder / "r.json"
-    async with serving(idle) as url:
+    with stack.serving(idle) as url:
         asked = ("assess", SCENARIO, "--agent", url, *gateway, "--offline", "--max-turns", "1", "--json", str(file))
-        done = await asyncio.to_thread(sandbox.run, *asked)
+        done = sandbox.call(*asked)
         assert done.returncode == 0, done.stderr
         task_id = AssessmentResults.model_validate_json(file.read_bytes()).assessment_id
 
-        refused = await asyncio.to_thread(sandbox.run, "replay", task_id, *gateway)
+        refused = sandbox.call("replay", task_id, *gateway)
         assert refused.returncode == 2
         assert f"{task_id} is completed: --yes resets it" in refused.stderr
 
-        judged = await asyncio.to_thread(sandbox.run, "replay", task_id, "--yes", *gateway)
+        judged = sandbox.call("replay", task_id, "--yes", *gateway)
         assert judged.returncode == 0, judged.stderr
         assert f"{task_id} goes on from the judging" in judged.stdout
-        played = await asyncio.to_thread(sandbox.run, "replay", task_id, "--yes", "--from-turn", "1", *gateway)
+        played = sandbox.run("replay", task_id, "--yes", "--from-turn", "1", *gateway)
         assert f"{task_id} goes on from turn 1" in played.stdout
         assert played.returncode == 0, played.stderr
 
@@ -50,7 +49,7 @@ def test_it_never_aborts_at_its_exit(stack: Stack, sandbox: Sandbox) -> None:
 
 def test_a_gateway_that_does_not_answer_is_named(sandbox: Sandbox) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
-    done = sandbox.run("replay", "task", "--gateway", nobody)
+    done = sandbox.call("replay", "task", "--gateway", nobody)
     assert done.returncode == 3
     assert f"the gateway at {nobody} doesn't say where its Temporal is" in done.stderr
     assert "--temporal-address" in done.stderr

@@ -135,7 +135,7 @@ def test_faults_are_told_all_at_once_and_end_with_1(sandbox: Sandbox) -> None:
 
     broken = edited("initial_state.json", misspell)
     write_package(sandbox.folder, "broken", files={"initial_state.json": broken})
-    done = sandbox.run("scenarios", "validate", "./broken")
+    done = sandbox.call("scenarios", "validate", "./broken")
     assert done.returncode == 1
     assert "broken has 2 faults:" in done.stderr
     assert "evnts: there is no such field; did you mean events?" in done.stderr
@@ -148,7 +148,7 @@ def test_what_a_scenario_lacks_is_warned_of(sandbox: Sandbox) -> None:
         scenario["criteria"][0]["params_"] = {}
 
     write_package(sandbox.folder, "plain", change=misspell)
-    done = sandbox.run("scenarios", "validate", "./plain")
+    done = sandbox.call("scenarios", "validate", "./plain")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "scenario.json has no canary" in said

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from proctor_statistics import Unit, estimated
 
@@ -13,14 +13,14 @@ def single(values: "np.ndarray") -> list[Unit]:
 
 def test_the_error_of_independent_values_is_scipys():
     values = np.random.default_rng(1).normal(70, 12, 40)
-    assert estimated(single(values)).standard_error == pytest.approx(float(stats.sem(values)))
+    assert estimated(single(values)).standard_error == pytest.approx(float(scipy.stats.sem(values)))
 
 
 def test_the_error_of_equal_clusters_is_that_of_their_means():
     clusters = np.random.default_rng(2).normal(0, 1, (8, 1)) + np.random.default_rng(3).normal(0, 0.1, (8, 5))
     found = estimated([Unit(tuple(map(float, cluster))) for cluster in clusters])
-    assert found.standard_error == pytest.approx(float(stats.sem(clusters.mean(axis=1))))
-    assert found.standard_error > 1.9 * float(stats.sem(clusters.ravel()))  # taking them for independent flatters
+    assert found.standard_error == pytest.approx(float(scipy.stats.sem(clusters.mean(axis=1))))
+    assert found.standard_error > 1.9 * float(scipy.stats.sem(clusters.ravel()))  # taking them for independent flatters
     assert (found.values, found.units) == (40, 8)
 
 
@@ -35,7 +35,7 @@ def test_strata_take_the_difference_between_scenarios_out_of_the_error():
 
 def test_two_values_have_students_interval():
     found = estimated([Unit((60.0,)), Unit((70.0,))])
-    low, high = stats.t.interval(0.95, 1, loc=65, scale=stats.sem([60, 70]))
+    low, high = scipy.stats.t.interval(0.95, 1, loc=65, scale=scipy.stats.sem([60, 70]))
     assert (found.method, found.low, found.high) == ("t", pytest.approx(low), pytest.approx(high))
     assert estimated([Unit((60.0,)), Unit((70.0,))], bounds=(0, 100)).high == 100
 

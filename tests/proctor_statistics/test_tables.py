@@ -4,7 +4,7 @@ from itertools import combinations, product
 from math import comb
 
 import pytest
-from scipy import stats
+import scipy
 
 from proctor_protocol.statistics import Points, Run
 from proctor_statistics import (
@@ -45,7 +45,7 @@ def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest():
     rates = pass_rates({"a": [True, True, False], "b": [True, False]}, 60)
     assert rates.at == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: 1.0})
     assert rates.hat == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: (1 / 3 + 0) / 2})
-    expected = stats.binomtest(3, 5).proportion_ci(0.95, method="wilson")
+    expected = scipy.stats.binomtest(3, 5).proportion_ci(0.95, method="wilson")
     assert (rates.low, rates.high) == pytest.approx((expected.low, expected.high))
 
 

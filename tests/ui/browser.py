@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from playwright.async_api import Locator, Page, async_playwright, expect
-from playwright.sync_api import sync_playwright
 
 from tests.waiting import PATIENCE
 
@@ -126,6 +125,8 @@ def main() -> int:
     """Say which Chromium there is."""
     chosen = find_chromium()
     if chosen is None:
+        from playwright.sync_api import sync_playwright
+
         with sync_playwright() as playwright:
             chosen = playwright.chromium.executable_path
     try:

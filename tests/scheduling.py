@@ -1,0 +1,89 @@
+"""Which process of a run plays which tests: what shares services stays together, and what takes long begins early.
+
+Services for tests are started once for a process, a file or a room. A file's tests are therefore played by one process,
+as are all tests of a room with services of its own; and of the processes only some start the evaluator that most plays
+share (the fixture ``stack``), unless all the rest is done.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+ROOT = Path(__file__).parents[1]
+
+TOGETHER = ("tests/a2a_gateway/", "tests/chaos/", "tests/foreign_ues/", "tests/terminal_bench/", "tests/workflows/")
+"""Rooms with services of their own."""
+
+LONG = (
+    "tests/workflows/",
+    "tests/assessments/test_archiving.py",
+    "tests/foreign_ues/",
+    "tests/proctor/test_up.py",
+    "tests/assessments/",
+    "tests/proctor/test_assess.py",
+    "tests/chaos/",
+    "tests/proctor/",
+    "tests/ui/",
+    "tests/a2a_gateway/",
+    "tests/terminal_bench/",
+    "tests/sizes/",
+    "tests/activities/terminal/",
+    "tests/viewer/",
+    "tests/scenarios/",
+    "tests/activities/test_scenario_code.py",
+    "tests/ues_sim/test_fuzz.py",
+    "tests/purple_sdk/",
+)
+"""What takes long, the longest first. All else is played last, in small pieces, so that the processes end together."""
+
+HOMES = 2
+"""How many processes start the evaluator that plays share."""
+
+_WORTH_A_START = 4
+"""How many of its files there must be left for one more process to start it."""
+
+
+def group_of(nodeid: str) -> str:
+    """Which tests this one is played together with: a room's (``tests/ROOM/``) or a file's."""
+    return next((room for room in TOGETHER if nodeid.startswith(room)), nodeid.partition("::")[0])
+
+
+def rank_of(group: str) -> int:
+    """When a group's turn comes: 0 first."""
+    return next((number for number, long in enumerate(LONG) if group.startswith(long)), len(LONG))
+
+
+@cache
+def shares_the_evaluator(group: str) -> bool:
+    """Whether some test of a group asks for the fixture ``stack``."""
+    place = ROOT / group
+    files = sorted(place.glob("*.py")) if place.is_dir() else [place]
+    return any("stack: Stack" in file.read_text() for file in files if file.name.startswith(("test_", "conftest")))
+
+
+class Together(LoadScopeScheduling):
+    """xdist's scheduling by scopes, with our groups for scopes."""
+
+    def __init__(self, config: Any, log: Any = None) -> None:
+        super().__init__(config, log)
+        self._homes: list[WorkerController] = []
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        waiting = sorted(self.workqueue, key=rank_of)  # stable: by name among equals
+        sharing = [group for group in waiting if shares_the_evaluator(group)]
+        others = [group for group in waiting if group not in sharing]
+        is_home = node in self._homes or len(self._homes) < HOMES
+        if not others and not is_home and len(sharing) < _WORTH_A_START:
+            node.shutdown()
+            return
+        chosen = (sharing or others if is_home else others or sharing)[0]
+        if chosen in sharing and node not in self._homes:
+            self._homes.append(node)
+        self.workqueue.move_to_end(chosen, last=False)
+        super()._assign_work_unit(node)

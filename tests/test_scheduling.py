@@ -1,0 +1,21 @@
+"""Which process of a run plays what (``tests/scheduling.py``)."""
+
+from tests.scheduling import LONG, ROOT, TOGETHER, group_of, rank_of, shares_the_evaluator
+
+
+def test_every_place_that_is_named_is_there() -> None:
+    assert [place for place in (*LONG, *TOGETHER) if not (ROOT / place).exists()] == []
+
+
+def test_a_room_with_services_of_its_own_stays_together_and_elsewhere_a_file() -> None:
+    assert group_of("tests/chaos/test_freezes.py::test_x[a::b]") == "tests/chaos/"
+    assert group_of("tests/proctor/test_up.py::test_x[a::b]") == "tests/proctor/test_up.py"
+    assert rank_of("tests/workflows/") == 0
+    assert rank_of("tests/proctor_protocol/test_config.py") == len(LONG)
+
+
+def test_who_asks_for_the_shared_evaluator_is_known() -> None:
+    assert shares_the_evaluator("tests/assessments/test_cancel.py")
+    assert shares_the_evaluator("tests/foreign_ues/")
+    assert not shares_the_evaluator("tests/workflows/")
+    assert not shares_the_evaluator("tests/proctor/test_up.py")
