@@ -10,8 +10,8 @@ from activities.characters import generator
 from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
+from activities.metering import attempt_meter
 from activities.models.factory import ModelSettingsError, prepare
-from activities.models.usage import Meter
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -61,7 +61,7 @@ class TurnActivities:
     async def respond(self, given: RespondInput) -> Responded:
         """Let one character decide whether, what and when it answers one message."""
         scenario = await self._deployment.load_scenario(given.scenario)
-        meter = Meter(self._deployment.prices)
+        meter = attempt_meter(self._deployment.prices)
         if not given.offline:
             await prepare()
         try:

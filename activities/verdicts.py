@@ -18,6 +18,7 @@ from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.judging.work import in_proportion, work_criterion
+from activities.metering import attempt_meter
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.structured import classified
 from activities.models.usage import Meter
@@ -54,7 +55,7 @@ class VerdictActivities:
         """
         scenario = await self._deployment.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
-        meter = Meter(self._deployment.prices)
+        meter = attempt_meter(self._deployment.prices)
         try:
             if not criterion.evaluator_id:
                 verdict = await self._by_model_or_rubric(given, scenario, criterion, meter)

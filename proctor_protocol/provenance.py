@@ -11,7 +11,7 @@ Number = TypeVar("Number", int, float)
 
 
 class ModelUse(WireModel):
-    """What a role asked of one model, by the answers that count: those of an attempt that failed are not among them.
+    """What a role asked of one model, by all answers that came: those that were refused, and of failed attempts, too.
 
     ``endpoint`` is the host that was asked; ``temperature`` is None where none is sent; ``prompt_version`` names what
     the model was told, None where a scenario's evaluator asked it in its own words. ``input_tokens`` include

@@ -105,6 +105,14 @@ class _Calls(BaseCallbackHandler):
     def __init__(self) -> None:
         self._calls, self._began = 0, time.monotonic()
 
+    def on_llm_error(self, error: BaseException, **_given: Any) -> None:
+        self._calls += 1
+        print(
+            f"    answer {self._calls} after {time.monotonic() - self._began:.0f} s: {error}",
+            file=sys.stderr,
+            flush=True,
+        )
+
     def on_llm_end(self, response: LLMResult, **_given: Any) -> None:
         message = getattr(response.generations[0][0], "message", None)
         usage = getattr(message, "usage_metadata", None) or {}

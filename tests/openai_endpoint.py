@@ -42,11 +42,13 @@ class OpenAIEndpoint:
     the next calls, taken from the front; 200 (or none left) is a real answer. ``delay``: seconds before each answer.
     ``requests``: the bodies of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
     the fields of a message, for example ``{"content": "Done."}`` or ``{"tool_calls": [("email_query", {...})]}``.
-    ``has_tools``: whether it takes tools, or refuses them with 400.
+    ``has_tools``: whether it takes tools, or refuses them with 400. ``finish``: what an answer without tools ends with;
+    "length" says that it was cut off.
     """
 
     decide: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     has_tools: bool = True
+    finish: str = "stop"
 
     refused_formats: set[str] = field(default_factory=set)
     statuses: list[int] = field(default_factory=list)
@@ -65,7 +67,7 @@ class OpenAIEndpoint:
             for kept in (self._rules, self.statuses, self.requests):
                 kept.clear()
             self.refused_formats.clear()
-            self.decide, self.has_tools = None, True
+            self.decide, self.has_tools, self.finish = None, True, "stop"
             self.delay = 0.0
 
     @property
@@ -102,7 +104,7 @@ class OpenAIEndpoint:
             if rule is None:
                 return _error(418, "no rule for this prompt")
             said = rule.next_answer(prompt)
-        return 200, _completion(body, said)
+        return 200, _completion(body, said, self.finish)
 
     def __enter__(self) -> Self:
         endpoint = self
@@ -182,9 +184,8 @@ def _decided(request: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]
     return answer
 
 
-def _completion(request: dict[str, Any], said: str) -> dict[str, Any]:
+def _completion(request: dict[str, Any], said: str, finish: str = "stop") -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said}
-    finish = "stop"
     if tools := request.get("tools"):
         call = {"name": tools[0]["function"]["name"], "arguments": said}
         message = {

@@ -13,6 +13,8 @@ from proctor_protocol.problems import describe
 from proctor_protocol.provenance import ModelUse, added_up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages.ai import UsageMetadata
 
@@ -82,12 +84,15 @@ def cached_tokens(usage: "UsageMetadata") -> int | None:
 
 @dataclass
 class Meter:
-    """Counts what is asked of the models that are put on it, in one attempt of one activity.
+    """Counts what is asked of the models that are put on it.
 
-    ``prices`` is the operator's table.
+    ``prices`` is the operator's table, ``earlier`` what was asked before; ``on_answer`` hears of each answer, when it
+    is counted.
     """
 
     prices: Prices
+    earlier: list[ModelUse] = field(default_factory=list)
+    on_answer: "Callable[[], None]" = lambda: None
     _counters: list["Counter"] = field(default_factory=list)
 
     def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
@@ -100,14 +105,14 @@ class Meter:
             temperature=getattr(llm, "temperature", None),
             prompt_version=prompt_version,
         )
-        counter = Counter(use, self.prices)
+        counter = Counter(use, self.prices, self.on_answer)
         self._counters.append(counter)
         llm.callbacks = [counter]
         return llm
 
     def read(self) -> list[ModelUse]:
         """What was asked, by model."""
-        return added_up(counter.use for counter in self._counters if counter.use.calls)
+        return added_up([*self.earlier, *(counter.use for counter in self._counters if counter.use.calls)])
 
 
 _USUAL_HOSTS = {

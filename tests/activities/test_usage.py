@@ -1,18 +1,28 @@
 """Tokens and costs: what is unknown stays unknown, and nothing is taken for 0."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
+from pydantic import BaseModel
+from temporalio.testing import ActivityEnvironment
 
-from activities.models.factory import LLMFactory
+from activities.metering import attempt_meter
+from activities.models.factory import LLMFactory, ModelAnswerError
+from activities.models.structured import ask
 from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
 from proctor_protocol.provenance import ModelUse, added_up
+from tests.attempts import noting
 from tests.openai_endpoint import OpenAIEndpoint
 
 PRICES = Prices.model_validate({"models": {"openai/m": {"input": 2.0, "cached_input": 0.5, "output": 8.0}}})
+
+
+class Said(BaseModel):
+    says: str
 
 
 def answer(**usage: object) -> LLMResult:
@@ -37,6 +47,41 @@ async def test_answers_of_a_real_endpoint_are_counted(endpoint: OpenAIEndpoint) 
     [use] = meter.read()
     assert (use.calls, use.input_tokens, use.output_tokens) == (2, 2, 2)
     assert (use.endpoint, use.temperature, use.prompt_version) == (endpoint.base_url.split("/")[2], 0.2, "3")
+
+
+async def test_an_answer_that_is_cut_off_is_counted_too(endpoint: OpenAIEndpoint) -> None:
+    """OpenAI's client raises on it; the provider bills it all the same."""
+    endpoint.answer("long", '{"says": "this goes on and')
+    endpoint.finish = "length"
+    meter = Meter(PRICES)
+    heard: list[int] = []
+    meter.on_answer = lambda: heard.append(meter.read()[0].calls)
+    llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url=endpoint.base_url), "openai/m", "3")
+    with pytest.raises(ModelAnswerError, match="length limit"):
+        await ask(llm, "You answer.", "Something long.", Said)
+    [use] = meter.read()
+    assert (use.calls, use.input_tokens, use.output_tokens) == (2, 2, 2)
+    assert heard == [1, 2]
+
+
+async def test_an_attempt_goes_on_counting_where_the_one_before_it_failed() -> None:
+    surroundings = ActivityEnvironment()
+    noted: list[str] = []
+    surroundings.on_heartbeat = lambda *notes: noted.append(str(notes[-1]))
+
+    async def attempt(earlier: list[str]) -> list[ModelUse]:
+        surroundings.info = replace(surroundings.info, heartbeat_details=earlier)
+        return await surroundings.run(noting(ask_once))
+
+    async def ask_once() -> list[ModelUse]:
+        meter = attempt_meter(PRICES)
+        llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
+        llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
+        return meter.read()
+
+    await attempt([])
+    [use] = await attempt(noted[-1:])
+    assert (use.calls, use.input_tokens) == (2, 10)
 
 
 def test_cached_tokens_have_a_price_of_their_own(endpoint: OpenAIEndpoint) -> None:

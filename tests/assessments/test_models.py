@@ -133,13 +133,11 @@ async def test_a_result_says_who_was_asked_what_it_took_and_what_it_cost(
     assert people.cost is None  # it has no price
 
 
-async def test_tokens_of_an_attempt_that_is_repeated_are_counted_once(
-    modelled: Stack, endpoint: OpenAIEndpoint
-) -> None:
+async def test_tokens_of_an_attempt_that_fails_are_counted_too(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
     endpoint.statuses[:] = [200, 500]  # Ben decides, and his answer is lost: he is asked anew
     provenance = completed(await assessed_by_models(modelled)).provenance
     assert provenance is not None
-    assert [use.calls for use in provenance.characters] == [2]
+    assert [(use.calls, use.input_tokens) for use in provenance.characters] == [(3, 3)]
     assert [request["model"] for request in endpoint.requests] == ["people"] * 4 + ["judge"]
 
 

@@ -52,6 +52,7 @@ from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessag
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
+from tests.attempts import noting
 from tests.stack import SCENARIOS, Script, request_json
 from ues_sim.server import create_app
 
@@ -277,5 +278,5 @@ async def _do(activity: Callable[..., Awaitable[T]], *given: Any, attempt: int =
     surroundings = ActivityEnvironment()
     now = datetime.now(UTC)
     surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=now, attempt=attempt)
-    found: T = await surroundings.run(activity, *given)
+    found: T = await surroundings.run(noting(activity), *given)
     return found
