@@ -70,9 +70,10 @@ class AssessmentStartMessage(WireModel):
     """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone.
 
     ``resumes_turn`` is there only where the participant is greeted again in mid-assessment, and says which turn comes
-    next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is
-    to be dropped. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does (streamable HTTP,
-    the same key).
+    next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is to
+    be dropped. In a fork it is there in the first greeting: the turns before were played by somebody else, and what
+    they did stands in the simulation. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does
+    (streamable HTTP, the same key).
     """
 
     message_type: Literal["assessment_start"] = "assessment_start"

@@ -44,38 +44,38 @@ def results_of(assessed: Assessed) -> AssessmentResults:
 async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     first, other = Correspondent(), Correspondent("Thanks for answering. Is lunch on Thursday fine?")
     async with serving(first) as url, serving(other) as other_url:
-        original = results_of(await assess(stack, url, "tiny"))
+        original = results_of(await assess(stack, url, "tiny", max_turns=6))
         before = files_of(stack, original.assessment_id)
-        assert first.turns == list(range(1, 13))
+        assert first.turns == [1, 2, 3, 4, 5, 6]
         first.turns.clear()
 
-        same = await fork(stack, original.assessment_id, 9)
-        assert first.turns == [9, 10, 11, 12], "whoever was assessed before plays, and nothing that was played"
+        same = await fork(stack, original.assessment_id, 4)
+        assert first.turns == [4, 5, 6], "whoever was assessed before plays, and nothing that was played"
         assert outcome(results_of(same)) == outcome(original)
-        assert results_of(same).forked_from == ForkedFrom(task_id=original.assessment_id, turn=9)
+        assert results_of(same).forked_from == ForkedFrom(task_id=original.assessment_id, turn=4)
 
-        others = results_of(await fork(stack, original.assessment_id, 11, other_url, seed=8))
-        assert other.turns == [11, 12]
-        assert (others.seed, others.turns_taken) == (8, 12)
+        others = results_of(await fork(stack, original.assessment_id, 5, other_url, seed=8))
+        assert other.turns == [5, 6]
+        assert (others.seed, others.turns_taken) == (8, 6)
         sent = [entry.parameters["body_text"] for entry in others.action_log]
-        assert sent == [first.words] * 10 + [other.words] * 2, "the whole day counts"
+        assert sent == [first.words] * 4 + [other.words] * 2, "the whole day counts"
         assert not others.action_report.unreported
 
-        again = results_of(await fork(stack, others.assessment_id, 12, other_url))
+        again = results_of(await fork(stack, others.assessment_id, 6, other_url))
         assert outcome(again) == outcome(others)
         origin = again.forked_from
         assert origin is not None
         assert [(each.task_id, each.turn) for each in origin.chain] == [
-            (others.assessment_id, 12),
-            (original.assessment_id, 11),
+            (others.assessment_id, 6),
+            (original.assessment_id, 5),
         ]
     assert files_of(stack, original.assessment_id) == before
 
     started = next(update for update in same.updates if isinstance(update, AssessmentStartedUpdate))
-    assert f"turn 9 of {original.assessment_id}: turns 1 to 8 are inherited" in started.sentence()
+    assert f"turn 4 of {original.assessment_id}: turns 1 to 3 are inherited" in started.sentence()
     completed = [update for update in same.updates if isinstance(update, TurnCompletedUpdate)]
-    assert [update.inherited_from for update in completed] == [original.assessment_id] * 8 + [None] * 4
-    assert [u.turn_number for u in same.updates if isinstance(u, TurnStartedUpdate)] == [9, 10, 11, 12]
+    assert [update.inherited_from for update in completed] == [original.assessment_id] * 3 + [None] * 3
+    assert [u.turn_number for u in same.updates if isinstance(u, TurnStartedUpdate)] == [4, 5, 6]
 
     archive = Archive(stack.config.archive_url)
     entry, was = archive.get(again.assessment_id), archive.get(original.assessment_id)
@@ -83,12 +83,12 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     assert was is not None
     assert entry.forked_from == again.forked_from
     assert [turn.inherited_from for turn in archive.turns(entry)] == [
-        *[original.assessment_id] * 10,
+        *[original.assessment_id] * 4,
         others.assessment_id,
         None,
     ]
     states, states_before = (list(archive.states(each)) for each in (entry, was))
-    assert [items for _, items in states[:11]] == [items for _, items in states_before[:11]]
+    assert [items for _, items in states[:5]] == [items for _, items in states_before[:5]]
     assert archive.turns(entry)[3].deeds == archive.turns(was)[3].deeds
     assert archive.turns(entry)[3].answers == archive.turns(was)[3].answers
 
@@ -155,7 +155,7 @@ async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> 
     """One campaign; while it plays, the worker is killed. Its participant decides everything in turn 5."""
     participant = Undecided()
     async with serving(participant) as url:
-        original = results_of(await assess(stack, url, "tiny", max_turns=7))
+        original = results_of(await assess(stack, url, "tiny", max_turns=6))
         before = files_of(stack, original.assessment_id)
         killed = False
 
@@ -176,7 +176,7 @@ async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> 
     }
     for cell in results.cells:
         played = [turn for simulation, turn in participant.log if simulation == cell.task_id]
-        assert played == list(range(cell.from_turn or 0, 8))
+        assert played == list(range(cell.from_turn or 0, 7))
     (spread,) = results.forks
     assert [(each.turn, each.forks, each.variance > 0) for each in spread.turns] == [(5, 2, True), (6, 2, False)]
     assert (spread.deciding, spread.turns[0].decided) == (5, 1.0)

@@ -30,7 +30,7 @@ from tests.chaos.campaigns import play
 from tests.stack import Stack, assess, running_stack, serving
 
 DECISION = 5
-"""The turn in which ``Undecided`` decides."""
+"""The turn in which ``Undecided`` decides, in a day that is long enough."""
 
 
 @dataclass
@@ -50,14 +50,15 @@ class Diligent:
 
 @dataclass
 class Undecided(Diligent):
-    """Asks Ben in turn ``DECISION``, or never: every other time, of the forks that began with the same turn."""
+    """Asks Ben in turn ``decision``, or never: every other time, of the forks that began with the same turn."""
 
+    decision: int = DECISION
     times: Counter[int] = field(default_factory=Counter)
 
     async def __call__(self, turn: int, ues: Any, now: Any) -> None:
         simulation = simulation_of(ues)
         self.log.append((simulation, turn))
-        if turn == DECISION:
+        if turn == self.decision:
             first = next(played for where, played in self.log if where == simulation)
             self.times[first] += 1
             if self.times[first] % 2:
@@ -176,14 +177,14 @@ def print_table(forks: RunResults, log: list[tuple[str, int]]) -> None:
         print(f"{turn:>9}  {len(cells):>5}  {', '.join(map(str, turns)):>12}  {', '.join(points)}")
 
 
-async def disturbed(repeats: int, at_once: int, seconds: float) -> list[str]:
-    """Play it all; what was wrong."""
+async def disturbed(repeats: int, at_once: int, seconds: float, day: int) -> list[str]:
+    """Play it all, days of so many turns; what was wrong."""
     with tempfile.TemporaryDirectory(prefix="proctor-forks-") as folder:
         write_package(Path(folder), "tiny")
         with running_stack(Path(folder)) as stack:
             participant, kills = Diligent(), Kills(stack, seconds)
             async with serving(participant) as url:
-                original = (await assess(stack, url, "tiny")).results
+                original = (await assess(stack, url, "tiny", max_turns=day)).results
                 assert original is not None
                 before, began = files_of(stack, original.assessment_id), time.monotonic()
                 participant.log.clear()
@@ -197,25 +198,26 @@ async def disturbed(repeats: int, at_once: int, seconds: float) -> list[str]:
                 print(f"the original: {len(before)} files as they were")
             if not kills.count:
                 problems.append("nothing was killed")
-            problems += await undecided(stack, kills, repeats, at_once)
+            problems += await undecided(stack, kills, repeats, at_once, day)
     return problems
 
 
-async def undecided(stack: Stack, kills: Kills, repeats: int, at_once: int) -> list[str]:
+async def undecided(stack: Stack, kills: Kills, repeats: int, at_once: int, day: int) -> list[str]:
     """Fork somebody who decides in one turn; what was wrong."""
-    participant = Undecided()
+    decision = min(DECISION, day - 1)
+    participant = Undecided(decision=decision)
     async with serving(participant) as url:
-        original = (await assess(stack, url, "tiny")).results
+        original = (await assess(stack, url, "tiny", max_turns=day)).results
         assert original is not None
-        turns = [1, DECISION - 1, DECISION, DECISION + 1, original.turns_taken]
-        forks = await fork_everywhere(stack, original.assessment_id, url, kills, turns, 2 * repeats, at_once)
+        turns = sorted({1, decision - 1, decision, decision + 1, day} - {0})
+        forks = await fork_everywhere(stack, original.assessment_id, url, kills, turns, repeats, at_once)
     print_table(forks, participant.log)
     (spread,) = forks.forks
     for each in spread.turns:
         decided = "" if each.decided is None else f"  decided {each.decided:.0%}"
         print(f"from turn {each.turn}: {each.forks} forks, mean {each.mean:.1f}, variance {each.variance:.1f}{decided}")
     print(f"decided in turn {spread.deciding}")
-    return [] if spread.deciding == DECISION else [f"turn {spread.deciding} decided, not {DECISION}"]
+    return [] if spread.deciding == decision else [f"turn {spread.deciding} decided, not {decision}"]
 
 
 def main() -> int:
@@ -223,9 +225,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.forks", description="Fork a day while workers die.")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=6)
+    parser.add_argument("--turns", type=int, default=12, help="of a day; 3 at least")
     parser.add_argument("--kill-every", type=float, default=8.0, metavar="SECONDS")
     chosen = parser.parse_args()
-    problems = asyncio.run(disturbed(chosen.repeats, chosen.at_once, chosen.kill_every))
+    problems = asyncio.run(disturbed(chosen.repeats, chosen.at_once, chosen.kill_every, chosen.turns))
     for problem in problems:
         print(f"WRONG: {problem}")
     return 1 if problems else 0

@@ -1,0 +1,30 @@
+"""The page of a fork says what it has played, and what it has inherited."""
+
+from pathlib import Path
+
+from proctor_protocol.archive import TURNS
+from proctor_protocol.forks import ForkedFrom
+from proctor_storage.archive import Archive
+from tests.viewer.entries import write_day
+from viewer.pages import Pages
+
+
+def test_inherited_turns_lead_to_where_they_were_played(tmp_path: Path) -> None:
+    archive = Archive(str(tmp_path))
+    original = write_day(archive, "original")
+    origin = ForkedFrom(task_id="original", turn=3)
+    turns = [
+        turn.model_copy(update={"inherited_from": origin.player_of(turn.turn)}) for turn in archive.turns(original)
+    ]
+    files = {name: archive.read(original, name) for name in original.files}
+    files[TURNS] = b"\n".join(turn.model_dump_json().encode() for turn in turns)
+    contents = {name: archive.read_content(original, name) for name in original.contents}
+    fork = archive.write(original.model_copy(update={"id": "fork", "forked_from": origin}), files, contents)
+
+    page = Pages(archive).assessment(fork, 2)
+    assert page.count('<span class="mark">inherited</span>') == 2
+    assert '<a href="/view/original?turn=2"><code>original</code></a>, and not again here' in page
+    assert "turn 3 of original: turns 1 to 2 are inherited" in page
+    assert "Inherited:" not in Pages(archive).assessment(fork, 3)
+    assert '<a href="/view/original' not in Pages(archive).assessment(fork, 2, as_file=True)
+    assert "nherited" not in Pages(archive).assessment(original, 2)
