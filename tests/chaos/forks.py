@@ -101,38 +101,48 @@ def outcome(results: AssessmentResults) -> dict[str, Any]:
 
 
 class Kills:
-    """Kills the worker again and again, some time after it has come back."""
+    """Kills the worker again and again, each time that so many turns more have begun: soon or late in one of them."""
 
-    def __init__(self, stack: Stack, seconds: float) -> None:
+    def __init__(self, stack: Stack, every: int) -> None:
         self.count = 0
         self._stack = stack
-        self._seconds = seconds
+        self._every = every
 
     @asynccontextmanager
-    async def going_on(self) -> AsyncIterator[None]:
-        """Until the end of the block."""
-        killing = asyncio.create_task(self._kill())
+    async def going_on(self, log: list[tuple[str, int]]) -> AsyncIterator[None]:
+        """Until the end of the block; ``log`` is the participant's."""
+        killing = asyncio.create_task(self._kill(log))
         try:
             yield
         finally:
             killing.cancel()
             await asyncio.gather(killing, return_exceptions=True)
 
-    async def _kill(self) -> None:
-        killed = None
+    async def _kill(self, log: list[tuple[str, int]]) -> None:
+        begun = len(log)
         while True:
-            await asyncio.sleep(self._seconds)
-            pid = self._stack.supervisor.find_pid("worker")
-            if pid and pid != killed:
+            await asyncio.sleep(0.02)
+            if len(log) < begun + self._every:
+                continue
+            begun = len(log)
+            await asyncio.sleep(0.1 * (self.count % 5))
+            if pid := self._stack.supervisor.find_pid("worker"):
                 os.kill(pid, signal.SIGKILL)
-                killed, self.count = pid, self.count + 1
+                self.count += 1
 
 
 async def fork_everywhere(
-    stack: Stack, task_id: str, url: str, kills: Kills, turns: list[int] | str, repeats: int, at_once: int
+    stack: Stack,
+    task_id: str,
+    url: str,
+    kills: Kills,
+    log: list[tuple[str, int]],
+    turns: list[int] | str,
+    repeats: int,
+    at_once: int,
 ) -> RunResults:
     """All forks, while workers are killed."""
-    async with kills.going_on():
+    async with kills.going_on(log):
         return await play(
             stack, {"same": url}, fork_of=task_id, from_turns=turns, repeats=repeats, at_once=at_once, turn_timeout=300
         )
@@ -177,18 +187,20 @@ def print_table(forks: RunResults, log: list[tuple[str, int]]) -> None:
         print(f"{turn:>9}  {len(cells):>5}  {', '.join(map(str, turns)):>12}  {', '.join(points)}")
 
 
-async def disturbed(repeats: int, at_once: int, seconds: float, day: int) -> list[str]:
+async def disturbed(repeats: int, at_once: int, every: int, day: int) -> list[str]:
     """Play it all, days of so many turns; what was wrong."""
     with tempfile.TemporaryDirectory(prefix="proctor-forks-") as folder:
         write_package(Path(folder), "tiny")
         with running_stack(Path(folder)) as stack:
-            participant, kills = Diligent(), Kills(stack, seconds)
+            participant, kills = Diligent(), Kills(stack, every)
             async with serving(participant) as url:
                 original = (await assess(stack, url, "tiny", max_turns=day)).results
                 assert original is not None
                 before, began = files_of(stack, original.assessment_id), time.monotonic()
                 participant.log.clear()
-                forks = await fork_everywhere(stack, original.assessment_id, url, kills, "every", repeats, at_once)
+                forks = await fork_everywhere(
+                    stack, original.assessment_id, url, kills, participant.log, "every", repeats, at_once
+                )
             print(f"{len(forks.cells)} forks in {time.monotonic() - began:.0f} s, worker killed {kills.count} times")
             print_table(forks, participant.log)
             problems = problems_of(stack, original, forks, participant.log, repeats * original.turns_taken)
@@ -210,7 +222,9 @@ async def undecided(stack: Stack, kills: Kills, repeats: int, at_once: int, day:
         original = (await assess(stack, url, "tiny", max_turns=day)).results
         assert original is not None
         turns = sorted({1, decision - 1, decision, decision + 1, day} - {0})
-        forks = await fork_everywhere(stack, original.assessment_id, url, kills, turns, repeats, at_once)
+        forks = await fork_everywhere(
+            stack, original.assessment_id, url, kills, participant.log, turns, repeats, at_once
+        )
     print_table(forks, participant.log)
     (spread,) = forks.forks
     for each in spread.turns:
@@ -226,7 +240,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--turns", type=int, default=12, help="of a day; 3 at least")
-    parser.add_argument("--kill-every", type=float, default=8.0, metavar="SECONDS")
+    parser.add_argument("--kill-every", type=int, default=6, metavar="TURNS")
     chosen = parser.parse_args()
     problems = asyncio.run(disturbed(chosen.repeats, chosen.at_once, chosen.kill_every, chosen.turns))
     for problem in problems:
