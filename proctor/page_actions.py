@@ -1,20 +1,25 @@
 """What readers of the pages can have done; see ``viewer.actions`` for how to add something."""
 
 import hmac
+import json
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
+from uuid import uuid4
 
+from a2a.types import Message, Part, Role
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from a2a_gateway.starting import start_assessment
 from proctor.caller import is_loopback
 from proctor.errors import CommandError
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.request import BadRequestError, parse_request
 from proctor_storage.temporal import TemporalUnreachableError
-from viewer.actions import Action, ActionRefusedError, Actions, Asked
+from viewer.actions import Action, ActionRefusedError, Actions, Asked, Field
 
 
 def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Client]]) -> Actions:
@@ -36,8 +41,23 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
         await _go_on(asked, connected, from_judging=True)
         return asked.entry.id
 
+    async def fork(asked: Asked) -> str:
+        return await _fork(asked, connected, config.task_queue)
+
     return Actions(
         [
+            Action(
+                name="fork",
+                label="Fork from this turn",
+                do=fork,
+                question=_before_fork,
+                at_each_turn=True,
+                is_offered=lambda entry: entry.kind == "assessment" and entry.package is not None,
+                fields=(
+                    Field("agent", "Who plays", "url", lambda entry: entry.participant_url),
+                    Field("seed", "Seed of what characters do", "number", lambda entry: str(entry.seed or 0)),
+                ),
+            ),
             Action(
                 name="replay",
                 label="Replay from this turn",
@@ -62,6 +82,32 @@ async def _go_on(asked: Asked, connected: Callable[[], Awaitable[Client]], *, fr
         await reset(client, asked.entry.id, choose(points, asked.turn, from_judging))
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
         raise ActionRefusedError(f"{problem}.") from None
+
+
+async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str) -> str:
+    """Have a fork begin; it belongs to whom the original belongs to."""
+    entry, seed = asked.entry, asked.fields.get("seed", "").strip()
+    if seed and not seed.lstrip("-").isdecimal():
+        raise ActionRefusedError(f"The seed is {seed[:80]!r}: write a whole number.")
+    agent = asked.fields.get("agent", "").strip()
+    asks_for: dict[str, Any] = {
+        "participants": {entry.role or "personal_assistant": agent} if agent else {},
+        "config": {"fork_of": entry.id, "from_turn": asked.turn, **({"seed": int(seed)} if seed else {})},
+    }
+    text = json.dumps(asks_for)
+    try:
+        parse_request(text)
+        message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
+        started = await start_assessment(await connected(), message, task_queue, entry.owner or "")
+    except BadRequestError as problem:
+        raise ActionRefusedError(str(problem)) from None
+    except (TemporalUnreachableError, RPCError) as problem:
+        raise ActionRefusedError(f"{problem}.") from None
+    return started.task_id
+
+
+def _before_fork(entry: ArchiveEntry, turn: int | None) -> str:
+    return f"A new assessment begins with this one's turns before turn {turn}, and plays on from there. This one stays."
 
 
 def _before_replay(entry: ArchiveEntry, turn: int | None) -> str:

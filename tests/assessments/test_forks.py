@@ -7,14 +7,20 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from proctor.page_actions import page_actions
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import AssessmentStartedUpdate, TurnCompletedUpdate, TurnStartedUpdate
 from proctor_storage.archive import Archive
+from proctor_storage.temporal import connect
 from tests.assessments.scripts import BEN
+from tests.assessments.test_replay import follow
 from tests.chaos.campaigns import play
 from tests.chaos.forks import Undecided, files_of, outcome
 from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
+from viewer.actions import ActionRefusedError, Asked
 
 
 class Correspondent:
@@ -69,6 +75,17 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
             (others.assessment_id, 6),
             (original.assessment_id, 5),
         ]
+
+        kept = Archive(stack.config.archive_url).get(original.assessment_id)
+        action = page_actions(stack.config, lambda: connect(stack.config)).find("fork")
+        assert kept is not None
+        assert action is not None
+        with pytest.raises(ActionRefusedError, match="write a whole number"):
+            await action.do(Asked(kept, 6, {"seed": "one"}))
+        first.turns.clear()
+        from_page = await follow(stack, await action.do(Asked(kept, 6, {"agent": url, "seed": "7"})))
+        assert first.turns == [6]
+        assert outcome(AssessmentResults.model_validate_json(from_page.results)) == outcome(original)
     assert files_of(stack, original.assessment_id) == before
 
     started = next(update for update in same.updates if isinstance(update, AssessmentStartedUpdate))
