@@ -158,7 +158,7 @@ class StandIn:
             )
         )
         self._publish(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
-        await workflow.execute_activity(play, start_to_close_timeout=timedelta(seconds=10))
+        await workflow.execute_activity(play, start_to_close_timeout=timedelta(seconds=60))
         if turn in script.get("pauses", []):
             await workflow.wait_condition(lambda: self._turns_to_pass > 0)
             self._turns_to_pass -= 1

@@ -35,6 +35,7 @@ from tests.activities.scenario_code import (
     judged_by,
     nobody,
 )
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -180,7 +181,7 @@ async def check(ctx, params):
 async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenario: Write, code: ScenarioCode) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     assert (await judged_by(code, scenarios / "bad", "leaves_a_thread")).score == 1
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while len(_processes()) > len(_nurseries()):  # which others in this process may have, too
             await asyncio.sleep(0.05)
 
@@ -223,7 +224,7 @@ async def test_a_lost_nursery_is_made_again(write_scenario: Write, code: Scenari
     for nursery in _nurseries():
         nursery.kill()
     await asyncio.sleep(0)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             with suppress(EvaluatorRetryError):
                 assert (await judged_by(code, directory, "check")).score == 3
@@ -235,7 +236,7 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
 ) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "sleeps"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while len(_processes()) < 2:
             await asyncio.sleep(0.02)
     for nursery in _nurseries():
@@ -266,12 +267,12 @@ async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
     code = ScenarioCode(LIMITS)
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "spins"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while len(_processes()) < 2:
             await asyncio.sleep(0.02)
     before = _processes()
     await code.aclose()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while any(psutil.pid_exists(pid) for pid in before):
             await asyncio.sleep(0.02)
     judging.cancel()
@@ -300,6 +301,6 @@ async def test_nothing_is_left_of_a_worker_that_was_killed(write_scenario: Write
     with processes.running(processes.program(_WORKER, str(scenarios / "bad")), by=signal.SIGKILL) as worker:
         left = [int(pid) for pid in (await asyncio.to_thread(processes.read_line, worker)).split()]
         assert len(left) >= 2
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
             await asyncio.sleep(0.02)

@@ -73,7 +73,7 @@ async def is_noted(stack: Stack, task_id: str, participant: ByHand) -> None:
 
 async def test_the_task_of_a_try_that_took_too_long_is_canceled_again_before_the_next_try(stack: Stack) -> None:
     async with by_hand(AtFirst(), streams=True) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1, turn_timeout=1, turn_tries=2)
+        assessed = await assess(stack, participant.url, "tiny", max_turns=1, turn_timeout=4, turn_tries=2)
     assert assessed.state == "completed", assessed.sentence
     assert participant.canceled == participant.at_work * 2
 

@@ -96,7 +96,7 @@ def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: S
     assert AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes()).status == "failed"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=only_nightly)])
 async def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox, number: int) -> None:
     async with serving(speak_slowly) as url:
         with sandbox.started(*arguments(stack, url, "--json", "r.json")) as running:

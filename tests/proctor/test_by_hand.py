@@ -15,6 +15,7 @@ from tests.proctor.commands import Sandbox
 from tests.proctor.terminals import alone
 from tests.stack import Stack
 from tests.waiting import PATIENCE
+from tests.work import only_nightly
 
 ROOT = Path(__file__).parents[2]
 READY = {
@@ -88,6 +89,7 @@ def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, 
             assert worker.output.count("no simulator answers") == 1
 
 
+@only_nightly
 def test_a_worker_that_finds_something_else_says_so(stack: Stack, sandbox: Sandbox) -> None:
     with sandbox.started("worker", "--ues-url", stack.gateway_url, **settings_of_a_worker_beside(stack)) as worker:
         worker.wait_for(f"what answers at {stack.gateway_url} is no simulator of ours")

@@ -17,19 +17,15 @@ SHORT_FORM = {
         "lists sentences with numbers",
         "a salad of keywords to everybody",
         "pastes all mails to each",
-        "noise, archived, and the same short words",
-        "stars on and off",
     ),
     "reschedule_day": (
         "a salad of keywords to everybody",
         "the same kind words to everybody",
-        "forwards everything to everybody",
-        "moves everything to Monday 11:30",
         "moves into gaps, tells everybody, declines, reports",
         "all harm at once",
     ),
 }
-"""Those that earned most in each scenario before points were due in proportion to the work; nightly, all of them."""
+"""Of those that earned most in each scenario before points were due in proportion to the work; nightly, all of them."""
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+TURNS = 6
 
 
 class Participant:
@@ -87,47 +88,47 @@ async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: 
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     async with participating(port, tmp_path / "undisturbed"):
-        undisturbed = await assess(stack, url, "tiny")
-    async with participating(port, tmp_path / "first", waits_in=5) as first:
-        assessing = asyncio.create_task(assess(stack, url, "tiny", turn_tries=1))
+        undisturbed = await assess(stack, url, "tiny", max_turns=TURNS)
+    async with participating(port, tmp_path / "first", waits_in=3) as first:
+        assessing = asyncio.create_task(assess(stack, url, "tiny", turn_tries=1, max_turns=TURNS))
         await first.waits()
         first.kill()
         failed = await assessing
     assert failed.state == "failed"
     assert failed.results is not None
-    assert failed.results.turns_taken == 4
+    assert failed.results.turns_taken == 2
     assert f"Nobody answers at the participant's address {url}" in failed.sentence
-    assert first.log == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 5", "turn 5 waits"]
+    assert first.log == ["turn 1", "turn 2", "turn 3", "turn 3 waits"]
     task_id = failed.results.assessment_id
     assert await state_of(stack, task_id) == a2a.TASK_STATE_FAILED
 
-    async with participating(port, tmp_path / "second", waits_in=8) as second, temporal_ui(stack.local.ui_url) as ui:
+    async with participating(port, tmp_path / "second", waits_in=5) as second, temporal_ui(stack.local.ui_url) as ui:
         await ui.open(task_id)
         await ui.require_status("Failed")
-        await ui.reset(await ui.workflow_task_before("turn 5"), "the participant is back")
+        await ui.reset(await ui.workflow_task_before("turn 3"), "the participant is back")
         await second.waits()
         assert await state_of(stack, task_id) == a2a.TASK_STATE_WORKING
         ended, updates = await followed(stack, task_id, second)
         await ui.open(task_id)
         await ui.require_status("Completed")
 
-    assert second.log == [*(f"turn {n}" for n in range(5, 9)), "turn 8 waits", *(f"turn {n}" for n in range(9, 13))]
+    assert second.log == ["turn 3", "turn 4", "turn 5", "turn 5 waits", "turn 6"]
     assert ended.state == "completed", ended.sentence
     assert ended.results is not None
     assert undisturbed.results is not None
     assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(undisturbed.results)
-    assert [update.turn_number for update in updates if isinstance(update, TurnStartedUpdate)] == [*range(1, 13)]
+    assert [update.turn_number for update in updates if isinstance(update, TurnStartedUpdate)] == [*range(1, TURNS + 1)]
     assert await state_of(stack, task_id) == a2a.TASK_STATE_COMPLETED
 
 
 async def followed(stack: Stack, task_id: str, participant: Participant) -> tuple[Ended, list[TaskUpdate]]:
-    """Subscribe to the task while its participant waits in turn 8, then let it go on, and listen to the end."""
+    """Subscribe to the task while its participant waits in turn 5, then let it go on, and listen to the end."""
     updates: list[TaskUpdate] = []
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
             if isinstance(event, Progress):
                 updates.append(event.update)
-                if isinstance(event.update, TurnStartedUpdate) and event.update.turn_number == 8:
+                if isinstance(event.update, TurnStartedUpdate) and event.update.turn_number == 5:
                     participant.go_on()
             elif isinstance(event, Ended):
                 return event, updates

@@ -32,7 +32,7 @@ def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
         temporal_address=temporal,
         storage_url=str(tmp_path / "storage"),
         task_queue=f"workflows-{tmp_path.name}",
-        connect_timeout=5,
+        connect_timeout=60,
     )
 
 
