@@ -71,7 +71,7 @@ class Sandbox:
 
     def call(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run ``proctor ...`` to its end in this process: for what ends soon and leaves nothing behind."""
-        out, err = io.StringIO(), io.StringIO()
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         with (
             patch.dict(os.environ, self.environment(**environment), clear=True),
             patch.object(sys, "argv", ["proctor", *arguments]),
@@ -81,7 +81,8 @@ class Sandbox:
             pytest.raises(SystemExit) as ended,
         ):
             main()
-        return subprocess.CompletedProcess(arguments, ended.value.code or 0, out.getvalue(), err.getvalue())
+        said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+        return subprocess.CompletedProcess(arguments, ended.value.code or 0, *said)
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> "Iterator[Running]":
