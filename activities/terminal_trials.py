@@ -159,7 +159,7 @@ class TrialActivities:
             try:
                 outcome = await run_tests(self._engine, task, environment, given.plan.test_seconds, on_output=show)
             except EnvironmentLostError:
-                if ended := await environments.ended_by_itself(self._engine, environment, began_at):
+                if ended := await environments.ended_by_itself(self._engine, environment):
                     raise ContainerEndedError(f"{ended}, while the tests ran.") from None
                 raise
         return Tested(
@@ -253,6 +253,8 @@ class TrialActivities:
                 if watching.done():
                     watching.result()  # raises: it ends by no other way
                 if working.done():
+                    # An agent whose container was just stopped may have noticed it before us.
+                    await environments.look(self._engine, environment, task)
                     answer = working.result()
                     failure_mode, failure = _read_failure(answer)
                 else:
@@ -264,7 +266,7 @@ class TrialActivities:
                 await _abandon(participant)
             except EnvironmentLostError:
                 await _abandon(participant)
-                if await environments.ended_by_itself(self._engine, environment, began_at) is None:
+                if await environments.ended_by_itself(self._engine, environment) is None:
                     raise
             except asyncio.CancelledError:
                 if _is_unwanted():
@@ -274,7 +276,7 @@ class TrialActivities:
                 for each in (working, watching):
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
-        if not is_over and (ended := await environments.ended_by_itself(self._engine, environment, began_at)):
+        if not is_over and (ended := await environments.ended_by_itself(self._engine, environment)):
             # Who ends its own container begins no second time: that would be one more try for the asking.
             failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
         said = json_safe_text(answer.find_text(_LONGEST_SAID)) if answer is not None else ""

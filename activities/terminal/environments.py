@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -270,10 +269,9 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
     return bool(about["State"]["Running"])
 
 
-async def ended_by_itself(engine: Engine, environment: EnvironmentRef, since: datetime) -> str | None:
-    """A sentence where the container's first process ended by itself after an instant; None where it runs, or where
-    somebody else ended it: whoever kills a container through the engine is seen there, and an engine that was started
-    again knows of no end.
+async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
+    """A sentence where the container's first process ended by itself; None where it runs, or where somebody else ended
+    it: whoever kills a container through the engine is seen there, and an engine that was begun again tells of no end.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
@@ -281,7 +279,7 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef, since: da
     if await stands(engine, environment):
         return None
     chosen = {"container": [environment.container_id], "event": ["die", "kill"]}
-    span = {"since": f"{since.timestamp():.6f}", "until": f"{datetime.now(UTC).timestamp():.6f}"}
+    span = {"since": "0", "until": f"{time.time():.6f}"}
     try:
         async with engine.asking("GET", "events", {**span, "filters": chosen}) as response:
             told = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]

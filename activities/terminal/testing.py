@@ -24,7 +24,7 @@ from activities.terminal import environments, tmux
 from activities.terminal.commands import Executed, execute, run_plainly
 from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
-from activities.terminal.failures import LimitExceededError
+from activities.terminal.failures import EnvironmentLostError, LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
 from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, Process
@@ -139,7 +139,11 @@ async def _watched(
         await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done() and isinstance(problem := watching.exception(), LimitExceededError):
             raise problem
-        ended = await testing
+        try:
+            ended = await testing
+        except EnvironmentLostError:
+            await environments.look(engine, environment, task)  # says why, if it was stopped over its storage
+            raise
         await environments.look(engine, environment, task)
         return ended
     finally:

@@ -22,6 +22,7 @@ from purple_sdk.adapters.asking import ask
 
 try:
     from harbor.agents.base import BaseAgent
+    from harbor.agents.installed.base import NonZeroAgentExitCodeError
     from harbor.environments.base import BaseEnvironment, ExecResult
     from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 
@@ -29,13 +30,14 @@ try:
 except ImportError:  # whoever only looks at this module needs no harness
     BaseAgent, BaseEnvironment, ExecResult, _IS_INSTALLED = object, object, None, False
     EnvironmentCapabilities = EnvironmentResourceCapabilities = None
+    NonZeroAgentExitCodeError = RuntimeError
 
 _MISSING = "harbor is not installed: pip install harbor (Python 3.12 or newer)"
 _BUILD_SECONDS = 1_800
 
 
-class AgentFailedError(Exception):
-    """The A2A agent failed, by its own words."""
+class AgentFailedError(NonZeroAgentExitCodeError):  # type: ignore[misc, unused-ignore]  # Any where it isn't installed
+    """The A2A agent failed, by its own words; of this kind, since Harbor then tests what the agent has done so far."""
 
 
 class A2AAgent(BaseAgent):

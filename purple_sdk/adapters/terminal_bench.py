@@ -3,6 +3,10 @@
     tb run --agent-import-path purple_sdk.adapters.terminal_bench:A2AWhiteAgent --agent-kwarg agent_url=http://HOST:8001
 
 The agent gets in by ``docker exec``: it needs Docker's command and its socket on the harness's host.
+
+The harness can't stop an agent whose time is over: it waits some five minutes for it before it tests, and for ever at
+its own end. So name the limit here, too, where agents may take long (``--agent-kwarg agent_timeout_sec=600``). In any
+case an agent is stopped when its container is gone.
 """
 
 import asyncio
@@ -10,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from proctor_protocol.terminal import FailureMode as Mode
 from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.adapters.asking import Told, ask
 
@@ -21,20 +26,25 @@ try:
 except ImportError:  # whoever only looks at this module needs no harness
     BaseAgent, AgentResult, FailureMode, _IS_INSTALLED = object, None, None, False
 
+_LOOK_SECONDS = 5.0
+"""Between two looks at the container."""
+
 
 class A2AWhiteAgent(BaseAgent):
     """Hands each task to an A2A agent.
 
     Args:
         agent_url: the agent's address.
+        agent_timeout_sec: seconds after which the agent is stopped; the harness's own limit ends no agent.
         kwargs: what the harness gives to every agent.
     """
 
-    def __init__(self, agent_url: str = "http://localhost:8001", **kwargs: Any) -> None:
+    def __init__(self, agent_url: str = "http://localhost:8001", agent_timeout_sec: Any = None, **kwargs: Any) -> None:
         if not _IS_INSTALLED:
             raise ImportError("terminal-bench is not installed: pip install terminal-bench (Python 3.12 or newer)")
         super().__init__(**kwargs)
         self._url = agent_url
+        self._seconds = None if agent_timeout_sec is None else float(agent_timeout_sec)
 
     @staticmethod
     def name() -> str:
@@ -52,7 +62,7 @@ class A2AWhiteAgent(BaseAgent):
             workdir=workdir,
         )
         began_at = datetime.now(UTC)
-        told = asyncio.run(ask(self._url, message))
+        told = asyncio.run(_asked(self._url, message, container, self._seconds))
         if logging_dir is not None:
             _log(logging_dir, message, told, began_at)
         return AgentResult(
@@ -60,6 +70,31 @@ class A2AWhiteAgent(BaseAgent):
             total_output_tokens=told.output_tokens,
             failure_mode=FailureMode(str(told.failure_mode)),
         )
+
+
+async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> Told:
+    """What the agent answers, within its time and while its container stands."""
+    asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_stands(container))
+    try:
+        await asyncio.wait({asking, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if asking.done():
+            return asking.result()
+        why = "its container is gone" if watching.done() else f"its {seconds:g} s are over"
+        return Told(failure_mode=Mode.AGENT_TIMEOUT, failure=f"The agent at {url} was stopped: {why}.")
+    finally:
+        for each in (asking, watching):
+            each.cancel()
+        await asyncio.gather(asking, watching, return_exceptions=True)
+
+
+async def _while_it_stands(container: Any) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            await asyncio.to_thread(container.reload)
+        except Exception as problem:  # of Docker's package, which need not be installed
+            if getattr(problem, "status_code", None) == 404:
+                return
 
 
 def _log(folder: Path, message: TerminalTaskMessage, told: Told, began_at: datetime) -> None:

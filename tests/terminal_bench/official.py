@@ -103,14 +103,15 @@ async def in_ours(harnesses: Harnesses, name: str, part: Part, tasks: list[Termi
 
 async def in_tb(harnesses: Harnesses, name: str, part: Part, tasks: list[TerminalTask], url: str) -> Verdicts:
     """``tb run``, of the package ``terminal-bench``."""
-    seconds = ("--global-agent-timeout-sec", str(part.agent_seconds)) if part.agent_seconds else ()
+    seconds = part.agent_seconds
+    limit = ("--global-agent-timeout-sec", f"{seconds}", "--agent-kwarg", f"agent_timeout_sec={seconds}")
     await done(
         harnesses,
         f"{name}.tb",
         *(f"{harnesses.tb}/bin/tb", "run", "--dataset-path", str(harnesses.work / "one"), "--no-upload-results"),
         *("--agent-import-path", "purple_sdk.adapters.terminal_bench:A2AWhiteAgent"),
         *("--agent-kwarg", f"agent_url={url}", "--n-concurrent", "2", "--run-id", name),
-        *("--output-path", str(harnesses.work / "tb"), *seconds),
+        *("--output-path", str(harnesses.work / "tb"), *(limit if seconds else ())),
         *(word for task in tasks for word in ("--task-id", task.id)),
     )
     found = json.loads((harnesses.work / "tb" / name / "results.json").read_text())["results"]

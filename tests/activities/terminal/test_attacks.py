@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -53,8 +52,8 @@ async def test_an_agent_that_ends_its_container_is_told_apart_from_others_who_do
     compose = f'services:\n  client:\n    build: .\n    command: [sh, -c, "{command}"]\n'
     folder = format_one(tmp_path / "task", {"docker-compose.yaml": compose})
     for name, ends in (("by-itself", True), ("from-outside", False)):
-        trial, since = await trials.of(folder, name), datetime.now(UTC)
-        assert await environments.ended_by_itself(trials.engine, trial.ref, since) is None, "it stands"
+        trial = await trials.of(folder, name)
+        assert await environments.ended_by_itself(trials.engine, trial.ref) is None, "it stands"
         if ends:
             with suppress(EnvironmentLostError):
                 await trial.act("kill -TERM 1; sleep 1000")
@@ -62,7 +61,7 @@ async def test_an_agent_that_ends_its_container_is_told_apart_from_others_who_do
             await trials.engine.ask("POST", f"containers/{trial.ref.container_id}/kill")
         while await environments.stands(trials.engine, trial.ref):
             await asyncio.sleep(0.05)
-        said = await environments.ended_by_itself(trials.engine, trial.ref, since)
+        said = await environments.ended_by_itself(trials.engine, trial.ref)
         sentence = "The first process of the container ended (exit code 7), and all that ran there with it"
         assert said == (sentence if ends else None)
 
