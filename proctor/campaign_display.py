@@ -135,6 +135,7 @@ class CampaignDisplay:
         if not self._started_at:
             self._spinner.update(text=Text("asking the gateway"))
             return self._spinner
+        self._spinner.text = Text("")  # what it said while nothing was known
         line = Table.grid(padding=(0, 1))
         line.add_row(
             self._spinner,
