@@ -83,6 +83,7 @@ class TerminalTrial:
                 await self._call_off(began_at)
                 raise
             result = self._failed(began_at, problem)
+        result = result.model_copy(update={"trial_ended_at": workflow.now(), "phases": self._seconds()})
         kept: BlobRef = await self._steps.do_here(
             TrialKeeping.keep_trial, result, **limits.quick("keep the trial's result")
         )
@@ -273,10 +274,11 @@ class TerminalTrial:
             "attempt": plan.attempt,
             "instruction": self._instruction,
             "trial_started_at": began_at,
-            "trial_ended_at": workflow.now(),
             "tries": plan.play,
-            "phases": {name: round(seconds, 3) for name, seconds in self._phases.items()},
         }
+
+    def _seconds(self) -> dict[str, float]:
+        return {name: round(seconds, 3) for name, seconds in self._phases.items()}
 
 
 def _untested(worked: Worked) -> Tested:

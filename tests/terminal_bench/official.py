@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -177,12 +178,16 @@ def write_tasks(work: Path) -> list[TerminalTask]:
     return tasks
 
 
-async def compare(harnesses: Harnesses, names: list[str]) -> list[tuple[str, str, str, str, str]]:
+async def compare(harnesses: Harnesses, names: list[str], patterns: list[str]) -> list[tuple[str, str, str, str, str]]:
     """Rows of the table: agent, task, harness, its verdict, ours."""
     tasks, rows = write_tasks(harnesses.work), []
     for name in names:
         part = PARTS[name]
-        chosen = [task for task in tasks if task.id in (part.tasks or {task.id})]
+        chosen = [
+            task
+            for task in tasks
+            if task.id in (part.tasks or {task.id}) and any(fnmatchcase(task.id, pattern) for pattern in patterns)
+        ]
         async with serving(ScriptedTerminalAgent(part.solve)) as url:
             ours = await in_ours(harnesses, name, part, chosen, url)
             theirs: dict[str, tuple[str, Verdicts]] = {}
@@ -210,6 +215,7 @@ def main() -> int:
     parser.add_argument("--tb", type=Path, help="an environment with terminal-bench and proctor-purple")
     parser.add_argument("--harbor", type=Path, help="an environment with harbor and proctor-purple")
     parser.add_argument("--agents", nargs="*", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--tasks", nargs="*", default=["*"], metavar="PATTERN", help="those of each agent's tasks")
     parser.add_argument("--work", type=Path, help="where everything is kept; otherwise nothing is")
     chosen = parser.parse_args()
     work = (chosen.work or Path(tempfile.mkdtemp(prefix="proctor-official-"))).absolute()
@@ -222,7 +228,7 @@ def main() -> int:
             os.environ.update(DOCKER_HOST=engine.url, DOCKER_CONFIG=str(work / "docker"))
             environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
             tb, harbor = (venv and venv.absolute() for venv in (chosen.tb, chosen.harbor))
-            rows = asyncio.run(compare(Harnesses(tb, harbor, work, environment), chosen.agents))
+            rows = asyncio.run(compare(Harnesses(tb, harbor, work, environment), chosen.agents, chosen.tasks))
     finally:
         if chosen.work is None:
             shutil.rmtree(work, ignore_errors=True)

@@ -85,6 +85,8 @@ async def test_every_attempt_is_a_trial_and_the_artifact_sums_them_up(
     assert (results.resolved_ids, results.unresolved_ids) == (["easy", "easy"], ["hard", "hard"])
     assert [(k, share.value) for k, share in results.pass_at_k.items()] == [(1, 0.5), (2, 0.5)]
     assert results.failure_modes == {"none": 4}
+    phases = {"build", "start", "agent", "tests", "logs", "stop"}
+    assert [set(trial.phases) for trial in results.results] == [phases] * 4
     told = [update["message_type"] for update in ended.updates]
     assert told == ["update_campaign_started", *["update_cell_ended"] * 4, "update_campaign_ended"]
     tally = ended.updates[-1]["tally"]
