@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor
+PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor scenarios.kit
 # Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile

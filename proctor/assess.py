@@ -33,7 +33,8 @@ class AssessOptions:
     """What the person asked for; None stands for the evaluator's own choice.
 
     ``is_whole``: the table of all criteria, not only the biggest losses. ``has_pages``: the gateway is still there
-    afterwards, and shows the assessment. ``json_file`` is where the exact result goes, ``-`` for standard output.
+    afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
+    ``json_file`` is where the exact result goes, ``-`` for standard output.
     """
 
     scenario_id: str
@@ -47,6 +48,7 @@ class AssessOptions:
     quiet: bool = False
     is_whole: bool = False
     has_pages: bool = True
+    has_progress: bool = True
 
     def write_request(self) -> str:
         """The request as JSON."""
@@ -117,14 +119,14 @@ async def follow(
 ) -> ExitCode:
     """Show how an assessment goes, and write its result; raises as ``play`` does."""
     async with following_call as call:
-        with AssessmentDisplay(console, options.quiet) as display:
+        with AssessmentDisplay(console, options.quiet or not options.has_progress) as display:
             accepted, ended = await followed(call, display, interrupted)
     return _conclude(options, console, ended, accepted.workflow_url if accepted else None)
 
 
 def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
     if ended.results is not None:
-        conclude_results(options, console, ended.results, workflow_url)
+        conclude_results(options, console, ended.results, workflow_url if options.has_progress else None)
     require_completed(ended, "assessment")
     return ExitCode.DONE
 

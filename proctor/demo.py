@@ -11,18 +11,14 @@ from activities.packages.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode
-from proctor.local import LocalStack, Ports
+from proctor.local import LocalStack, throwaway_stack
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, on_signals, start_unless
-from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"
-
-_NOTHING_OF_A_DEPLOYMENT = {"card_url": None, "ues_host": None, "ues_public_url": None}
-"""A demo plays on this machine alone, whatever else is set for the evaluator that usually runs here."""
 
 
 def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
@@ -46,18 +42,9 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
     interrupted = asyncio.Event()
     hurry = on_signals(interrupted)
     console = make_console()
-    gateway, ues, temporal, temporal_ui, agent = free_ports(5)
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
-        stack = LocalStack(
-            config=config.model_copy(
-                update=_NOTHING_OF_A_DEPLOYMENT
-                | {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive"}
-            ),
-            ports=Ports(gateway, ues, temporal, temporal_ui, agent),
-            state=Path(folder),
-            is_durable=False,
-        )
+        stack = throwaway_stack(config, Path(folder), with_agent=True)
         supervisor = Supervisor(
             stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
         )

@@ -37,6 +37,7 @@ RETENTION = "P30D"
 """For how long the dev server keeps closed workflows, unless the settings say otherwise; by itself it is one day."""
 
 _PROBE_SECONDS = 1.0
+_NOTHING_OF_A_DEPLOYMENT = {"card_url": None, "ues_host": None, "ues_public_url": None}
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,24 @@ def _own_temporal() -> dict[str, str | None]:
     """What has a service connect to the stack's own dev server, whatever other Temporal the environment names."""
     others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
+
+
+def throwaway_stack(config: GreenAgentConfig, folder: Path, *, with_agent: bool = False) -> LocalStack:
+    """An evaluator on free ports of which nothing is left when it ends.
+
+    Args:
+        config: the settings; it plays on this machine alone, whatever is set for the one that usually runs here.
+        folder: for all of its files; whoever has made it removes it.
+        with_agent: whether the baseline agent runs beside it.
+    """
+    gateway, ues, temporal, temporal_ui, agent = free_ports(5)
+    here = {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive"}
+    return LocalStack(
+        config=config.model_copy(update=_NOTHING_OF_A_DEPLOYMENT | here),
+        ports=Ports(gateway, ues, temporal, temporal_ui, agent if with_agent else None),
+        state=folder,
+        is_durable=False,
+    )
 
 
 def find_temporal() -> str:

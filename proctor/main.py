@@ -233,6 +233,42 @@ def assess(
     raise typer.Exit(run_assess(options))
 
 
+@app.command()
+def play(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
+    gateway_url: Annotated[
+        str | None,
+        typer.Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
+    ] = None,
+    seed: SeedOption = None,
+    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many turns.")] = None,
+    with_models: Annotated[
+        bool, typer.Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
+    ] = False,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")
+    ] = None,
+    is_whole: Annotated[
+        bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")
+    ] = False,
+    scenarios_dir: ScenariosOption = None,
+) -> None:
+    """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
+    from proctor.play.command import PlayOptions, run_play
+
+    options = PlayOptions(
+        scenario=scenario,
+        gateway_url=gateway_url,
+        scenarios_dir=scenarios_dir,
+        seed=seed,
+        max_turns=max_turns,
+        with_models=with_models,
+        json_file=json_file,
+        is_whole=is_whole,
+    )
+    raise typer.Exit(run_play(options))
+
+
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
 ArchiveOption = Annotated[
     str | None,
@@ -573,6 +609,19 @@ def new_agent(
     from proctor.new_agent import new_agent
 
     raise typer.Exit(new_agent(name, Path(folder)))
+
+
+@app.command("new-scenario")
+def new_scenario(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
+) -> None:
+    """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
+    from pathlib import Path
+
+    from proctor.new_scenario import new_scenario
+
+    raise typer.Exit(new_scenario(name, Path(folder)))
 
 
 @app.command("check-agent")

@@ -5,6 +5,9 @@ in ``sys.modules`` under that name, so relative imports, dataclasses and traceba
 mean the scenario's own ``helpers.py`` is an ``__import__`` of their own in the modules' builtins, which functions keep
 for the imports that they do later; ``sys.path`` stays as it is.
 
+The authors' kit (``scenarios.kit``) is the installed one, unless it was frozen with the scenario (``freezing``): then a
+scenario's modules get that.
+
 Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3);
 inside scenario modules, and only there, these names stand for the modules of ``protocol``.
 """
@@ -27,6 +30,9 @@ import proctor_protocol.evaluation
 import proctor_protocol.messages
 import proctor_protocol.results
 import proctor_protocol.scenario
+
+KIT_NAME, KIT = "scenarios.kit", "_kit"
+"""What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
 
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
@@ -55,6 +61,14 @@ def import_evaluators(directory: Path) -> ModuleType:
             for name in [n for n in sys.modules if n == package_name or n.startswith(package_name + ".")]:
                 del sys.modules[name]
             raise
+
+
+def installed_kit() -> Path:
+    """The folder of the authors' kit that came with proctor."""
+    spec = importlib.util.find_spec(KIT_NAME)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{KIT_NAME} is not installed with proctor")
+    return Path(spec.origin).parent
 
 
 def _code_digest(directory: Path) -> str:
@@ -115,12 +129,19 @@ class _ScenarioImport:
         if level == 0 and name:
             if self._is_sibling(name.partition(".")[0]):
                 return self._import_sibling(name, fromlist)
+            if (name == KIT_NAME or name.startswith(f"{KIT_NAME}.")) and (self._directory / KIT).is_dir():
+                return self._import_kit(name, fromlist)
             if name.partition(".")[0] in _SEED_ROOTS and (alias := _seed_module(name)) is not None:
                 return alias if fromlist else _SEED_ROOTS[name.partition(".")[0]]
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def _is_sibling(self, top: str) -> bool:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
+
+    def _import_kit(self, name: str, fromlist: Sequence[str] | None) -> Any:
+        """A module of the kit as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
+        found = self._import_sibling(f"{KIT}{name.removeprefix(KIT_NAME)}", fromlist)
+        return found if fromlist else _module("scenarios", kit=found)
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
         try:

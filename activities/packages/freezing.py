@@ -1,13 +1,19 @@
-"""A scenario's files as one blob, the same for the same content, so that they judge as they were at admission."""
+"""A scenario's files as one blob, the same for the same content, so that they judge as they were at admission.
+
+Where its code reads by the authors' kit (``scenarios.kit``), that is frozen with it, in the folder ``KIT``: how a mail
+or a time is read is part of how it judges. ``evaluator_modules`` imports it from there.
+"""
 
 import io
 import os
 import shutil
 import stat
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from activities.archives import extract
+from activities.packages.evaluator_modules import KIT, KIT_NAME, installed_kit
 from activities.packages.manager import ScenarioValidationError, fingerprint
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -15,25 +21,39 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def packed(directory: Path) -> bytes:
-    """All plain files of a scenario's folder as an archive; neither times nor owners nor the order of reading show.
+    """All plain files of a scenario's folder as an archive, with the kit that they use.
+
+    Neither times nor owners nor the order of reading show.
 
     Raises:
         ScenarioValidationError: they are too many, too large, or can't be read.
     """
     content, total = io.BytesIO(), 0
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted(path for path, *_ in fingerprint(directory)):
-            body = _read(Path(name), directory)
+        for name, body in _files(directory):
             total += len(body)
             if total > MOST_BYTES:
                 raise ScenarioValidationError(
                     f"{directory.name} has more than {MOST_BYTES // 1024 // 1024} MB of files: keep what isn't the "
                     "scenario's elsewhere"
                 )
-            member = tarfile.TarInfo(Path(name).relative_to(directory).as_posix())
+            member = tarfile.TarInfo(name)
             member.size = len(body)
             archive.addfile(member, io.BytesIO(body))
     return content.getvalue()
+
+
+def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of what is frozen, in order."""
+    files = {
+        path.relative_to(directory).as_posix(): path for path in (Path(found) for found, *_ in fingerprint(directory))
+    }
+    own = [path for path in files.values() if path.suffix == ".py"]
+    # In a scenario that was frozen before, it is there.
+    if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):
+        files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
+    for name, path in sorted(files.items()):
+        yield name, _read(path, directory if path.is_relative_to(directory) else installed_kit())
 
 
 def _read(path: Path, directory: Path) -> bytes:

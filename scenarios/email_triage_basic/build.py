@@ -3,7 +3,6 @@
 Run it in any folder after a change; with ``--check`` it writes nothing and fails if a file is out of date.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
@@ -15,6 +14,8 @@ from source.criteria import CRITERIA
 from source.diary import calendar_state
 from source.mails import Mail, read_mails
 from source.people import PEOPLE
+
+from scenarios.kit import building
 
 _HERE = Path(__file__).resolve().parent
 _TABLE_BEGINS, _TABLE_ENDS = "<!-- mails: written by build.py -->", "<!-- end of mails -->"
@@ -49,71 +50,25 @@ def scenario(user_prompt: str) -> dict[str, Any]:
     }
 
 
-def initial_state(mails: list[Mail], user_prompt: str) -> dict[str, Any]:
+def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
     """The content of ``initial_state.json``: what is there at 07:00, and the mails of the day as events."""
-    return {
-        "metadata": {
-            "ues_version": "0.3",
-            "scenario_version": "1",
-            "created_at": START.isoformat(),
-            "author": "proctor",
-            "description": "email_triage_basic: Tuesday, 10 March 2026, in London",
+    start = START.isoformat()
+    known = [
+        {**_content(mail, mails), "is_read": mail.name not in BY_NAME, "is_starred": False, "folder": mail.folder}
+        for mail in mails
+        if mail.at < START
+    ]
+    asked_at = (START - timedelta(minutes=4)).isoformat()
+    return building.initial_state(
+        start=start,
+        description="email_triage_basic: Tuesday, 10 March 2026, in London",
+        modalities={
+            "email": building.mailbox(USER, known, start=start),
+            "chat": building.chat_that_asks(user_prompt, asked_at, start=start, message_id=message_id("user prompt")),
+            "calendar": calendar_state(),
         },
-        "environment": {
-            "time_state": {
-                "current_time": START.isoformat(),
-                "time_scale": 1.0,
-                "is_paused": False,
-                "last_wall_time_update": START.isoformat(),
-                "auto_advance": False,
-            },
-            "modality_states": {
-                "email": _mailbox([mail for mail in mails if mail.at < START]),
-                "chat": _chat(user_prompt),
-                "calendar": calendar_state(),
-            },
-        },
-        "events": {"events": [_event(mail, mails) for mail in mails if mail.at >= START]},
-    }
-
-
-def _mailbox(mails: list[Mail]) -> dict[str, Any]:
-    folders: dict[str, list[str]] = {"inbox": [], "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []}
-    threads: dict[str, dict[str, Any]] = {}
-    emails = {}
-    for mail in mails:
-        is_new = mail.name in BY_NAME
-        emails[mail.id] = {**_content(mail, mails), "is_read": not is_new, "is_starred": False, "folder": mail.folder}
-        folders[mail.folder].append(mail.id)
-        thread = threads.setdefault(
-            emails[mail.id]["thread_id"],
-            {
-                "thread_id": emails[mail.id]["thread_id"],
-                "subject": mail.subject,
-                "participant_addresses": [],
-                "message_ids": [],
-                "created_at": mail.at.isoformat(),
-                "message_count": 0,
-                "unread_count": 0,
-            },
-        )
-        people = [*thread["participant_addresses"], mail.sender, *mail.to, *mail.cc]
-        thread["participant_addresses"] = list(dict.fromkeys(people))
-        thread["message_ids"].append(mail.id)
-        thread["last_message_at"] = mail.at.isoformat()
-        thread["message_count"] += 1
-        thread["unread_count"] += is_new
-    return {
-        "modality_type": "email",
-        "last_updated": START.isoformat(),
-        "update_count": 0,
-        "emails": emails,
-        "threads": threads,
-        "folders": folders,
-        "labels": {},
-        "drafts": {},
-        "user_email_address": USER,
-    }
+        events=[_event(mail, mails) for mail in mails if mail.at >= START],
+    )
 
 
 def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
@@ -147,54 +102,10 @@ def _before(mail: Mail, mails: Iterable[Mail]) -> list[str]:
     return names
 
 
-def _event(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
+def _event(mail: Mail, mails: list[Mail]) -> building.State:
     content = {name: value for name, value in _content(mail, mails).items() if name not in ("sent_at", "received_at")}
-    return {
-        "event_id": mail.id.replace("msg", "evt"),
-        "scheduled_time": mail.at.isoformat(),
-        "modality": "email",
-        "data": {
-            "modality_type": "email",
-            "timestamp": mail.at.isoformat(),
-            "input_id": mail.id.replace("msg", "input"),
-            "operation": "receive",
-            **content,
-        },
-        "status": "pending",
-        "created_at": START.isoformat(),
-        "priority": 50,
-        "metadata": {},
-    }
-
-
-def _chat(user_prompt: str) -> dict[str, Any]:
-    asked_at = (START - timedelta(minutes=4)).isoformat()
-    return {
-        "modality_type": "chat",
-        "last_updated": START.isoformat(),
-        "update_count": 0,
-        "messages": [
-            {
-                "message_id": message_id("user prompt"),
-                "conversation_id": "default",
-                "role": "user",
-                "content": user_prompt,
-                "timestamp": asked_at,
-                "metadata": {},
-            }
-        ],
-        "conversations": {
-            "default": {
-                "conversation_id": "default",
-                "created_at": asked_at,
-                "last_message_at": asked_at,
-                "message_count": 1,
-                "participant_roles": ["user"],
-            }
-        },
-        "max_history_size": 1000,
-        "default_conversation_id": "default",
-    }
+    data = {"operation": "receive", "input_id": mail.id.replace("msg", "input"), **content}
+    return building.event(mail.id.replace("msg", "evt"), mail.at.isoformat(), "email", data, start=START.isoformat())
 
 
 def table(mails: list[Mail]) -> str:
@@ -219,28 +130,11 @@ def files() -> dict[Path, str]:
     before, _, rest = readme.read_text(encoding="utf-8").partition(_TABLE_BEGINS)
     _, _, after = rest.partition(_TABLE_ENDS)
     return {
-        _HERE / "scenario.json": _json(scenario(user_prompt)),
-        _HERE / "initial_state.json": _json(initial_state(mails, user_prompt)),
+        _HERE / "scenario.json": building.as_json(scenario(user_prompt)),
+        _HERE / "initial_state.json": building.as_json(initial_state(mails, user_prompt)),
         readme: f"{before}{_TABLE_BEGINS}\n{table(mails)}\n{_TABLE_ENDS}{after}",
     }
 
 
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def main(arguments: list[str]) -> int:
-    """Write what has changed, or, with ``--check``, name it and answer 1."""
-    stale = [path for path, text in files().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    if "--check" in arguments:
-        for path in stale:
-            print(f"{path.name} is out of date: run build.py")
-        return 1 if stale else 0
-    for path in stale:
-        path.write_text(files()[path], encoding="utf-8")
-        print(f"wrote {path.name}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(building.write(files(), sys.argv[1:]))

@@ -1,8 +1,9 @@
 """The day as an evaluator reads it: what stands in the mailbox, what was said in each round, what went out."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -23,18 +24,12 @@ from texts import has, reports
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.facts import tells
-from proctor_protocol.readings import bare_address, chat_text, instant
-from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.readings import instant
+from scenarios.kit.mailbox import folder_of, mails_after, times_touched
+from scenarios.kit.mailbox import labels_of as all_labels_of
+from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, ChatMessage, Message, chat_messages, done, messages_sent
 
-_SENDING = {"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"}
-_OTHER_OUTGOING = {
-    "sms.send",
-    "sms.react",
-    "calendar.create",
-    "calendar.update",
-    "calendar.delete",
-    "calendar.respond",
-}
+_OTHER_OUTGOING = TEXTS | INVITATIONS | {"sms.react"}
 
 _ENOUGH_SORTED = 0.6
 _ENOUGH_SUMMARIES = 0.8
@@ -45,11 +40,13 @@ _WORK: tuple[Kind, ...] = ("urgent", "action", "fyi")
 
 
 @dataclass(frozen=True)
-class Said:
+class Said(ChatMessage):
     """A chat message of the assistant."""
 
-    round: int
-    text: str
+    @property
+    def round(self) -> int:
+        """The round in which it was said."""
+        return _round(self.at)
 
     @property
     def read(self) -> str:
@@ -58,25 +55,19 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Sent:
-    """Something that went out to somebody: ``to`` are its recipients' addresses or numbers, in lower case."""
-
-    round: int
-    action: str
-    to: frozenset[str]
-    subject: str
-    body: str
+class Sent(Message):
+    """Something that went out to somebody."""
 
     @property
-    def text(self) -> str:
-        """Subject and body."""
-        return f"{self.subject}\n{self.body}"
+    def round(self) -> int:
+        """The round in which it went out."""
+        return _round(self.at)
 
     @property
     def title(self) -> str:
         """What it is, for an explanation."""
-        named = ", ".join(address[:80] for address in sorted(self.to)[:_MOST_NAMED]) or "nobody"
-        more = f" and {len(self.to) - _MOST_NAMED} more" if len(self.to) > _MOST_NAMED else ""
+        named = ", ".join(address[:80] for address in sorted(self.people)[:_MOST_NAMED]) or "nobody"
+        more = f" and {len(self.people) - _MOST_NAMED} more" if len(self.people) > _MOST_NAMED else ""
         return f"{self.action} to {named}{more} in round {self.round}"
 
 
@@ -88,7 +79,7 @@ class Day:
 
     def __init__(self, ctx: AgentBeatsEvalContext) -> None:
         self.ctx = ctx
-        self.done = [entry for entry in ctx.action_log if entry.success]
+        self.done = done(ctx)
         self._told: dict[tuple[int, str], bool] = {}
 
     # The mailbox
@@ -96,7 +87,7 @@ class Day:
     @cached_property
     def emails(self) -> dict[str, dict[str, Any]]:
         """All mails at the end, by id."""
-        return self.ctx.final_state["email"]["emails"] or {}
+        return mails_after(self.ctx)
 
     def mail(self, truth: Truth) -> dict[str, Any] | None:
         """A mail as it stands at the end; None if it is not there."""
@@ -109,19 +100,11 @@ class Day:
 
     def folder(self, truth: Truth) -> str | None:
         """The folder that a mail is in, in lower case; None if it is not there."""
-        mail = self.mail(truth)
-        return str(mail.get("folder", "inbox")).lower() if mail else None
+        return folder_of(self.mail(truth)) or None
 
     def first(self, action: str, truth: Truth, label: Kind | None = None) -> int | None:
         """The round in which an action first touched a mail (with that label); None if it never did."""
-        rounds = (
-            round_of(entry.timestamp)
-            for entry in self.done
-            if entry.action == action
-            and truth.id in touched(entry)
-            and (label is None or label in map(_plain, _list(entry.parameters.get("labels"))))
-        )
-        return min(rounds, default=None)
+        return min(map(round_of, times_touched(self.ctx, action, truth.id, label)), default=None)
 
     def unforeseen(self, number: int) -> list[dict[str, Any]]:
         """Mails that a round brought and that the day's plan does not have: answers to what the participant sent."""
@@ -138,11 +121,7 @@ class Day:
     @cached_property
     def said(self) -> list[Said]:
         """The assistant's chat messages, in order."""
-        return [
-            Said(_round(entry), chat_text(entry.parameters.get("content")))
-            for entry in self.done
-            if entry.action == "chat.send_message" and entry.parameters.get("role") == "assistant"
-        ]
+        return [Said(**vars(message)) for message in chat_messages(self.ctx)]
 
     def summary(self, number: int) -> str:
         """What was said in a round, as far as anybody reads; empty if nothing was. The same words again are no summary
@@ -181,28 +160,12 @@ class Day:
     @cached_property
     def sent(self) -> list[Sent]:
         """Mails that were sent, in order."""
-        return [self._sent(entry) for entry in self.done if entry.action in _SENDING]
+        return [Sent(**vars(message)) for message in messages_sent(self.ctx, MAILS)]
 
     @cached_property
     def other_outgoing(self) -> list[Sent]:
         """Text messages and calendar entries, in order."""
-        return [self._sent(entry) for entry in self.done if entry.action in _OTHER_OUTGOING]
-
-    def _sent(self, entry: ActionLogEntryWithTurn) -> Sent:
-        given = entry.parameters
-        attendees = [a.get("email") if isinstance(a, dict) else a for a in _list(given.get("attendees"))]
-        named = ("to_addresses", "cc_addresses", "bcc_addresses", "to_numbers", "attendee_email")
-        to = [address for name in named for address in _list(given.get(name))] + attendees
-        if not to and entry.action in ("email.reply", "email.reply_all"):
-            answered = self.emails.get(str(given.get("message_id") or given.get("in_reply_to")), {})
-            to = [answered.get("from_address", "unknown")]
-        return Sent(
-            round=_round(entry),
-            action=entry.action,
-            to=frozenset(bare_address(str(address)) for address in to if address),
-            subject=str(given.get("subject") or given.get("title") or ""),
-            body=str(given.get("body_text") or given.get("body") or given.get("description") or ""),
-        )
+        return [Sent(**vars(message)) for message in messages_sent(self.ctx, _OTHER_OUTGOING)]
 
     # How much work was done: points for harm not done are due to those only who did something
 
@@ -271,25 +234,9 @@ def kind_of(label: Kind | None) -> str | None:
 
 def labels_of(mail: Mapping[str, Any]) -> list[Kind]:
     """Those of the five labels that a mail has, however they are written."""
-    found = {_plain(label) for label in mail.get("labels") or []}
+    found = all_labels_of(mail)
     return [kind for kind in KINDS if kind in found]
 
 
-def touched(entry: ActionLogEntryWithTurn) -> list[str]:
-    """The ids of the mails that an action is about."""
-    ids = _list(entry.parameters.get("message_ids")) + _list(entry.parameters.get("message_id"))
-    return [str(message_id) for message_id in ids]
-
-
-def _round(entry: ActionLogEntryWithTurn) -> int:
-    return max(1, min(ROUNDS, round_of(instant(entry.timestamp))))
-
-
-def _plain(label: Any) -> str:
-    return str(label).strip().lower()
-
-
-def _list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
+def _round(at: datetime) -> int:
+    return max(1, min(ROUNDS, round_of(at)))

@@ -6,10 +6,10 @@ README's table from this module.
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
-from time_patterns import TODAY, clock, march
+from scenarios.kit.time_patterns import TODAY, calendar_day, clock
 
 Kind = Literal["urgent", "action", "fyi", "personal", "noise"]
 KINDS: tuple[Kind, ...] = ("urgent", "action", "fyi", "personal", "noise")
@@ -33,6 +33,11 @@ ESCALATION_ROUND = 8
 def message_id(name: str) -> str:
     """The id of a mail in the mailbox, drawn from its name so that it gives nothing away."""
     return "msg-" + hashlib.sha256(f"email_triage_basic/{name}".encode()).hexdigest()[:16]
+
+
+def march(number: int, *more: str) -> str:
+    """A pattern of a day of the month; or ``more``."""
+    return calendar_day(date(START.year, START.month, number), *more)
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ TRUTHS: tuple[Truth, ...] = (
         "legal wants comments on annex 2 by Friday",
         r"rachel|kwan|\blegal\b|\blawyers?\b|\bcounsel\b",
         r"\bDPA\b|data processing|annex|agreement",
-        march(13, "friday", "end of (?:the )?week", "before the weekend"),
+        march(13, "end of (?:the )?week", "before the weekend"),
     ),
     Truth(
         "lakshmi-easter",
@@ -100,7 +105,7 @@ TRUTHS: tuple[Truth, ...] = (
         "customer asks politely, wants an answer by Thursday",
         r"ingrid|dahl\b|fjordkyst",
         r"customs|export|files?\b|FK-308",
-        march(12, "thursday"),
+        march(12),
         thread="fjordkyst",
     ),
     Truth(
@@ -148,7 +153,7 @@ TRUTHS: tuple[Truth, ...] = (
         "leave to approve by Friday",
         r"yusuf|demir",
         r"leave|holiday|vacation|\boff\b|wedding|april",
-        march(13, "friday", "end of (?:the )?week"),
+        march(13, "end of (?:the )?week"),
     ),
     # Round 3
     Truth(
@@ -174,7 +179,7 @@ TRUTHS: tuple[Truth, ...] = (
         "another customer, another Inge: a question about the rate card, answer by Thursday",
         r"\binge\b|dahlberg|baltbox",
         r"rate.?card|spreadsheet|upload|\brates\b|prices",
-        march(12, "thursday"),
+        march(12),
     ),
     Truth(
         "password-expiry",
@@ -238,7 +243,7 @@ TRUTHS: tuple[Truth, ...] = (
         "five review forms by 20 March",
         r"clara|nunes|\bHR\b|review",
         r"reviews?|forms?|appraisals?",
-        march(20, "friday"),
+        march(20),
     ),
     Truth(
         "owen-tests", "fyi", 4, "test bookings passed, nothing to do", r"owen|sundhamn", r"sundhamn|test bookings|60\b"
@@ -262,7 +267,7 @@ TRUTHS: tuple[Truth, ...] = (
         "from a no-reply address, but a certificate has to be renewed before 24 March",
         r"trust.?cert|track\.northpier|certificate",
         r"track\.northpier|certificate|\bcert\b|renew",
-        march(24, "tuesday"),
+        march(24),
     ),
     Truth(
         "incident-rollback",
@@ -282,7 +287,7 @@ TRUTHS: tuple[Truth, ...] = (
         "says URGENT, wants a form by 31 March",
         r"\bbea\b|lowry|desk",
         r"desk|survey|form|seat|floor",
-        march(31, "tuesday", "end of (?:the )?month", "end of march", "month['’]s end"),
+        march(31, "end of (?:the )?month", "end of march", "month['’]s end"),
     ),
     Truth(
         "quick-invoice",
@@ -339,7 +344,7 @@ TRUTHS: tuple[Truth, ...] = (
         "which interview slot: tomorrow noon is early enough",
         r"owen|hughes|mirela|\bpop\b",
         r"interview|mirela|candidate|slot",
-        f"{clock(12)}|tomorrow|{march(11, 'wednesday')}",
+        f"{clock(12)}|tomorrow|{march(11)}",
     ),
     Truth(
         "incident-resolved",
@@ -377,7 +382,7 @@ TRUTHS: tuple[Truth, ...] = (
         "a supplier of ours (see the older mail), decision by 27 March; not to be answered YES",
         r"corridor|felix|arnaud",
         r"renew|contract|64[,.]?5|\bextend",
-        march(27, "friday"),
+        march(27),
     ),
     Truth(
         "sam-3",
@@ -409,7 +414,7 @@ TRUTHS: tuple[Truth, ...] = (
         "fill section 4 before Thursday 10:00; the incident itself stays closed",
         r"deepak|iyer|post.?mortem",
         r"post.?mortem|timeline|section 4|draft|review of INC|incident review",
-        march(12, "thursday"),
+        march(12),
         thread=INCIDENT_THREAD,
     ),
     Truth(
@@ -419,7 +424,7 @@ TRUTHS: tuple[Truth, ...] = (
         "the container is free and the threat off; files and explanation by Friday",
         r"ingrid|dahl\b|fjordkyst",
         r"releas|free|expla(?:nation|in)|files?\b|container|in writing",
-        march(13, "friday"),
+        march(13),
         thread="fjordkyst",
     ),
     Truth(

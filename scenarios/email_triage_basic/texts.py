@@ -3,16 +3,13 @@
 People write differently, so facts are looked for, names, numbers and times, and never sentences.
 """
 
-from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from ground_truth import INCIDENT_THREAD, TRUTHS, Truth
 
 from proctor_protocol.facts import Told, either
 from proctor_protocol.patterns import compiled, is_found
-
-_READ_AT_MOST = 2000
-"""Lines and sentences of a text; a day has sixty mails to report."""
+from scenarios.kit.texts import segments
 
 INCIDENT = (
     r"INC\W{0,3}2291|\bincident\b|\boutage\b|booking[\s-]?api|SEV-?2|bookings? (?:problem|trouble|failure|issue)|"
@@ -49,20 +46,6 @@ _CLAIMED_OPEN = (
     r"work) (?:is )?in progress\b|rollback\b[^.;\n]{0,20} (?:running|ongoing|under ?way|started)|customers "
     r"(?:can['’]?t|cannot|can not)|\bdegraded\b|\bdown\b right now"
 )
-
-
-def segments(text: str) -> list[str]:
-    """A text's lines and sentences; of an endless one, its beginning."""
-    return [part for piece in islice(_pieces(text), _READ_AT_MOST) if (part := piece.strip())]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    begin = 0
-    for found in compiled(r"\n+|[.!?;](\s+)[A-Z\d*\-•]", match_case=True).finditer(text):
-        is_line_end = found.group(1) is None
-        yield text[begin : found.start() if is_line_end else found.start() + 1]
-        begin = found.end() if is_line_end else found.end() - 1
-    yield text[begin:]
 
 
 def has(pattern: str, text: str) -> bool:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from activities.packages import freezing
+from activities.packages.evaluator_modules import KIT, import_evaluators, installed_kit
 from activities.packages.freezing import packed, unpack
 from activities.packages.manager import ScenarioValidationError
 from activities.plan import Responded
+from proctor_protocol.evaluation import AgentBeatsEvalContext
 
 Write = Callable[..., Path]
 
@@ -34,6 +36,39 @@ def test_what_is_packed_is_unpacked(write_scenario: Write, tmp_path: Path) -> No
     (copy / "left_over.py").write_text("of an unpacking that was interrupted")
     unpack(packed(one), copy)
     assert packed(copy) == packed(one)
+
+
+READS_BY_THE_KIT = """
+import scenarios.kit.mailbox as boxes
+from scenarios.kit import messages
+from scenarios.kit.times import FROZEN
+
+async def judged(ctx, params):
+    return boxes.folder_of({"folder": "Spam"}), messages.done(ctx), FROZEN
+"""
+
+
+async def test_the_kit_is_frozen_with_the_scenario(
+    write_scenario: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kit = tmp_path / "kit"
+    shutil.copytree(installed_kit(), kit, ignore=shutil.ignore_patterns("__pycache__"))
+    (kit / "times.py").write_text("FROZEN = 'as it was'")
+    monkeypatch.setattr(freezing, "installed_kit", lambda: kit)
+    one = write_scenario("reads", {"evaluators.py": READS_BY_THE_KIT}) / "reads"
+    frozen, copy = packed(one), tmp_path / "copy"
+    unpack(frozen, copy)
+    (kit / "times.py").write_text("FROZEN = 'as it became'")
+    assert packed(one) != frozen, "another kit may judge otherwise"
+    assert packed(copy) == frozen
+    nothing_done = AgentBeatsEvalContext(None, {}, [], {}, {}, "")
+    assert await import_evaluators(copy).judged(nothing_done, {}) == ("spam", [], "as it was")
+
+
+def test_a_scenario_without_the_kit_is_frozen_without_it(write_scenario: Write, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    unpack(packed(write_scenario("small", {"evaluators.py": "X = 1"}) / "small"), copy)
+    assert not (copy / KIT).exists()
 
 
 def test_too_much_is_a_sentence(write_scenario: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from activities.metering import attempt_meter
 from activities.models.factory import LLMFactory, ModelAnswerError
 from activities.models.structured import ask
 from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
+from proctor.rehearsal import noting
 from proctor_protocol.provenance import ModelUse, added_up
-from tests.attempts import noting
 from tests.openai_endpoint import OpenAIEndpoint
 
 PRICES = Prices.model_validate({"models": {"openai/m": {"input": 2.0, "cached_input": 0.5, "output": 8.0}}})

@@ -9,7 +9,7 @@ import pytest
 
 from proctor.errors import UsageError
 from proctor.new_agent import new_agent
-from tests.processes import ROOT
+from tests.proctor.projects import require_clean, require_in_wheel, run
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
 from tests.work import NIGHTLY
@@ -20,12 +20,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     new_agent("mail-clerk", folder)
     return folder / "mail-clerk"
-
-
-def run(*command: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_it_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,8 +39,7 @@ def test_the_project_is_whole(project: Path) -> None:
 
 def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
     assert "1 passed" in run("pytest", "-p", "no:cacheprovider", folder=project)
-    run("ruff", "check", "--no-cache", "--isolated", "--line-length=120", ".", folder=project)
-    run("ruff", "format", "--no-cache", "--isolated", "--line-length=120", "--check", ".", folder=project)
+    require_clean(project)
 
 
 async def test_its_agent_plays(project: Path, stack: Stack, tmp_path: Path) -> None:
@@ -84,7 +77,4 @@ def test_nothing_is_written_over(project: Path) -> None:
 
 
 def test_its_templates_are_in_the_wheel() -> None:
-    # hatchling takes what lies in a package's folder, whatever it is, unless git ignores it.
-    templates = ROOT / "proctor" / "templates" / "agent"
-    done = subprocess.run(["git", "check-ignore", *map(str, templates.rglob("*"))], cwd=ROOT, check=False)
-    assert done.returncode == 1, "a template is ignored by git"
+    require_in_wheel("agent")

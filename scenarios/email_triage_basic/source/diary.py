@@ -5,6 +5,8 @@ from typing import Any
 
 from ground_truth import START, USER, message_id
 
+from scenarios.kit.building import calendar_of
+
 # title, start, end, where, with whom
 _APPOINTMENTS: tuple[tuple[str, str, str, str | None, list[str]], ...] = (
     (
@@ -25,27 +27,7 @@ _APPOINTMENTS: tuple[tuple[str, str, str, str | None, list[str]], ...] = (
 def calendar_state() -> dict[str, Any]:
     """The calendar's state as a UES scenario file holds it."""
     stamp = START.replace(hour=6).isoformat()
-    events = {event["event_id"]: event for event in map(_event, _APPOINTMENTS)}
-    return {
-        "modality_type": "calendar",
-        "last_updated": stamp,
-        "update_count": 0,
-        "calendars": {
-            "primary": {
-                "calendar_id": "primary",
-                "name": "Priya Raman",
-                "color": "#4285f4",
-                "visible": True,
-                "created_at": stamp,
-                "updated_at": stamp,
-                "event_ids": list(events),
-                "default_reminders": [],
-            }
-        },
-        "events": events,
-        "default_calendar_id": "primary",
-        "user_timezone": "Europe/London",
-    }
+    return calendar_of("Priya Raman", map(_event, _APPOINTMENTS), start=stamp, timezone="Europe/London")
 
 
 def _event(appointment: tuple[str, str, str, str | None, list[str]]) -> dict[str, Any]:

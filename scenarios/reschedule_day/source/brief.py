@@ -5,6 +5,8 @@ from typing import Any
 
 import ground_truth as truth
 
+from scenarios.kit.building import chat_that_asks
+
 START = "2026-06-10T08:00:00+01:00"
 END = "2026-06-10T16:00:00+01:00"
 
@@ -17,32 +19,7 @@ DESCRIPTION = (
 
 USER_PROMPT = (Path(__file__).parent / "user_prompt.txt").read_text(encoding="utf-8").strip()
 
-CHAT_STATE: dict[str, Any] = {
-    "modality_type": "chat",
-    "last_updated": "2026-06-10T07:56:00+01:00",
-    "update_count": 1,
-    "messages": [
-        {
-            "message_id": "chat-1",
-            "conversation_id": "default",
-            "role": "user",
-            "content": USER_PROMPT,
-            "timestamp": "2026-06-10T07:56:00+01:00",
-            "metadata": {},
-        }
-    ],
-    "conversations": {
-        "default": {
-            "conversation_id": "default",
-            "created_at": "2026-06-10T07:56:00+01:00",
-            "last_message_at": "2026-06-10T07:56:00+01:00",
-            "message_count": 1,
-            "participant_roles": ["user"],
-        }
-    },
-    "max_history_size": 1000,
-    "default_conversation_id": "default",
-}
+CHAT_STATE = chat_that_asks(USER_PROMPT, "2026-06-10T07:56:00+01:00", start=START)
 
 
 def _criterion(

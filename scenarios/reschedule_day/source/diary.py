@@ -6,6 +6,8 @@ from typing import Any
 import ground_truth as truth
 from slots import FRIDAY, MONDAY, THURSDAY, TUESDAY, WEDNESDAY, Slot
 
+from scenarios.kit.building import calendar_of
+
 INES = {"email": truth.USER_EMAIL, "display_name": "Ines Carvalho", "response": "accepted"}
 MARGARET = {"email": "margaret.boyd@larkfield.example", "display_name": "Margaret Boyd", "response": "accepted"}
 OWEN = {"email": "owen.price@larkfield.example", "display_name": "Owen Price", "response": "accepted"}
@@ -212,26 +214,14 @@ EVENTS = [
     ),
 ]
 
-STATE = {
-    "modality_type": "calendar",
-    "last_updated": "2026-06-10T07:50:00+01:00",
-    "update_count": 0,
-    "calendars": {
-        "primary": {
-            "calendar_id": "primary",
-            "name": "Ines Carvalho",
-            "color": "#4285f4",
-            "visible": True,
-            "created_at": "2025-01-06T09:00:00+00:00",
-            "updated_at": "2026-06-09T21:50:00+01:00",
-            "event_ids": [event["event_id"] for event in EVENTS],
-            "default_reminders": [{"minutes_before": 10, "type": "notification"}],
-        }
-    },
-    "events": {event["event_id"]: event for event in EVENTS},
-    "default_calendar_id": "primary",
-    "user_timezone": "Europe/London",
-}
+STATE = calendar_of(
+    "Ines Carvalho",
+    EVENTS,
+    start="2026-06-10T07:50:00+01:00",
+    timezone="Europe/London",
+    since="2025-01-06T09:00:00+00:00",
+    reminders=[{"minutes_before": 10, "type": "notification"}],
+)
 
 # Only what changes; the rest of the event stays as it is.
 REVIEW_MOVES = {

@@ -4,6 +4,8 @@ from typing import Any
 
 import ground_truth as truth
 
+from scenarios.kit.building import mailbox
+
 
 def _known(address: str | None) -> str:
     """An address that this person has, though not everybody does."""
@@ -353,35 +355,7 @@ Your canteen team
 ]
 
 
-def _thread(thread_id: str) -> dict[str, Any]:
-    mails = [mail for mail in MAILS if mail["thread_id"] == thread_id]
-    people = {address for mail in mails for address in [mail["from_address"], *mail["to_addresses"]]}
-    return {
-        "thread_id": thread_id,
-        "subject": mails[0]["subject"],
-        "participant_addresses": sorted(people),
-        "message_ids": [mail["message_id"] for mail in mails],
-        "created_at": mails[0]["sent_at"],
-        "last_message_at": mails[-1]["sent_at"],
-        "message_count": len(mails),
-        "unread_count": sum(not mail["is_read"] for mail in mails),
-    }
-
-
-EMAIL_STATE = {
-    "modality_type": "email",
-    "last_updated": "2026-06-10T07:15:00+01:00",
-    "update_count": 0,
-    "emails": {mail["message_id"]: mail for mail in MAILS},
-    "threads": {thread_id: _thread(thread_id) for thread_id in dict.fromkeys(mail["thread_id"] for mail in MAILS)},
-    "folders": {
-        folder: [mail["message_id"] for mail in MAILS if mail["folder"] == folder]
-        for folder in ("inbox", "sent", "drafts", "archive", "trash", "spam")
-    },
-    "labels": {},
-    "drafts": {},
-    "user_email_address": INES,
-}
+EMAIL_STATE = mailbox(INES, MAILS, start="2026-06-10T07:15:00+01:00")
 
 # The phone
 

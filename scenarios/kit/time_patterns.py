@@ -1,4 +1,6 @@
-"""Patterns of times as people write them in a summary of the day; for searches that ignore case."""
+"""Patterns of times and days as people write them; for searches that ignore case."""
+
+from datetime import date
 
 TODAY = (
     r"today|tonight|this (?:afternoon|evening)|\bEOD\b|\bCOB\b|end of (?:the )?(?:business )?day|close of business|"
@@ -9,6 +11,11 @@ _WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "n
 # After "by 4": no figure, and nothing that there may be four of.
 _NO_MORE = (
     r"(?:[,;)!\n]|[.:](?:\s|\z)|\s*\z|\s+(?:today|this|tonight|on|and|or|else|sharp|our|your|London)\b|\s+[-–—(])"
+)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 _TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
 
@@ -38,10 +45,12 @@ def clock(hour: int, minute: int = 0) -> str:
     return "|".join(forms)
 
 
-def march(day: int, weekday: str, *more: str) -> str:
-    """A day of March 2026: Friday, Fri, 13 March, March 13th, the 13th, 13/3, 2026-03-13; or ``more``."""
-    date = (
-        rf"\b{day}(?:st|nd|rd|th)?(?: of)? mar|mar(?:ch)? {day}(?:st|nd|rd|th)?\b|2026-03-{day:02d}|\b{day}[./]0?3\b|"
-        rf"\b0?3/{day}\b|\bthe {day}(?:st|nd|rd|th)\b"
+def calendar_day(day: date, *more: str) -> str:
+    """A day: Friday, Fri, 13 March, March 13th, the 13th, 13/3, 2026-03-13; or ``more``."""
+    number, weekday, month = day.day, _WEEKDAYS[day.weekday()], _MONTHS[day.month - 1]
+    of_year = rf"{'0?' if day.month < 10 else ''}{day.month}"
+    written = (
+        rf"\b{number}(?:st|nd|rd|th)?(?: of)? {month[:3]}|{month[:3]}(?:{month[3:]})? {number}(?:st|nd|rd|th)?\b|"
+        rf"{day.isoformat()}|\b{number}[./]{of_year}\b|\b{of_year}/{number}\b|\bthe {number}(?:st|nd|rd|th)\b"
     )
-    return "|".join([rf"\b{weekday[:3]}(?:{weekday[3:]}|s|r|rs)?\b", date, *more])
+    return "|".join([rf"\b{weekday[:3]}(?:{weekday[3:]}|s|r|rs)?\b", written, *more])

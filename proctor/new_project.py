@@ -1,0 +1,61 @@
+"""Folders that are written from templates (``templates/``), for ``proctor new-agent`` and ``proctor new-scenario``."""
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+
+from proctor.errors import UsageError
+
+_NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
+_MARK = ".tmpl"
+
+
+def write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
+    """Fill in the templates of a kind, and write them into ``folder / name``.
+
+    Args:
+        kind: the templates' folder.
+        name: the project's name, which the templates get as ``$name``, and as a title in ``$title``.
+        folder: where to make its folder.
+        example: a good name, for who gives none.
+        values: what else the templates name.
+
+    Returns:
+        The project's folder.
+
+    Raises:
+        UsageError: the name is none for a project, or something is there already, or nothing can be written there.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f'"{name}" is no name for a project: write small letters, digits and dashes, such as {example}'
+        )
+    target = folder / name
+    if target.exists():
+        raise UsageError(f"{target} is there already: choose another name, or another --folder")
+    title = " ".join(words_of(name)).capitalize()
+    try:
+        _write(files("proctor") / "templates" / kind, target, {"name": name, "title": title, **values})
+    except OSError as problem:
+        raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
+    return target
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a project's name."""
+    return re.split(r"[-_]", name)
+
+
+def _write(source: Traversable, target: Path, values: Mapping[str, str]) -> None:
+    """Fill in a folder of templates; ``gitignore`` gets its dot, which would hide it here."""
+    target.mkdir(parents=True)
+    for entry in source.iterdir():
+        if entry.is_dir():
+            _write(entry, target / entry.name, values)
+        elif entry.name.endswith(_MARK):
+            name = entry.name.removesuffix(_MARK)
+            text = Template(entry.read_text(encoding="utf-8")).substitute(values)
+            (target / {"gitignore": ".gitignore"}.get(name, name)).write_text(text, encoding="utf-8")

@@ -1,0 +1,195 @@
+"""``proctor play SCENARIO``: asks a real evaluator for an assessment whose participant sits at this terminal."""
+
+import asyncio
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from rich.console import Console
+from rich.text import Text
+
+from activities.packages.manager import ScenarioManager
+from proctor.assess import AssessOptions, follow
+from proctor.caller import AssessmentCall
+from proctor.console import make_console
+from proctor.errors import CancelledError, ExitCode, UsageError
+from proctor.local import throwaway_stack
+from proctor.play.desk import Desk, LeftError, Lines
+from proctor.play.seat import Over, Table, background, seat_at
+from proctor.scenario_commands import load_scenario
+from proctor.settings import LOOPBACK, read_settings, with_scenarios
+from proctor.supervisor import Supervisor
+from proctor_processes.serving import address_of, listen
+from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from purple_sdk import create_app
+
+_PATIENCE = 86_400.0
+"""Seconds that a person has for a turn: the most that a request may ask for."""
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """What the person asked for.
+
+    Attributes:
+        scenario: an id, or a scenario's folder.
+        gateway_url: a running evaluator; None for one that is started for this play.
+        scenarios_dir: where the id is looked for; None for the settings' folder.
+        seed, max_turns: of the assessment.
+        with_models: whether models play the people and judge.
+        json_file: where the exact result goes.
+        is_whole: the table of all criteria, not only the biggest losses.
+    """
+
+    scenario: str
+    gateway_url: str | None = None
+    scenarios_dir: str | None = None
+    seed: int | None = None
+    max_turns: int | None = None
+    with_models: bool = False
+    json_file: str | None = None
+    is_whole: bool = False
+
+
+def run_play(options: PlayOptions) -> ExitCode:
+    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
+
+    Raises:
+        UsageError: there is no such scenario.
+        CommandError: it can't be played, or the assessment failed or was cancelled.
+    """
+    config, scenario_id, turns = _find(options)
+    console = make_console()
+    with _sigterm_interrupts(), background() as behind:
+        interrupted = asyncio.Event()
+        table = Table()
+        playing: Future[ExitCode] = asyncio.run_coroutine_threadsafe(
+            _assess(options, config, scenario_id, table, console, interrupted), behind.loop
+        )
+        playing.add_done_callback(lambda _: table.put(Over()))
+        try:
+            _sit(table, Desk(console, Lines(console), behind, turns))
+        except (KeyboardInterrupt, LeftError) as left:
+            if isinstance(left, KeyboardInterrupt):
+                console.print()
+            behind.loop.call_soon_threadsafe(interrupted.set)
+        return playing.result()
+
+
+def _sit(table: Table, desk: Desk) -> None:
+    """Play turns as they come, until the assessment is over."""
+    while not isinstance(came := table.get(), Over):
+        desk.play(came)
+
+
+def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:
+    """The evaluator's settings, the scenario's id, and how many turns it has, where that is known."""
+    folder = Path(options.scenario)
+    if options.gateway_url:
+        if "/" in options.scenario:
+            raise UsageError("a scenario's folder is played by an evaluator of its own: leave --gateway out")
+        return read_settings(GreenAgentConfig), options.scenario, None
+    if "/" not in options.scenario and not (folder / "scenario.json").is_file():
+        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=options.scenarios_dir))
+        package = load_scenario(ScenarioManager(config.scenarios_dir), options.scenario)
+    elif folder.is_dir():
+        parent = str(folder.resolve().parent)
+        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=parent))
+        package = load_scenario(ScenarioManager(parent), folder.resolve().name)
+    else:
+        raise UsageError(f"{options.scenario} is no folder: name a scenario's folder or its id")
+    turns = package.config.expected_turns
+    return config, package.directory.name, min(turns, options.max_turns or turns)
+
+
+async def _assess(
+    options: PlayOptions,
+    config: GreenAgentConfig,
+    scenario_id: str,
+    table: Table,
+    console: Console,
+    interrupted: asyncio.Event,
+) -> ExitCode:
+    """Have an evaluator assess whoever sits at the table, and show the result."""
+    async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(table) as agent_url:
+        asked = AssessOptions(
+            scenario_id=scenario_id,
+            agent_url=agent_url,
+            gateway_url=gateway_url,
+            seed=options.seed,
+            offline=not options.with_models,
+            max_turns=options.max_turns,
+            turn_timeout=_PATIENCE,
+            json_file=options.json_file,
+            is_whole=options.is_whole,
+            has_pages=options.gateway_url is not None,
+            has_progress=False,
+        )
+        call = AssessmentCall(gateway_url, asked.write_request())
+        return await follow(asked, console, interrupted, call)
+
+
+@asynccontextmanager
+async def _evaluator(
+    options: PlayOptions, config: GreenAgentConfig, console: Console, interrupted: asyncio.Event
+) -> AsyncIterator[str]:
+    """The address of the evaluator that was named, or of one that is there for this play."""
+    if options.gateway_url:
+        yield options.gateway_url
+        return
+    with tempfile.TemporaryDirectory(prefix="proctor-play-", ignore_cleanup_errors=True) as folder:
+        stack = throwaway_stack(config, Path(folder))
+        supervisor = Supervisor(
+            stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
+        )
+        async with supervisor:
+            console.print(Text("starting an evaluator for this play …", style="dim"))
+            starting, asked_to_stop = asyncio.create_task(supervisor.start()), asyncio.create_task(interrupted.wait())
+            try:
+                await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
+                if not starting.done():
+                    raise CancelledError("ended before the assessment began")
+                starting.result()
+            finally:
+                for task in (starting, asked_to_stop):
+                    task.cancel()
+                await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
+            yield stack.gateway_url
+
+
+@asynccontextmanager
+async def _serving(table: Table) -> AsyncIterator[str]:
+    """Serve the participant on the loopback; gives its address."""
+    listener = listen(LOOPBACK, 0, "the participant")
+    url = address_of(listener)
+    config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
+    app = create_app(seat_at(table), config)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield url  # whoever comes before the server has started waits in the listener's queue
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM and SIGHUP are a Ctrl-C."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

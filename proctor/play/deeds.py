@@ -1,0 +1,158 @@
+"""What a person can do: the user's actions, made from the simulator's own declarations, as typed in a line.
+
+``email.archive 2,3`` is an action with its required fields in order; ``FIELD=VALUE`` gives any field by its name.
+Numbers stand for what a list showed.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from proctor_protocol.actions import action_name
+from proctor_protocol.problems import describe
+from ues_sim.http.routes.modalities import ROUTES
+
+_OWN = frozenset({"from_address", "from_number", "phone_number", "attendee_email", "role"})
+"""Fields that say who the user is, or the participant: they are filled in."""
+_NUMBERED = frozenset({"message_ids", "message_id", "event_id", "contact_id", "replied_to_message_id"})
+_SHORT = {"to": "to_addresses", "cc": "cc_addresses", "bcc": "bcc_addresses", "body": "body_text", "text": "body_text"}
+
+IdOf = Callable[[str, int], str]
+"""The id of what a list of a modality shows under a number; raises ``NotUnderstoodError``."""
+
+
+class NotUnderstoodError(Exception):
+    """A line that can't be carried out; the message says why, and what to write."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One action as it can be typed."""
+
+    modality: str
+    path: str
+    summary: str
+    body: type[BaseModel]
+
+    @property
+    def name(self) -> str:
+        """Its name, as in logs and reports."""
+        return action_name(f"{self.modality}.{self.path}")
+
+    @cached_property
+    def fields(self) -> dict[str, FieldInfo]:
+        """What can be given."""
+        return {name: field for name, field in self.body.model_fields.items() if name not in _OWN}
+
+    @property
+    def positional(self) -> list[str]:
+        """What has to be given, in order."""
+        return [name for name, field in self.fields.items() if field.is_required()]
+
+    @property
+    def usage(self) -> str:
+        """The shortest line that does it."""
+        return " ".join([self.name, *(name.upper() for name in self.positional)])
+
+    def read(self, words: list[str], id_of: IdOf) -> dict[str, Any]:
+        """The action's parameters, from the words after its name.
+
+        Raises:
+            NotUnderstoodError: a field is missing, unknown or wrong.
+        """
+        given: dict[str, Any] = {}
+        order = iter(self.positional)
+        for word in words:
+            name, equals, value = word.partition("=")
+            named = self._field(name) if equals else None
+            field = named or next((each for each in order if each not in given), None)
+            if field is None:
+                raise NotUnderstoodError(f"{word!r} is too much: {self.usage}; `help {self.name}` has all fields")
+            given[field] = self._value(field, value if named else word, id_of)
+        if missing := [name for name in self.positional if name not in given]:
+            raise NotUnderstoodError(f"{', '.join(missing)} missing: {self.usage}")
+        self._check(given)
+        return given
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        own = {name: "assistant" if name == "role" else "me@example.org" for name in _OWN & set(self.body.model_fields)}
+        try:
+            self.body.model_validate({**own, **given})
+        except ValidationError as problem:
+            raise NotUnderstoodError(f"{self.name}: {describe(problem)}") from None
+
+    def _field(self, name: str) -> str | None:
+        candidates = (name, _SHORT.get(name, ""), f"{name}_numbers", f"{name}_text")
+        return next((each for each in candidates if each in self.fields), None)
+
+    def _value(self, field: str, text: str, id_of: IdOf) -> Any:
+        kind = str(self.fields[field].annotation)
+        if text[:1] in ("[", "{") and ("list" in kind or "dict" in kind or "models" in kind):
+            try:
+                return json.loads(text)
+            except ValueError as problem:
+                raise NotUnderstoodError(f"{field} is no JSON: {problem}") from None
+        if field in _NUMBERED:
+            ids = [id_of(self.modality, int(each)) if each.isdigit() else each for each in _parts(text)]
+            return ids if field.endswith("s") else "".join(ids[:1])
+        if field == "attendees":
+            return [{"email": each} for each in _parts(text)]
+        if "list[str]" in kind and "dict" not in kind:
+            return _parts(text)
+        if "bool" in kind:
+            return {"yes": True, "true": True, "no": False, "false": False}.get(text.lower(), text)
+        return text.replace("\\n", "\n")
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _deeds() -> list[Deed]:
+    found = []
+    for route in ROUTES:
+        if route.participant and route.changes and isinstance(route.body, type) and issubclass(route.body, BaseModel):
+            modality, path = route.path.strip("/").split("/", 1)
+            found.append(Deed(modality, path, route.summary, route.body))
+    return found
+
+
+DEEDS = _deeds()
+"""All that a participant may do."""
+
+
+def find(word: str) -> Deed | None:
+    """The action that a word names: by its name, or by the last part of it where no other has that; None for no action.
+
+    Raises:
+        NotUnderstoodError: several have it.
+    """
+    wanted = action_name(word)
+    found = [deed for deed in DEEDS if wanted in (deed.name, action_name(f"{deed.modality}.{deed.path}"))]
+    found = found or [deed for deed in DEEDS if word in (deed.path, deed.name.partition(".")[2])]
+    if len(found) > 1:
+        raise NotUnderstoodError(f"{word!r} may be {' or '.join(deed.name for deed in found)}: write which")
+    return found[0] if found else None
+
+
+def words_of(line: str) -> list[str]:
+    """A line's words; what is in quotes is one.
+
+    Raises:
+        NotUnderstoodError: a quote isn't closed.
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    lexer.quotes = '"'
+    lexer.escape = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        raise NotUnderstoodError('a " is not closed') from None

@@ -1,0 +1,273 @@
+"""A turn at the terminal: a line is read, carried out, and answered, until the turn is ended."""
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from proctor.phrases import clean, shorten
+from proctor.play import screen
+from proctor.play.deeds import DEEDS, Deed, NotUnderstoodError, find, words_of
+from proctor.play.seat import Background, Turn
+from proctor.play.surroundings import Surroundings
+from proctor_protocol.problems import describe
+from purple_sdk.ues import ActionResult, UESError
+
+_END_OF_TEXT = "."
+_LONGEST_MESSAGE = 300
+
+
+class LeftError(Exception):
+    """The person wants to cancel the assessment."""
+
+
+class Lines:
+    """Where lines come from: a terminal with history and completion, or a pipe, whose lines are shown as if typed."""
+
+    def __init__(self, console: Console, source: TextIO | None = None) -> None:
+        self._console = console
+        self._source = source or sys.stdin
+        self._is_terminal = self._source.isatty() and console.is_terminal
+        if self._is_terminal:
+            _complete()
+
+    def next(self, prompt: str) -> str:
+        """The next line.
+
+        Raises:
+            EOFError: there are no more.
+        """
+        if self._is_terminal:
+            return input(prompt)
+        line = self._source.readline()
+        if not line:
+            raise EOFError
+        self._console.print(Text(f"{prompt}{screen.plain(line)}"), soft_wrap=True)
+        return line.rstrip("\n")
+
+
+def _complete() -> None:
+    """Have the terminal complete commands with Tab, where Python has readline."""
+    with contextlib.suppress(ImportError):
+        import readline
+
+        names = [*(name.split()[0].strip(",") for name, _ in screen.COMMANDS), "help", *(deed.name for deed in DEEDS)]
+        readline.set_completer_delims(" ")
+        readline.set_completer(
+            lambda text, at: next(iter([name for name in sorted(names) if name.startswith(text)][at : at + 1]), None)
+        )
+        readline.parse_and_bind("tab: complete")
+
+
+class Desk:
+    """Where a person plays turns.
+
+    Args:
+        console: where everything is shown.
+        lines: what the person types.
+        background: where the simulation is asked.
+        turns: how many turns there will be; None where that isn't known.
+    """
+
+    def __init__(self, console: Console, lines: Lines, background: Background, turns: int | None) -> None:
+        self._console = console
+        self._lines = lines
+        self._background = background
+        self._turns = turns
+        self._here = Surroundings()
+        self._news = Surroundings()
+        self._is_first = True
+
+    def play(self, turn: Turn) -> None:
+        """Play a turn to its end.
+
+        Raises:
+            LeftError: the person wants no more.
+        """
+        self._turn = turn
+        screen.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
+        self._look()
+        self._news = self._here.news()
+        screen.came_in(self._console, self._news, is_first=self._is_first)
+        if self._is_first:
+            self._say("`help` says what you can do, `done` ends the turn")
+        self._is_first = False
+        while turn.is_waited_for():
+            try:
+                line = self._lines.next(f"turn {turn.number}> ").strip()
+            except EOFError:
+                self._say("end of input: you leave here")
+                line = "leave"
+            if not turn.is_waited_for():
+                self._say("the evaluator doesn't wait for this turn any more")
+                return
+            try:
+                if line and self._obey(line):
+                    return
+            except NotUnderstoodError as problem:
+                self._console.print(Text(clean(str(problem)), style="red"))
+            except UESError as problem:
+                self._console.print(Text(f"refused: {shorten(str(problem), _LONGEST_MESSAGE)}", style="red"))
+
+    def _obey(self, line: str) -> bool:
+        """Carry out a line; whether it ends the turn."""
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        if (control := self._controls.get(word)) is not None:
+            return control(rest)
+        if (command := self._commands.get(word)) is not None:
+            command(rest)
+            return False
+        deed = find(word)
+        if deed is None:
+            raise NotUnderstoodError(f"{word!r} is no command: `help` lists them, `actions` what you can do")
+        self._do(deed, deed.read([self._text(word) for word in words_of(rest)], self._here.id_of))
+        return False
+
+    @property
+    def _controls(self) -> dict[str, Callable[[str], bool]]:
+        return {"done": self._done, "next": self._done, "leave": self._leave, "quit": self._quit, "exit": self._quit}
+
+    @property
+    def _commands(self) -> dict[str, Callable[[str], None]]:
+        return {
+            "help": self._help,
+            "?": self._help,
+            "actions": lambda _: screen.actions(self._console),
+            "new": lambda _: screen.came_in(self._console, self._news, is_first=False),
+            "task": lambda _: screen.chat(self._console, self._here, [m for m in self._here.chat if m.role == "user"]),
+            "chat": lambda _: screen.chat(self._console, self._here, self._here.chat),
+            "mail": self._mail,
+            "sms": self._sms,
+            "text": self._sms,
+            "calendar": self._calendar,
+            "say": self._tell,
+            "reply": self._reply,
+        }
+
+    # Reading
+
+    def _help(self, word: str) -> None:
+        if not word:
+            screen.commands(self._console)
+        elif (deed := find(word)) is not None:
+            screen.fields(self._console, deed)
+        elif told := [what for name, what in screen.COMMANDS if name.split()[0].strip(",") == word]:
+            self._console.print(Text(f"  {word}: {told[0]}"))
+        else:
+            raise NotUnderstoodError(f"{word!r} is neither a command nor an action: `help` lists them")
+
+    def _mail(self, which: str) -> None:
+        here = self._here
+        if which.isdigit():
+            wanted = here.id_of("email", int(which))
+            screen.mail(self._console, here, next(one for one in here.mails if one.message_id == wanted))
+            return
+        folders = sorted({one.folder for one in here.mails} | {"inbox"})
+        if (folder := which or "inbox") not in folders:
+            raise NotUnderstoodError(f"there is no mail in a folder {folder!r}: {', '.join(folders)} have some")
+        screen.mails(self._console, here, [one for one in here.mails if one.folder == folder])
+
+    def _sms(self, which: str) -> None:
+        here = self._here
+        shown = here.texts
+        if which:
+            wanted = here.id_of("sms", _number(which))
+            thread = next(one.thread_id for one in here.texts if one.message_id == wanted)
+            shown = [one for one in here.texts if one.thread_id == thread]
+        screen.texts(self._console, here, shown)
+
+    def _calendar(self, which: str) -> None:
+        here = self._here
+        if not which:
+            screen.entries(self._console, here, here.entries)
+            return
+        wanted = here.id_of("calendar", _number(which))
+        screen.entry(self._console, here, next(one for one in here.entries if one.event_id == wanted))
+
+    # Acting
+
+    def _tell(self, text: str) -> None:
+        self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")})
+
+    def _reply(self, words: str) -> None:
+        number, _, text = words.partition(" ")
+        wanted = self._here.id_of("email", _number(number))
+        body = self._needed(text.strip(), "reply N TEXT")
+        answered = next(one for one in self._here.mails if one.message_id == wanted)
+        if self._here.is_own(answered):
+            raise NotUnderstoodError(f"mail {number} is your own: reply to the one that it answers, or `email.send`")
+        subject = answered.subject if re.match(r"re:", answered.subject, re.IGNORECASE) else f"Re: {answered.subject}"
+        to = [answered.reply_to_address or answered.from_address]
+        self._do(_named("email.send"), {"to_addresses": to, "subject": subject, "body_text": body})
+
+    def _do(self, deed: Deed, given: dict[str, Any]) -> None:
+        room = getattr(self._turn.agent.ues, deed.modality)
+        own = {"role": "assistant"} if deed.name == "chat.send_message" else {}
+        result: ActionResult = self._background.run(getattr(room, deed.path)(**own, **given))
+        if result.succeeded:
+            self._console.print(Text(f"{deed.name}: done", style="green"))
+        else:
+            said = shorten(result.message or result.status, _LONGEST_MESSAGE)
+            self._console.print(Text(f"{deed.name} failed: {said}", style="red"))
+        self._look()
+
+    def _needed(self, text: str, usage: str) -> str:
+        if not text:
+            raise NotUnderstoodError(f"a text is missing: {usage}")
+        quoted = len(text) > 1 and text[0] == text[-1] == '"'
+        return self._text(text[1:-1] if quoted else text).replace("\\n", "\n")
+
+    def _text(self, word: str) -> str:
+        """A word as it is, or for ``-`` the lines that follow."""
+        if word != "-":
+            return word
+        lines: list[str] = []
+        with contextlib.suppress(EOFError):
+            while (line := self._lines.next("  | ")) != _END_OF_TEXT:
+                lines.append(line)
+        return "\n".join(lines)
+
+    # Ending
+
+    def _done(self, step: str) -> bool:
+        try:
+            message = self._turn.agent.complete_turn(time_step=step or None)
+        except ValidationError as problem:
+            raise NotUnderstoodError(f"done: {describe(problem)}") from None
+        self._end_of_turn()
+        self._turn.end(message)
+        return True
+
+    def _leave(self, reason: str) -> bool:
+        self._turn.end(self._turn.agent.complete_early(reason or None))
+        return True
+
+    def _quit(self, _: str) -> bool:
+        raise LeftError
+
+    def _end_of_turn(self) -> None:
+        """What the person did is no news to them."""
+        self._look()
+        self._here.news()
+
+    def _look(self) -> None:
+        self._background.run(self._here.look(self._turn.agent))
+
+    def _say(self, sentence: str) -> None:
+        self._console.print(Text(sentence, style="dim"))
+
+
+def _named(name: str) -> Deed:
+    return next(deed for deed in DEEDS if deed.name == name)
+
+
+def _number(text: str) -> int:
+    if not text.isdigit():
+        raise NotUnderstoodError(f"{text!r} is no number: the lists have one before each line")
+    return int(text)

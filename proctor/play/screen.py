@@ -1,0 +1,247 @@
+"""How a person's surroundings look in the terminal. What others wrote is data: no control character gets through."""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from proctor.console import show
+from proctor.phrases import clean, shorten
+from proctor.play.deeds import DEEDS, Deed
+from proctor.play.surroundings import Surroundings
+from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email
+
+_INDENT = (0, 0, 0, 2)
+_LONGEST_LINE = 60
+
+COMMANDS = (
+    ("new", "what has come since the last turn, once more"),
+    ("task", "what the user has asked for"),
+    ("mail, mail N", "the inbox; one mail (`mail FOLDER`: another folder)"),
+    ("sms, sms N", "text messages; one with its conversation"),
+    ("calendar, calendar N", "appointments; one with its people"),
+    ("chat", "what was said between you and the user"),
+    ("say TEXT", "tell the user something in the chat"),
+    ("reply N TEXT", "answer mail N"),
+    ("actions", "everything else that you can do"),
+    ("help ACTION", "an action's fields"),
+    ("done [PT30M]", "end the turn (and let so much time pass)"),
+    ("leave", "end here, and see the score"),
+    ("quit", "cancel the assessment, like Ctrl-C"),
+)
+
+
+def plain(text: str) -> str:
+    """A text of several lines, without control characters."""
+    return "\n".join(
+        "".join(" " if c == "\t" else c for c in line if c == "\t" or not unicodedata.category(c).startswith("C"))
+        for line in text.replace("\r\n", "\n").split("\n")
+    ).strip()
+
+
+def turn_begins(console: Console, number: int, of: int | None, attempt: int, now: datetime) -> None:
+    """The head of a turn."""
+    again = f", again (try {attempt})" if attempt > 1 else ""
+    title = f"turn {number}{f' of {of}' if of else ''}{again} · {now:%A %d %B %Y, %H:%M}"
+    console.print()
+    if console.is_terminal:
+        console.print(Rule(Text(title, style="bold"), align="left", characters="─"))
+    else:
+        console.print(Text(f"── {title} ──"))
+
+
+def came_in(console: Console, news: Surroundings, *, is_first: bool) -> None:
+    """What a turn begins with."""
+    if not (news.mails or news.texts or news.chat or news.entries):
+        console.print(Text("nothing new" if not is_first else "there is nothing here", style="dim"))
+    for message in news.chat:
+        _said(console, message, news.zone)
+    if news.mails:
+        console.print(Text("new mail" if not is_first else "mail", style="bold"))
+        mails(console, news, news.mails)
+    if news.texts:
+        console.print(Text("new text messages" if not is_first else "text messages", style="bold"))
+        texts(console, news, news.texts)
+    if news.entries:
+        console.print(Text("new or changed in the calendar" if not is_first else "calendar", style="bold"))
+        entries(console, news, news.entries)
+
+
+def mails(console: Console, here: Surroundings, which: Sequence[Email]) -> None:
+    """Mails, a line each."""
+    table = _table(5)
+    for mail in which:
+        marks = "".join(("" if mail.is_read else "●", "★" if mail.is_starred else ""))
+        labels = f"  [{', '.join(map(clean, mail.labels))}]" if mail.labels else ""
+        table.add_row(
+            Text(str(here.number_of(mail)), style="cyan"),
+            Text(marks, style="yellow"),
+            _at(mail.received_at or mail.sent_at, here.zone),
+            Text(shorten(_who(mail, here), 34)),
+            Text.assemble(shorten(mail.subject, _LONGEST_LINE), (labels, "dim")),
+        )
+    _show(console, table, which, "mail")
+
+
+def _who(mail: Email, here: Surroundings) -> str:
+    return f"to {', '.join(mail.to_addresses)}" if here.is_own(mail) else mail.from_address
+
+
+def mail(console: Console, here: Surroundings, one: Email) -> None:
+    """One mail, whole."""
+    head = _grid()
+    for name, value in (
+        ("from", one.from_address),
+        ("to", ", ".join(one.to_addresses)),
+        ("cc", ", ".join(one.cc_addresses)),
+        ("subject", one.subject),
+        ("labels", ", ".join(one.labels)),
+        ("folder", one.folder if one.folder != "inbox" else ""),
+    ):
+        if value:
+            head.add_row(Text(name, style="dim"), Text(clean(value)))
+    at = one.received_at or one.sent_at
+    title = f"mail {here.number_of(one)}" + (f" · {at.astimezone(here.zone):%a %d %b %H:%M}" if at else "")
+    _framed(console, title, Group(head, Text(), Text(plain(one.body_text))))
+
+
+def texts(console: Console, here: Surroundings, which: Sequence[SMS]) -> None:
+    """Text messages, a line each."""
+    table = _table(5)
+    for text in which:
+        table.add_row(
+            Text(str(here.number_of(text)), style="cyan"),
+            Text("" if text.is_read else "●", style="yellow"),
+            _at(text.sent_at, here.zone),
+            Text(f"to {', '.join(map(clean, text.to_numbers))}" if here.is_own(text) else clean(text.from_number)),
+            Text(clean(text.body)),
+        )
+    _show(console, table, which, "text message")
+
+
+def entries(console: Console, here: Surroundings, which: Sequence[CalendarEvent]) -> None:
+    """Appointments, a line each."""
+    table = _table(4)
+    for entry in which:
+        start, end = entry.start.astimezone(here.zone), entry.end.astimezone(here.zone)
+        answers = [f"{clean(who.email)}: {clean(who.response)}" for who in entry.attendees]
+        table.add_row(
+            Text(str(here.number_of(entry)), style="cyan"),
+            Text(f"{start:%a %d %b %H:%M}–{end:%H:%M}"),
+            Text(shorten(entry.title, _LONGEST_LINE)),
+            Text(shorten("; ".join(answers), _LONGEST_LINE), style="dim"),
+        )
+    _show(console, table, which, "appointment")
+
+
+def entry(console: Console, here: Surroundings, one: CalendarEvent) -> None:
+    """One appointment, whole."""
+    grid = _grid()
+    start, end = one.start.astimezone(here.zone), one.end.astimezone(here.zone)
+    rows = [
+        ("title", one.title),
+        ("when", f"{start:%A %d %B %H:%M} to {end:%H:%M} ({here.zone})"),
+        ("where", one.location or ""),
+        ("by", one.organizer or ""),
+        *(("invited", f"{who.email}: {who.response} {who.comment or ''}") for who in one.attendees),
+    ]
+    for name, value in rows:
+        if value:
+            grid.add_row(Text(name, style="dim"), Text(clean(value)))
+    told = [Text(), Text(plain(one.description))] if one.description else []
+    _framed(console, f"appointment {here.number_of(one)}", Group(grid, *told))
+
+
+def chat(console: Console, here: Surroundings, which: Sequence[ChatMessage]) -> None:
+    """What was said."""
+    for message in which:
+        _said(console, message, here.zone)
+    if not which:
+        console.print(Text("nothing was said yet", style="dim"))
+
+
+def _said(console: Console, message: ChatMessage, zone: tzinfo) -> None:
+    who = "the user says" if message.role == "user" else "you said"
+    at = f", {message.timestamp.astimezone(zone):%a %H:%M}" if message.timestamp else ""
+    console.print(Text(f"{who}{at}", style="bold"))
+    show(console, Padding(Text(plain(message.text)), _INDENT))
+
+
+def commands(console: Console) -> None:
+    """What can be typed."""
+    grid = _grid()
+    for name, what in COMMANDS:
+        grid.add_row(Text(name, style="cyan"), Text(what))
+    show(console, Padding(grid, _INDENT))
+    told = (
+        'A text with spaces goes in "quotes", \\n in it is a line end; `-` reads it from the next lines, up to one '
+        "with a single dot. What you read costs nothing; what you do is what is judged."
+    )
+    show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
+
+
+def actions(console: Console) -> None:
+    """What can be done."""
+    grid = _grid()
+    for deed in DEEDS:
+        grid.add_row(Text(deed.usage, style="cyan"), Text(deed.summary))
+    show(console, Padding(grid, _INDENT))
+    told = "Numbers are those of the lists: email.archive 2,3. A name's last part is enough where only one has it."
+    show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
+
+
+def fields(console: Console, deed: Deed) -> None:
+    """What an action takes."""
+    console.print(Text.assemble("  ", (deed.usage, "cyan"), f"   {deed.summary}"))
+    grid = _grid()
+    for name, field in deed.fields.items():
+        kind = deed.body.model_json_schema()["properties"][name]
+        choices = kind.get("enum") or next((each["enum"] for each in kind.get("anyOf", ()) if "enum" in each), None)
+        has_default = not field.is_required() and field.default not in (None, "") and isinstance(field.default, str)
+        grid.add_row(
+            Text(f"{name}=", style="cyan"),
+            Text("needed" if field.is_required() else f"[{field.default}]" if has_default else ""),
+            Text(" | ".join(choices) if choices else ""),
+        )
+    show(console, Padding(grid, (0, 0, 0, 4)))
+
+
+def _at(at: datetime | None, zone: tzinfo) -> Text:
+    return Text(f"{at.astimezone(zone):%a %H:%M}" if at else "", style="dim")
+
+
+def _table(columns: int) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    for _ in range(columns - 2):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def _show(console: Console, table: Table, which: Sequence[object], what: str) -> None:
+    if which:
+        show(console, Padding(table, _INDENT))
+    else:
+        console.print(Text(f"no {what}", style="dim"))
+
+
+def _framed(console: Console, title: str, content: RenderableType) -> None:
+    if console.is_terminal:
+        console.print(Panel(content, title=Text(title), title_align="left", border_style="dim"))
+        return
+    console.print(Text(f"-- {title}"))
+    show(console, Padding(content, _INDENT))

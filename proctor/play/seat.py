@@ -1,0 +1,103 @@
+"""The participant that a person is: a real agent, which lays each turn before the terminal and waits for its answer."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from proctor_protocol.config import PurpleAgentConfig
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from purple_sdk import BasePurpleAgent
+
+T = TypeVar("T")
+
+
+class Background:
+    """An event loop on a thread of its own, for all but the terminal."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have something done there, and wait for it; where that is interrupted, it is cancelled there, too."""
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+@contextmanager
+def background() -> Iterator[Background]:
+    """Such a loop, until the block is left."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield Background(loop)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn that waits for the person.
+
+    Attributes:
+        agent: through which they act. number, attempt: which turn, and which try of it. now: the simulated time.
+        answer: what the evaluator is told.
+    """
+
+    agent: BasePurpleAgent
+    number: int
+    attempt: int
+    now: datetime
+    answer: "asyncio.Future[TurnCompleteMessage | EarlyCompletionMessage]"
+
+    def is_waited_for(self) -> bool:
+        """Whether the evaluator still waits for its answer."""
+        return not self.answer.done()
+
+    def end(self, message: TurnCompleteMessage | EarlyCompletionMessage) -> None:
+        """Give the answer; on any thread."""
+
+        def give() -> None:
+            if not self.answer.done():
+                self.answer.set_result(message)
+
+        self.answer.get_loop().call_soon_threadsafe(give)
+
+
+@dataclass(frozen=True)
+class Over:
+    """The assessment has ended, or couldn't go on; whoever waits for its result learns how."""
+
+
+Table = queue.SimpleQueue[Turn | Over]
+
+
+def seat_at(table: Table) -> type[BasePurpleAgent]:
+    """The agent whose turns come to a table."""
+
+    class Person(BasePurpleAgent):
+        name = "a person"
+        description = "Somebody at a terminal: proctor play."
+
+        def __init__(self, config: PurpleAgentConfig) -> None:
+            super().__init__(config)
+            self.state = None
+
+        async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
+            answer = asyncio.get_running_loop().create_future()
+            table.put(Turn(self, self.turn_number, self.attempt, self.current_time, answer))
+            found: TurnCompleteMessage | EarlyCompletionMessage = await answer
+            return found
+
+    return Person

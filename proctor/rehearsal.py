@@ -1,0 +1,264 @@
+"""Plays a scenario in this process, for its author's tests: what is judged is the real evidence of a real day.
+
+The simulator is the real one, asked without a network; the activities are the real ones, called one after the other in
+the order of ``workflows.assessment`` and ``workflows.turns``. What is missing is what no score may depend on: Temporal,
+A2A, HTTP. A play takes seconds.
+
+    with rehearsing(Path("scenarios")) as rehearsal:
+        results = asyncio.run(rehearsal.play("team_lunch", script))
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import httpx
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from activities.admission import AdmissionActivities
+from activities.deployment import Deployment
+from activities.heartbeats import Heartbeats
+from activities.lifecycle import LifecycleActivities
+from activities.plan import (
+    AdmitInput,
+    AdvanceInput,
+    ApplyInput,
+    ConcludeInput,
+    Evidence,
+    JudgeInput,
+    JudgeRecord,
+    Plan,
+    PlannedReply,
+    RespondInput,
+    TurnApplied,
+)
+from activities.simulations.keys import host_key
+from activities.simulations.shared_host import SharedHost
+from activities.simulations.simulations import Simulations
+from activities.turns import TurnActivities
+from activities.verdicts import VerdictActivities
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import AsyncUESClient
+from ues_sim.server import create_app
+
+T = TypeVar("T")
+
+Script = Callable[[int, AsyncUESClient, datetime], Awaitable[Any]]
+"""What a scripted participant does in a turn: ``await script(turn, ues, now)``.
+
+Returns None (turn done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessage``.
+"""
+
+SIMULATOR = "http://simulator"
+_SECRET = "the-secret-of-the-rehearsals-0123456789"
+
+
+class Rehearsal:
+    """Plays scripts against an embedded simulator, offline.
+
+    All plays share one deployment, in an event loop of their own, so that the scenarios' code is started once and not
+    for every play.
+    """
+
+    def __init__(self, folder: Path, scenarios_dir: Path, **settings: Any) -> None:
+        self.config = GreenAgentConfig(
+            secret=_SECRET, ues_url=SIMULATOR, storage_url=str(folder), scenarios_dir=str(scenarios_dir), **settings
+        )
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.http, self.deployment = self.run(self._open()).result()
+
+    async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
+        """Assess a script; the same seed and script give the same result anywhere.
+
+        Raises:
+            temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
+        """
+        results, _ = await asyncio.wrap_future(self.run(RehearsedAssessment(self).play(scenario_id, script, seed)))
+        return results
+
+    def make_deployment(self) -> Deployment:
+        """What the activities work with."""
+        return Deployment(self.config)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.run(self._close()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Do something in the rehearsal's own event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _open(self) -> tuple[httpx.AsyncClient, Deployment]:
+        simulator = create_app(host_key=host_key(_SECRET))
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
+        deployment = self.make_deployment()
+        deployment.simulations = Simulations(SharedHost(self.config, http), deployment.store)
+        return http, deployment
+
+    async def _close(self) -> None:
+        await self.deployment.aclose()
+        await self.http.aclose()
+
+
+@contextmanager
+def rehearsing(scenarios_dir: Path, **settings: Any) -> Iterator[Rehearsal]:
+    """A simulator and a store of its own, for any number of plays of scenarios in a folder.
+
+    Settings are the deployment's (``GreenAgentConfig``).
+    """
+    with (
+        TemporaryDirectory(prefix="rehearsal-") as folder,
+        closing(Rehearsal(Path(folder), scenarios_dir, **settings)) as rehearsal,
+    ):
+        yield rehearsal
+
+
+class RehearsedAssessment:
+    """One play, from admission to verdicts."""
+
+    offline = True
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.deployment = rehearsal.deployment
+        self.verdicts = VerdictActivities(rehearsal.deployment)
+        self._http = rehearsal.http
+        self._turns = TurnActivities(rehearsal.deployment)
+        self._lifecycle = LifecycleActivities(rehearsal.deployment)
+
+    async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
+        """Play it; the result, and the evidence that was judged."""
+        chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
+        request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
+        plan = await AdmissionActivities(self.deployment).admit(AdmitInput(task_id=str(uuid4()), request=request))
+        prepared = await do(self._lifecycle.set_up, plan)
+        now, turn, has_left = prepared.current_time, 0, False
+        checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
+        while not has_left and turn < plan.max_turns and now < plan.end_time:
+            turn += 1
+            said, checkpoint = await do(self._participant_plays, plan, checkpoint, script, turn, now)
+            has_left = isinstance(said, EarlyCompletionMessage)
+            applied = await do(
+                self._turns.apply, ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
+            )
+            checkpoint = applied.checkpoint
+            log += applied.actions
+            if isinstance(said, TurnCompleteMessage) and said.notes:
+                notes[turn] = said.notes
+            if not has_left:
+                step = said.time_step if isinstance(said, TurnCompleteMessage) and said.time_step else None
+                advanced = await do(
+                    self._turns.advance,
+                    AdvanceInput(
+                        plan=plan,
+                        turn=turn,
+                        checkpoint=checkpoint,
+                        replies=await self._characters_answer(plan, turn, applied),
+                        to=min(now + parse_iso8601_duration(step or plan.default_time_step), plan.end_time),
+                    ),
+                )
+                checkpoint, now = advanced.checkpoint, advanced.current_time
+        evidence = await do(
+            self._lifecycle.conclude,
+            ConcludeInput(
+                plan=plan,
+                checkpoint=checkpoint,
+                initial_state=prepared.initial_state,
+                action_log=log,
+                turn_notes=notes,
+            ),
+        )
+        verdicts = await self.judge(plan, evidence)
+        await do(self._lifecycle.take_down, plan.simulation_id)
+        results = assessment_results(
+            assessment_id=plan.assessment_id,
+            scenario_id=scenario_id,
+            participant=plan.participant,
+            status="completed",
+            duration_seconds=0.0,
+            turns_taken=turn,
+            criteria_results=verdicts,
+            action_log=log,
+            seed=plan.seed,
+            offline=self.offline,
+        )
+        return results, JudgeRecord.model_validate_json(await self.deployment.store.get(evidence.record))
+
+    async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
+        """Judge all criteria, side by side."""
+        given = [JudgeInput(plan=plan, criterion_id=c.criterion_id, evidence=evidence) for c in plan.criteria]
+        return list(await asyncio.gather(*(do(self.verdicts.judge_criterion, each) for each in given)))
+
+    async def _participant_plays(
+        self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
+    ) -> tuple[TurnCompleteMessage | EarlyCompletionMessage | None, BlobRef]:
+        simulations = self.deployment.simulations
+        simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
+        access = simulation.make_access(1)
+        said = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
+        told = said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
+        return told, await simulations.keep(simulation)
+
+    async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
+        replies = []
+        for addressed in applied.addressed:
+            message = applied.messages[addressed.message]
+            responded = await self._turns.respond(
+                RespondInput(
+                    scenario=plan.scenario,
+                    seed=plan.seed,
+                    turn=turn,
+                    offline=True,
+                    character_id=addressed.character_id,
+                    message=message,
+                )
+            )
+            if responded.reply is not None:
+                replies.append(PlannedReply(reply=responded.reply, message=message))
+        return replies
+
+
+async def do(activity: Callable[..., Awaitable[T]], *given: Any, attempt: int = 1) -> T:
+    """Have an activity done, as Temporal would hand it out just now."""
+    surroundings = ActivityEnvironment()
+    now = datetime.now(UTC)
+    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=now, attempt=attempt)
+    found: T = await surroundings.run(noting(activity), *given)
+    return found
+
+
+class _Running(ActivityInboundInterceptor):
+    def __init__(self) -> None:
+        pass
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        return await input.fn(*input.args)
+
+
+def noting(activity: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+    """The same activity as our workers run it: it may leave notes for its next attempt."""
+
+    async def run(*given: Any) -> T:
+        asked = ExecuteActivityInput(fn=activity, args=given, executor=None, headers={})
+        found: T = await Heartbeats().intercept_activity(_Running()).execute_activity(asked)
+        return found
+
+    return run

@@ -1,0 +1,234 @@
+"""What every scenario's ``build.py`` writes: the initial state as the simulator reads it, and the files themselves.
+
+Times are ISO 8601 texts with an offset, as they stand in the files.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+State = dict[str, Any]
+
+
+def initial_state(
+    *, start: str, description: str, modalities: Mapping[str, State], events: Iterable[State] = ()
+) -> State:
+    """The content of ``initial_state.json``: how everything stands at the start, and what comes later.
+
+    Args:
+        start: the scenario's ``start_time``.
+        description: what it is.
+        modalities: the states by the modalities' names: ``email``, ``sms``, ``chat``, ``calendar``, …
+        events: what ``event`` makes.
+    """
+    return {
+        "metadata": {
+            "ues_version": "0.3",
+            "scenario_version": "1",
+            "created_at": start,
+            "description": description,
+        },
+        "environment": {
+            "time_state": {
+                "current_time": start,
+                "time_scale": 1.0,
+                "is_paused": False,
+                "last_wall_time_update": start,
+                "auto_advance": False,
+            },
+            "modality_states": dict(modalities),
+        },
+        "events": {"events": sorted(events, key=lambda event: datetime.fromisoformat(event["scheduled_time"]))},
+    }
+
+
+def event(event_id: str, at: str, modality: str, data: Mapping[str, Any], *, start: str) -> State:
+    """Something that happens at a time by itself; ``data`` is the modality's input (``operation``, …)."""
+    return {
+        "event_id": event_id,
+        "scheduled_time": at,
+        "modality": modality,
+        "data": {"modality_type": modality, "timestamp": at, "input_id": f"in-{event_id}", **data},
+        "status": "pending",
+        "created_at": start,
+        "priority": 50,
+        "metadata": {},
+    }
+
+
+def mail(
+    message_id: str,
+    at: str,
+    sender: str,
+    to: Sequence[str],
+    subject: str,
+    body: str,
+    *,
+    thread_id: str | None = None,
+    in_reply_to: str | None = None,
+    is_read: bool = False,
+    folder: str = "inbox",
+) -> State:
+    """A mail of the mailbox; for one that comes later, give it to ``mail_comes``."""
+    return {
+        "message_id": message_id,
+        "thread_id": thread_id or f"thread-{message_id}",
+        "from_address": sender,
+        "to_addresses": list(to),
+        "cc_addresses": [],
+        "bcc_addresses": [],
+        "subject": subject,
+        "body_text": body.strip() + "\n",
+        "attachments": [],
+        "in_reply_to": in_reply_to,
+        "references": [in_reply_to] if in_reply_to else [],
+        "sent_at": at,
+        "received_at": at,
+        "is_read": is_read,
+        "is_starred": False,
+        "priority": "normal",
+        "folder": folder,
+        "labels": [],
+    }
+
+
+_NOT_IN_INPUTS = ("sent_at", "received_at", "is_read", "is_starred", "folder")
+
+
+def mail_comes(arriving: State, *, start: str) -> State:
+    """The event of a mail that arrives at its time."""
+    content = {name: value for name, value in arriving.items() if name not in _NOT_IN_INPUTS}
+    data = {"operation": "receive", **content}
+    return event(f"ev-{arriving['message_id']}", arriving["received_at"], "email", data, start=start)
+
+
+def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
+    """The state of the mailbox of somebody with that address; threads and folders are made from the mails."""
+    folders: dict[str, list[str]] = {"inbox": [], "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []}
+    threads: dict[str, State] = {}
+    emails: dict[str, State] = {}
+    for each in mails:
+        emails[each["message_id"]] = each
+        folders[each["folder"]].append(each["message_id"])
+        thread = threads.setdefault(
+            each["thread_id"],
+            {
+                "thread_id": each["thread_id"],
+                "subject": each["subject"],
+                "participant_addresses": [],
+                "message_ids": [],
+                "created_at": each["received_at"],
+                "message_count": 0,
+                "unread_count": 0,
+            },
+        )
+        people = [*thread["participant_addresses"], each["from_address"], *each["to_addresses"], *each["cc_addresses"]]
+        thread["participant_addresses"] = list(dict.fromkeys(people))
+        thread["message_ids"].append(each["message_id"])
+        thread["last_message_at"] = each["received_at"]
+        thread["message_count"] += 1
+        thread["unread_count"] += not each["is_read"]
+    return {
+        "modality_type": "email",
+        "last_updated": start,
+        "update_count": 0,
+        "emails": emails,
+        "threads": threads,
+        "folders": folders,
+        "labels": {},
+        "drafts": {},
+        "user_email_address": user,
+    }
+
+
+def chat_that_asks(prompt: str, at: str, *, start: str, message_id: str = "chat-1") -> State:
+    """The state of the chat in which the user has said what is wanted."""
+    return {
+        "modality_type": "chat",
+        "last_updated": start,
+        "update_count": 0,
+        "messages": [
+            {
+                "message_id": message_id,
+                "conversation_id": "default",
+                "role": "user",
+                "content": prompt,
+                "timestamp": at,
+                "metadata": {},
+            }
+        ],
+        "conversations": {
+            "default": {
+                "conversation_id": "default",
+                "created_at": at,
+                "last_message_at": at,
+                "message_count": 1,
+                "participant_roles": ["user"],
+            }
+        },
+        "max_history_size": 1000,
+        "default_conversation_id": "default",
+    }
+
+
+def calendar_of(
+    name: str,
+    entries: Iterable[State],
+    *,
+    start: str,
+    timezone: str,
+    since: str | None = None,
+    reminders: Sequence[State] = (),
+) -> State:
+    """The state of one person's calendar.
+
+    Args:
+        name: whose it is.
+        entries: with ``event_id``, ``title``, ``start``, ``end`` and what else the simulator knows of an entry.
+        start: the scenario's ``start_time``.
+        timezone: the user's, such as ``Europe/London``.
+        since: when the calendar was made; at the start, unless it is told.
+        reminders: what each new entry gets, such as ``{"minutes_before": 10, "type": "notification"}``.
+    """
+    events = {entry["event_id"]: entry for entry in entries}
+    return {
+        "modality_type": "calendar",
+        "last_updated": start,
+        "update_count": 0,
+        "calendars": {
+            "primary": {
+                "calendar_id": "primary",
+                "name": name,
+                "color": "#4285f4",
+                "visible": True,
+                "created_at": since or start,
+                "updated_at": start,
+                "event_ids": list(events),
+                "default_reminders": list(reminders),
+            }
+        },
+        "events": events,
+        "default_calendar_id": "primary",
+        "user_timezone": timezone,
+    }
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """The text of a file."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def write(files: Mapping[Path, str], arguments: Sequence[str]) -> int:
+    """Write the files that have changed, or, with ``--check``, name them and answer 1."""
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    if "--check" in arguments:
+        for path in stale:
+            print(f"{path.name} is out of date: run build.py", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(files[path], encoding="utf-8")
+        print(f"wrote {path.name}")
+    return 0

@@ -1,0 +1,57 @@
+"""The mailbox: the mails that there are, what was done with them, and their labels and folders."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.results import ActionLogEntryWithTurn
+from scenarios.kit.messages import as_list, done
+
+Mail = dict[str, Any]
+"""A mail as the simulator has it: ``from_address``, ``subject``, ``labels``, ``folder``, ``is_starred``, …"""
+
+
+def mails_before(ctx: AgentBeatsEvalContext) -> dict[str, Mail]:
+    """All mails before the first turn, by id."""
+    return _mails(ctx.initial_state)
+
+
+def mails_after(ctx: AgentBeatsEvalContext) -> dict[str, Mail]:
+    """All mails at the end, by id."""
+    return _mails(ctx.final_state)
+
+
+def _mails(state: Mapping[str, Any]) -> dict[str, Mail]:
+    return (state.get("email") or {}).get("emails") or {}
+
+
+def folder_of(mail: Mapping[str, Any] | None) -> str:
+    """The folder that a mail is in, in lower case; of no mail, none."""
+    return str(mail.get("folder", "inbox")).lower() if mail else ""
+
+
+def labels_of(mail: Mapping[str, Any] | None) -> set[str]:
+    """A mail's labels, however they are written: in lower case."""
+    return {plain(label) for label in (mail or {}).get("labels") or []}
+
+
+def plain(label: Any) -> str:
+    """A label as it is compared."""
+    return str(label).strip().lower()
+
+
+def touched(entry: ActionLogEntryWithTurn) -> list[str]:
+    """The ids of the mails that an action is about."""
+    ids = as_list(entry.parameters.get("message_ids")) + as_list(entry.parameters.get("message_id"))
+    return [str(message_id) for message_id in ids]
+
+
+def times_touched(ctx: AgentBeatsEvalContext, action: str, message_id: str, label: str | None = None) -> list[datetime]:
+    """When an action touched a mail (with that label), in order."""
+    return [
+        entry.timestamp
+        for entry in done(ctx, (action,))
+        if message_id in touched(entry)
+        and (label is None or label in map(plain, as_list(entry.parameters.get("labels"))))
+    ]

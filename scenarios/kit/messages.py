@@ -1,0 +1,143 @@
+"""Messages of an assessment: what the participant sent, what it told the user, what came in."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
+from proctor_protocol.results import ActionLogEntryWithTurn
+
+MAILS = frozenset({"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"})
+TEXTS = frozenset({"sms.send"})
+INVITATIONS = frozenset({"calendar.create", "calendar.update", "calendar.delete", "calendar.respond"})
+"""What goes out to others, by the names of actions (``proctor_protocol.actions``)."""
+
+_ANSWERS = ("email.reply", "email.reply_all")
+_ADDRESSES = ("to_addresses", "cc_addresses", "bcc_addresses", "attendee_email")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A mail, a text message, or what an invitation says.
+
+    Attributes:
+        at: when it went out or came in. action: what was done, such as ``email.reply``; ``email.receive`` and
+        ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
+        out, else its author. subject: a mail's subject, an entry's title. body: its text.
+    """
+
+    at: datetime
+    action: str
+    people: frozenset[str]
+    subject: str
+    body: str
+
+    @property
+    def kind(self) -> str:
+        """``email``, ``sms`` or ``calendar``."""
+        return self.action.partition(".")[0]
+
+    @property
+    def text(self) -> str:
+        """What it says: of a mail or an entry, subject, line break, body."""
+        return self.body if self.kind == "sms" else f"{self.subject}\n{self.body}"
+
+    def reached(self, *addresses: str | None) -> bool:
+        """Whether it went to (or came from) one of these addresses or numbers; None is nobody's."""
+        return not self.people.isdisjoint(addresses)
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """What the participant said to the user in the chat."""
+
+    at: datetime
+    text: str
+
+
+def done(ctx: AgentBeatsEvalContext, actions: Iterable[str] | None = None) -> list[ActionLogEntryWithTurn]:
+    """What the participant did, in order: all that came about, or those actions of it."""
+    wanted = None if actions is None else frozenset(actions)
+    return [entry for entry in ctx.action_log if entry.success and (wanted is None or entry.action in wanted)]
+
+
+def messages_sent(ctx: AgentBeatsEvalContext, actions: Iterable[str] = MAILS | TEXTS) -> list[Message]:
+    """Every mail and text message that the participant sent, in order; or what else these actions said to others."""
+    mails = (ctx.final_state.get("email") or {}).get("emails") or {}
+    return [_sent(entry, mails) for entry in done(ctx, actions)]
+
+
+def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
+    given = entry.parameters
+    people = readers(given)
+    if not people and entry.action in _ANSWERS:
+        answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
+        people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
+    return Message(
+        at=instant(entry.timestamp),
+        action=entry.action,
+        people=people,
+        subject=str(given.get("subject") or given.get("title") or ""),
+        body=str(given.get("body_text") or given.get("body") or given.get("description") or ""),
+    )
+
+
+def readers(given: Mapping[str, Any]) -> frozenset[str]:
+    """The addresses and numbers of all to whom an action with these parameters goes."""
+    addresses = (bare_address(str(each)) for name in _ADDRESSES for each in as_list(given.get(name)) if each)
+    numbers = (bare_phone(str(number)) for number in as_list(given.get("to_numbers")) if number)
+    return frozenset({*addresses, *numbers, *invited(given)})
+
+
+def invited(given: Mapping[str, Any]) -> frozenset[str]:
+    """The addresses of the attendees that an action on the calendar names."""
+    named = (each.get("email") if isinstance(each, Mapping) else each for each in as_list(given.get("attendees")))
+    return frozenset(bare_address(str(address)) for address in named if address)
+
+
+def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Message]:
+    """Every mail and text message that came in after the start, in order of time.
+
+    Args:
+        ctx: the evaluator's context.
+        own: the user's addresses and numbers: what they wrote themselves didn't come in.
+    """
+    mine = frozenset(own)
+    received = [
+        Message(
+            instant(mail["received_at"]),
+            "email.receive",
+            frozenset({bare_address(str(mail["from_address"]))}),
+            str(mail["subject"]),
+            str(mail["body_text"]),
+        )
+        for mail in _new(ctx, "email", "emails")
+    ] + [
+        Message(instant(text["sent_at"]), "sms.receive", frozenset({bare_phone(text["from_number"])}), "", text["body"])
+        for text in _new(ctx, "sms", "messages")
+    ]
+    return sorted((each for each in received if each.people.isdisjoint(mine)), key=lambda message: message.at)
+
+
+def _new(ctx: AgentBeatsEvalContext, modality: str, table: str) -> list[dict[str, Any]]:
+    before = (ctx.initial_state.get(modality) or {}).get(table) or {}
+    after = (ctx.final_state.get(modality) or {}).get(table) or {}
+    return [value for key, value in after.items() if key not in before]
+
+
+def chat_messages(ctx: AgentBeatsEvalContext) -> list[ChatMessage]:
+    """What the participant told the user, in order."""
+    return [
+        ChatMessage(instant(entry.timestamp), chat_text(entry.parameters.get("content")))
+        for entry in done(ctx, ("chat.send_message",))
+        if entry.parameters.get("role") == "assistant"
+    ]
+
+
+def as_list(value: Any) -> list[Any]:
+    """What an action may name once or several times: nothing, one thing, or a list of them."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
