@@ -17,6 +17,7 @@ from proctor.play.seat import Background, Turn
 from proctor.play.surroundings import Surroundings
 from proctor_protocol.problems import describe
 from purple_sdk.ues import ActionResult, UESError
+from purple_sdk.ues.items import ChatMessage
 
 _END_OF_TEXT = "."
 _LONGEST_MESSAGE = 300
@@ -93,6 +94,8 @@ class Desk:
         screen.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()
         self._news = self._here.news()
+        if self._is_first and not self._asked:
+            self._task("")
         screen.came_in(self._console, self._news, is_first=self._is_first)
         if self._is_first:
             self._say("`help` says what you can do, `done` ends the turn")
@@ -140,7 +143,7 @@ class Desk:
             "?": self._help,
             "actions": lambda _: screen.actions(self._console),
             "new": lambda _: screen.came_in(self._console, self._news, is_first=False),
-            "task": lambda _: screen.chat(self._console, self._here, [m for m in self._here.chat if m.role == "user"]),
+            "task": self._task,
             "chat": lambda _: screen.chat(self._console, self._here, self._here.chat),
             "mail": self._mail,
             "sms": self._sms,
@@ -161,6 +164,16 @@ class Desk:
             self._console.print(Text(f"  {word}: {told[0]}"))
         else:
             raise NotUnderstoodError(f"{word!r} is neither a command nor an action: `help` lists them")
+
+    def _task(self, _: str) -> None:
+        if self._asked:
+            screen.chat(self._console, self._here, self._asked)
+        else:
+            screen.asked(self._console, self._turn.agent.instructions)
+
+    @property
+    def _asked(self) -> list[ChatMessage]:
+        return [message for message in self._here.chat if message.role == "user"]
 
     def _mail(self, which: str) -> None:
         here = self._here

@@ -19,6 +19,7 @@ from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email
 
 _INDENT = (0, 0, 0, 2)
 _LONGEST_LINE = 60
+_ANSWERS = {"accepted": "✓", "declined": "✗", "needs-action": "…"}
 
 COMMANDS = (
     ("new", "what has come since the last turn, once more"),
@@ -127,15 +128,16 @@ def texts(console: Console, here: Surroundings, which: Sequence[SMS]) -> None:
 
 def entries(console: Console, here: Surroundings, which: Sequence[CalendarEvent]) -> None:
     """Appointments, a line each."""
-    table = _table(4)
+    table = _table(4, is_cut=True)
     for entry in which:
         start, end = entry.start.astimezone(here.zone), entry.end.astimezone(here.zone)
-        answers = [f"{clean(who.email)}: {clean(who.response)}" for who in entry.attendees]
+        others = [who for who in entry.attendees if who.email.lower() not in here.own]
+        people = [f"{_ANSWERS.get(who.response, '?')} {clean(who.email.partition('@')[0])}" for who in others]
         table.add_row(
             Text(str(here.number_of(entry)), style="cyan"),
             Text(f"{start:%a %d %b %H:%M}–{end:%H:%M}"),
             Text(shorten(entry.title, _LONGEST_LINE)),
-            Text(shorten("; ".join(answers), _LONGEST_LINE), style="dim"),
+            Text("  ".join(people), style="dim"),
         )
     _show(console, table, which, "appointment")
 
@@ -164,6 +166,12 @@ def chat(console: Console, here: Surroundings, which: Sequence[ChatMessage]) -> 
         _said(console, message, here.zone)
     if not which:
         console.print(Text("nothing was said yet", style="dim"))
+
+
+def asked(console: Console, instructions: str) -> None:
+    """What the user wants, where the chat doesn't say it."""
+    console.print(Text("the user asks", style="bold"))
+    show(console, Padding(Text(plain(instructions)), _INDENT))
 
 
 def _said(console: Console, message: ChatMessage, zone: tzinfo) -> None:
@@ -216,12 +224,13 @@ def _at(at: datetime | None, zone: tzinfo) -> Text:
     return Text(f"{at.astimezone(zone):%a %H:%M}" if at else "", style="dim")
 
 
-def _table(columns: int) -> Table:
+def _table(columns: int, *, is_cut: bool = False) -> Table:
+    """Columns of which the last is broken where it is too long, or cut."""
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     for _ in range(columns - 2):
         table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column(overflow="ellipsis" if is_cut else "fold", no_wrap=is_cut)
     return table
 
 

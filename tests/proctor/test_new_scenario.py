@@ -2,7 +2,6 @@
 
 import json
 import runpy
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,10 @@ NAME = "team-lunch"
 
 
 @pytest.fixture(scope="module")
-def project(scenarios_dir: Path) -> Iterator[Path]:
+def project(scenarios_dir: Path) -> Path:
     """Written into the folder whose scenarios the shared evaluator plays."""
     new_scenario(NAME, scenarios_dir)
-    yield scenarios_dir / NAME
+    return scenarios_dir / NAME
 
 
 def scenario_of(project: Path) -> ScenarioConfig:
@@ -85,7 +84,7 @@ def test_it_is_typed(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Lunch", "team lunch", "../lunch"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no name for a project: write small letters.*such as team-lunch"):
+    with pytest.raises(UsageError, match=r"is no name for a project: write small letters.*such as team-lunch"):
         new_scenario(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

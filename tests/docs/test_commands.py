@@ -1,0 +1,98 @@
+"""Every command in the documents is one that there is: program, subcommand, options, arguments, targets, settings."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from proctor.main import app
+from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
+from tests.processes import ROOT
+
+PROCTOR: Any = typer.main.get_command(app)
+TARGETS = set(re.findall(r"^([a-z-]+):", document("Makefile"), re.MULTILINE))
+SHELL = {"cat", "cd", "export", "mkdir", "sed", "pip", "python", "pytest"}
+
+ELSEWHERE = {
+    "make demo": "tests/proctor/test_demo.py",
+    ".venv/bin/proctor up": "tests/proctor/test_up.py",
+    "temporal server start-dev": "tests/proctor/test_by_hand.py",
+    "curl http://127.0.0.1:8000/": "tests/proctor/test_by_hand.py",
+    ".venv/bin/proctor list": "tests/proctor/test_archive_commands.py",
+    ".venv/bin/proctor run": "tests/proctor/test_commands.py",
+    ".venv/bin/proctor replay": "tests/proctor/test_replay.py",
+    "make check": "what lands is checked by it",
+    "proctor up": "tests/proctor/test_up.py",
+    "proctor prune": "tests/proctor/test_archive_commands.py",
+    "proctor replay": "tests/proctor/test_replay.py",
+    "proctor judge calibrate": "tests/proctor/test_judge_commands.py",
+    "export AGENTBEATS_GREEN_UES_COMMAND=": "tests/foreign_ues",
+    "proctor check-agent": "tests/proctor/test_agent_check.py",
+    "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
+    "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",
+}
+"""How a console block begins that is not replayed, and what tests it: a file, or the reason why none does here."""
+
+
+def read_as_typed(words: list[str]) -> None:
+    """Have the command line read some words: it raises for what it doesn't know, and for what is missing."""
+    command, path = PROCTOR, "proctor"
+    while (subcommands := getattr(command, "commands", None)) is not None:
+        assert words, f"{path} needs a subcommand"
+        name, *words = words
+        assert name in subcommands, f"{path} has no command {name!r}: {', '.join(subcommands)}"
+        command, path = subcommands[name], f"{path} {name}"
+    command.make_context(path, list(words))
+
+
+@pytest.mark.parametrize("command", commands(), ids=str)
+def test_a_command_is_understood(command: Command) -> None:
+    program, *words = command.words
+    match Path(program).name:
+        case "proctor":
+            read_as_typed(words)
+        case "make":
+            assert set(words) <= TARGETS
+        case "temporal":
+            assert words == ["server", "start-dev"]
+        case name:
+            assert name in SHELL | {"curl", "tb", "harbor"}, f"what runs {name}?"
+
+
+@pytest.mark.parametrize("block", of_language("console", "sh"), ids=str)
+def test_a_block_of_commands_is_run_by_a_test(block: Any) -> None:
+    if block.note == "replayed":
+        return
+    reasons = [where for begins, where in ELSEWHERE.items() if block.text.startswith(f"$ {begins}")]
+    assert reasons, f"{block}: mark it <!-- replayed -->, or say in ELSEWHERE what runs it"
+    for path in (reason for reason in reasons if reason.startswith("tests/")):
+        assert (ROOT / path.partition(":")[0]).exists(), path
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_what_the_text_says_of_commands_is_so(name: str) -> None:
+    for span in spans(name):
+        words = span.removeprefix(".venv/bin/").split()
+        if words[:1] == ["make"]:
+            assert {word for word in words[1:] if "=" not in word} <= TARGETS, span
+        if words[:1] != ["proctor"] or "…" in span:
+            continue
+        command: Any = PROCTOR
+        for word in words[1:]:
+            subcommands = getattr(command, "commands", None)
+            if subcommands is not None and re.fullmatch(r"[a-z][a-z-]*", word):
+                assert word in subcommands, f"{name}: {span}: there is no command {word!r}"
+                command = subcommands[word]
+            elif word.startswith("--"):
+                options = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+                assert word.partition("=")[0].rstrip(",;") in {*options, "--help"}, f"{name}: {span}: no such option"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_setting_that_is_named_is_one(name: str) -> None:
+    for kind, setting in re.findall(r"AGENTBEATS_(GREEN|PURPLE)_([A-Z][A-Z_]*[A-Z])\b", document(name)):
+        model = {"GREEN": GreenAgentConfig, "PURPLE": PurpleAgentConfig}[kind]
+        assert setting.lower() in model.model_fields, f"{name}: AGENTBEATS_{kind}_{setting}"
