@@ -14,7 +14,7 @@ from tests.processes import ROOT
 
 PROCTOR: Any = typer.main.get_command(app)
 TARGETS = set(re.findall(r"^([a-z-]+):", document("Makefile"), re.MULTILINE))
-SHELL = {"cat", "cd", "export", "mkdir", "sed", "pip", "python", "pytest"}
+SHELL = {"", "cat", "cd", "export", "mkdir", "sed", "pip", "python", "pytest", "python3"}
 
 ELSEWHERE = {
     "make demo": "tests/proctor/test_demo.py",
@@ -24,6 +24,11 @@ ELSEWHERE = {
     ".venv/bin/proctor list": "tests/proctor/test_archive_commands.py",
     ".venv/bin/proctor run": "tests/proctor/test_commands.py",
     ".venv/bin/proctor replay": "tests/proctor/test_replay.py",
+    ".venv/bin/proctor fork": "tests/proctor/test_fork.py",
+    "proctor fork": "tests/proctor/test_fork.py",
+    "python3 -m venv": "tests/proctor/test_ten_minutes.py",
+    "python agent.py": "tests/proctor/test_ten_minutes.py",
+    "proctor assess": "tests/proctor/test_ten_minutes.py",
     "make check": "what lands is checked by it",
     "proctor up": "tests/proctor/test_up.py",
     "proctor prune": "tests/proctor/test_archive_commands.py",

@@ -27,6 +27,7 @@ def expected(lines: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@pytest.mark.timeout(4 * PATIENCE)  # as the longest of its commands, on a very busy machine
 @pytest.mark.parametrize("block", [each for each in of_language("console") if each.note == "replayed"], ids=str)
 def test_a_transcript_is_what_happens(block: Block, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
