@@ -81,7 +81,8 @@ async def _go_on(asked: Asked, connected: Callable[[], Awaitable[Client]], *, fr
         points = await reset_points(client, asked.entry.id)
         await reset(client, asked.entry.id, choose(points, asked.turn, from_judging))
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
-        raise ActionRefusedError(f"{problem}.") from None
+        said = str(problem)
+        raise ActionRefusedError(f"{said.partition(': ')[2] if said.startswith('--') else said}.") from None
 
 
 async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -35,6 +36,8 @@ _HEADERS = {
 }
 _LIVE_SECONDS = 2.0
 """How long a page waits for Temporal to say what runs."""
+
+_AWAY_SECONDS = 5.0
 
 _LONGEST_FORM = 64_000
 _STATIC = {
@@ -88,6 +91,7 @@ class _Served:
         self._pages = pages
         self._live = live
         self._actions = actions
+        self._ask_again_at = 0.0
 
     def _seen(self, request: Request) -> Pages:
         """The pages of what is there for who asks."""
@@ -96,7 +100,7 @@ class _Served:
     async def overview(self, request: Request) -> Response:
         pages, caller = self._seen(request), caller_of(request.scope)
         nothing: Sequence[Running] = ()
-        running = [each for each in await _known(self._live.running(), nothing) if caller.may_see(each.owner)]
+        running = [each for each in await self._known(self._live.running, nothing) if caller.may_see(each.owner)]
         search, is_whole = request.query_params.get("search", "")[:200], "all" in request.query_params
         return await self._answer(lambda: pages.overview(running, search, is_whole=is_whole))
 
@@ -104,7 +108,7 @@ class _Served:
         """Whatever it is: what is under way as it stands, what has ended from the archive."""
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
         none: Story | None = None
-        story = await _known(self._live.story(name), none)
+        story = await self._known(lambda: self._live.story(name), none)
         if story is not None and caller_of(request.scope).may_see(story.running.owner):
             return await self._answer(lambda: pages.running(story))
 
@@ -171,10 +175,24 @@ class _Served:
         said = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
         return action, Asked(entry, turn, said)
 
+    async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """What is under way; ``otherwise`` where that isn't known soon: what has ended can be looked at all the same.
+
+        Who didn't answer isn't asked again for a while, so that a page without Temporal isn't a slow one.
+        """
+        if time.monotonic() < self._ask_again_at:
+            return otherwise
+        try:
+            return await asyncio.wait_for(ask(), _LIVE_SECONDS)
+        except Exception as problem:
+            log.info("it is not known what runs: %s", problem or type(problem).__name__)
+            self._ask_again_at = time.monotonic() + _AWAY_SECONDS
+            return otherwise
+
     async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Offered]:
         if not self._actions.is_open_to(request):
             return []
-        has_history = await _known(self._live.may_go_on(entry.id), False)
+        has_history = await self._known(lambda: self._live.may_go_on(entry.id), False)
         fitting = self._actions.offered(request, entry, has_history=has_history)
         return [Offered(action.name, action.label, action.at_each_turn) for action in fitting]
 
@@ -195,15 +213,6 @@ def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
         return Response(static(name), media_type=kind, headers=_HEADERS)
 
     return answer
-
-
-async def _known(asked: Awaitable[T], otherwise: T) -> T:
-    """What is under way; ``otherwise`` where that isn't known soon: what has ended can be looked at all the same."""
-    try:
-        return await asyncio.wait_for(asked, _LIVE_SECONDS)
-    except Exception as problem:
-        log.info("it is not known what runs: %s", problem or type(problem).__name__)
-        return otherwise
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -119,6 +119,13 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
         sdk_client(stack.gateway_url) as caller,
     ):
         await assessment.until("turn_started")
+        async with httpx.AsyncClient(trust_env=False) as http:
+            overview = await http.get(f"{stack.gateway_url}/?search={assessment.task_id}")
+            page = await http.get(f"{stack.gateway_url}/view/{assessment.task_id}")
+        assert f'href="/view/{assessment.task_id}"' in overview.text
+        assert "Under way" in overview.text
+        assert 'data-page="running"' in page.text
+        assert "in turn 1" in page.text
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
     archive = Archive(stack.config.archive_url)

@@ -1,12 +1,18 @@
 """``proctor replay``: finds Temporal by the gateway, asks before it replaces a result, and ends as programs should."""
 
+import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
+
+import httpx
 
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
+from proctor_storage.archive import Archive
 from tests.assessments.scripts import idle
 from tests.proctor.commands import Sandbox
 from tests.stack import Stack
+from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY, only_nightly
 
 SCENARIO = "email_triage_basic"
@@ -31,6 +37,38 @@ def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, 
         played = sandbox.run("replay", task_id, "--yes", "--from-turn", "1", *gateway)
         assert f"{task_id} goes on from turn 1" in played.stdout
         assert played.returncode == 0, played.stderr
+        asyncio.run(replay_from_a_page(stack, task_id))
+
+
+async def replay_from_a_page(stack: Stack, task_id: str) -> None:
+    """The buttons of the page do the same as the command."""
+    archive = Archive(stack.config.archive_url)
+    async with httpx.AsyncClient(base_url=stack.gateway_url, trust_env=False, timeout=PATIENCE) as browser:
+        for link, sentence in (
+            (f"/view/{task_id}/do/replay?turn=1", "goes back to the beginning of turn 1"),
+            (f"/view/{task_id}/do/judge-again", "All criteria are judged anew"),
+        ):
+
+            async def is_offered(link: str = link) -> bool:  # a little later than it is archived: it still winds up
+                return f'href="{link}"' in (await browser.get(f"/view/{task_id}")).text
+
+            await eventually(is_offered)
+            question = (await browser.get(link)).text
+            assert sentence in question
+            assert "It is completed: a new result takes the place" in question
+            form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', question))
+            before = archive.find(task_id).fence
+            elsewhere = await browser.post(link, data=form, headers={"Origin": "http://elsewhere.example"})
+            assert elsewhere.status_code == 403
+            done = await browser.post(link, data=form, headers={"Origin": stack.gateway_url})
+            assert (done.status_code, done.headers["location"]) == (303, f"/view/{task_id}")
+            await eventually(lambda before=before: asyncio.to_thread(lambda: archive.find(task_id).fence > before))
+            assert archive.find(task_id).status == "completed"
+        refused = await browser.get(f"/view/{task_id}/do/replay?turn=99")
+        form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.text))
+        refused = await browser.post(f"/view/{task_id}/do/replay", data=form, headers={"Origin": stack.gateway_url})
+        assert refused.status_code == 409
+        assert "This assessment has played turns 1 to 1." in refused.text
 
 
 @only_nightly

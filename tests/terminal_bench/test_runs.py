@@ -8,6 +8,7 @@ import httpx
 
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
 from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
+from proctor_storage.archive import Archive
 from purple_sdk.examples.terminal_agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
 from purple_sdk.examples.terminal_agent.shell import Shell
@@ -110,6 +111,17 @@ async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(term
     said = str(endpoint.requests)
     assert "refused: sudo is not to be run here" in said
     assert "Hello, terminal!" in said
+    archive = Archive(terminal_stack.config.archive_url)
+    entry = archive.find(hello.trial_id)
+    assert (entry.campaign, entry.scenario_id, entry.score) == (results.run_id, "hello-file", 1)
+    assert "cat /app/hello.txt" in [each.command for each in archive.transcript(entry)]
+    assert archive.read(entry, "recording.cast").startswith(b'{"version": 2')
+    assert "logs/sessions/tests.log" in entry.files
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        page = await http.get(f"{terminal_stack.gateway_url}/view/{hello.trial_id}")
+        run_page = await http.get(f"{terminal_stack.gateway_url}/view/{results.run_id}")
+    assert "cat /app/hello.txt" in page.text
+    assert f"/view/{hello.trial_id}" in run_page.text
 
 
 async def test_a_bad_message_at_the_seeds_endpoint_is_told_so(terminal_stack: Stack) -> None:

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 import uvicorn
 from playwright.async_api import expect
+from starlette.testclient import TestClient
 
 from proctor_processes.ports import free_ports
 from proctor_storage.archive import Archive
 from tests.viewer.conftest import reading
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, updates_of
+from viewer.actions import Actions
 from viewer.app import create_app
+from viewer.live import Story
 
 
 @pytest.fixture
@@ -92,3 +95,21 @@ async def test_what_is_told_meanwhile_is_dead_text(live_site: str, live: Scripte
             await reader.require_calm(live_site)
             assert await reader.page.locator("main script, main iframe, main img, main style").count() == 0
             assert await reader.page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+class Away(ScriptedLive):
+    """Temporal is away; counts how often it is asked."""
+
+    asked = 0
+
+    async def story(self, name: str) -> Story | None:
+        type(self).asked += 1
+        raise OSError("nobody answers")
+
+
+def test_who_does_not_answer_is_not_asked_for_every_page(kept: Archive) -> None:
+    write_day(kept, "day-one")
+    with TestClient(create_app(kept.folder.root, None, Away(), Actions())) as browser:
+        for _ in range(5):
+            assert "A lunch is arranged" in browser.get("/view/day-one").text
+    assert Away.asked == 1
