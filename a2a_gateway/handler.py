@@ -39,6 +39,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.archived import ArchivedTasks
 from a2a_gateway.checks import check_message
 from a2a_gateway.door.door import CallerUser
+from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.events import update_message, update_status
 from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
@@ -67,6 +68,7 @@ class AssessmentHandler(RequestHandler):
         self._stories = Stories(config, connection)
         self._webhooks = Webhooks(config, connection)
         self._archive = ArchivedTasks(config)
+        self._allowance = Allowance(config)
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Start an assessment; answer when it has ended, or at once with ``return_immediately``."""
@@ -256,7 +258,7 @@ class AssessmentHandler(RequestHandler):
         await self._check_references(request_of(message), caller)
         with temporal_errors():
             client = await self._connection.connect()
-            started = await start_assessment(client, message, self._config.task_queue, caller.name)
+            started = await start_assessment(client, message, self._config.task_queue, caller, self._allowance)
             if webhook is not None:
                 await self._webhooks.register(started.task_id, webhook)
             return started

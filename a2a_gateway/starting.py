@@ -14,9 +14,11 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from a2a_gateway.contexts import check_context_id, context_keyword
+from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_protocol.callers import Caller
 from proctor_protocol.runs import is_run_request
 from proctor_protocol.terminal import is_terminal_request
 from workflows.inputs import AssessmentInput, CampaignInput
@@ -58,10 +60,13 @@ def task_id_for(message: Message, owner: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{what}\n{owner}" if owner else what))
 
 
-async def start_assessment(client: Client, sent: Message, task_queue: str, owner: str) -> Started:
+async def start_assessment(
+    client: Client, sent: Message, task_queue: str, caller: Caller, allowance: Allowance
+) -> Started:
     """Start the workflow for a message, or find the one that the same message of the same caller started before.
 
     Raises:
+        InvalidRequestError: the caller's quotas have no room for it.
         InvalidParamsError: the message's context id can't be kept, or its data is nested too deeply.
         temporalio.service.RPCError: Temporal doesn't answer, or doesn't take the workflow.
     """
@@ -69,7 +74,7 @@ async def start_assessment(client: Client, sent: Message, task_queue: str, owner
     check_nesting(sent)
     message = Message()
     message.CopyFrom(sent)
-    message.task_id = task_id_for(sent, owner)
+    message.task_id = task_id_for(sent, caller.name)
     message.context_id = sent.context_id or str(uuid.uuid4())
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
@@ -77,28 +82,29 @@ async def start_assessment(client: Client, sent: Message, task_queue: str, owner
     is_campaign = is_terminal_request(request) or is_run_request(request)
     kind = CampaignInput if is_campaign else AssessmentInput
     try:
-        await client.start_workflow(
-            CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
-            kind(
-                task_id=message.task_id,
-                context_id=message.context_id,
-                request=request,
-                message=as_json,
-                owner=owner,
-            ),
-            id=message.task_id,
-            task_queue=task_queue,
-            task_timeout=WORKFLOW_TASK,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            search_attributes=owned_by(
-                owner,
-                SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
-                SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
-            ),
-            memo={MEMO_MESSAGE: as_json},
-            rpc_timeout=RPC_TIMEOUT,
-        )
+        async with allowance.room_for(client, caller, request, message.task_id):
+            await client.start_workflow(
+                CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
+                kind(
+                    task_id=message.task_id,
+                    context_id=message.context_id,
+                    request=request,
+                    message=as_json,
+                    owner=caller.name,
+                ),
+                id=message.task_id,
+                task_queue=task_queue,
+                task_timeout=WORKFLOW_TASK,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                search_attributes=owned_by(
+                    caller.name,
+                    SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
+                    SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
+                ),
+                memo={MEMO_MESSAGE: as_json},
+                rpc_timeout=RPC_TIMEOUT,
+            )
     except WorkflowAlreadyStartedError:
         return Started(message.task_id, message, joined=True)
     return started

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,6 +25,7 @@ from temporalio.client import Client
 
 from a2a_gateway.door.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
+from proctor_protocol.callers import Quotas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
@@ -347,6 +348,62 @@ async def test_nothing_builds_on_anothers(place: Place, setting: str) -> None:
     assert answers["other", ended] == answers["other", day] == answers["other", nothing] == answers["own", nothing]
     assert answers["other", ended][0] == 400
     assert answers["own", ended][0] == answers["own", day][0] == 200
+
+
+async def asked(place: Place, token: str, text: str, message_id: str = "m") -> httpx.Response:
+    """Ask for something at once, by a token."""
+    message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
+    body = {"message": message, "configuration": {"returnImmediately": True}}
+    async with place.coming(**V1, Authorization=f"Bearer {token}") as http:
+        return await http.post("/message:send", json=body)
+
+
+async def test_quotas_hold_for_what_is_asked_for_at_once(place: Place) -> None:
+    kept = Tokens(Path(place.config.state) / "tokens.json")
+    token, text = make_token(f"carol{next(_numbers)}", quotas=Quotas(at_once=2, per_day=3))
+    kept.add(token)
+    held, message_id = json.dumps(request(hold=True)), str(uuid.uuid4())
+    answers = await asyncio.gather(*(asked(place, text, held, message_id if n == 0 else "m") for n in range(5)))
+    let_in = [answer for answer in answers if answer.status_code == 200]
+    assert len(let_in) == 2
+    refusals = {answer.json()["error"]["message"] for answer in answers if answer.status_code != 200}
+    assert refusals == {
+        "Your quota is 2 assessments at the same time; there are 2, and this would be 1 more: ask again later."
+    }
+    if answers[0].status_code == 200:  # the same message again joins what it started, whatever the quota
+        again = await asked(place, text, held, message_id)
+        assert again.json()["task"]["id"] == answers[0].json()["task"]["id"]
+    for answer in let_in:
+        await place.client.get_workflow_handle(answer.json()["task"]["id"]).terminate()
+
+    async def is_let_in() -> bool:
+        return (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
+
+    await eventually(is_let_in)
+    spent = await asked(place, text, json.dumps(request(turns=0)))
+    assert "Your quota is 3 assessments in 24 hours" in spent.text
+    campaign = {"participants": {"a": "http://p"}, "config": {"scenarios": ["s"], "repeats": 9}}
+    assert (
+        "this would be 9 more: ask again later, or ask for fewer"
+        in (await asked(place, text, json.dumps(campaign))).text
+    )
+
+
+async def test_who_has_spent_what_they_may_waits_for_another_day(place: Place) -> None:
+    kept, archive = Tokens(Path(place.config.state) / "tokens.json"), Archive(place.config.archive_url)
+    token, text = make_token(f"dave{next(_numbers)}", quotas=Quotas(cost_per_day=1.0))
+    kept.add(token)
+    for name, cost, age in (("late", 0.6, 0), ("early", 9.0, 2)):
+        entry = write_day(Archive(f"{place.config.state}/draft"), name, turns=1)
+        at = datetime.now(UTC) - timedelta(days=age)
+        changed = {"owner": token.name, "cost": cost, "ended_at": at}
+        Archive(f"{place.config.state}/draft").copy(entry.model_copy(update=changed), archive)
+        assert (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
+    entry = write_day(Archive(f"{place.config.state}/draft"), "later", turns=1)
+    changed = {"owner": token.name, "cost": 0.5, "ended_at": datetime.now(UTC)}
+    Archive(f"{place.config.state}/draft").copy(entry.model_copy(update=changed), archive)
+    refused = await asked(place, text, json.dumps(request(turns=0)))
+    assert "Your quota is a cost of 1 in 24 hours, and 1.1 are spent" in refused.text
 
 
 async def test_a_revoked_token_lets_nobody_in_from_then_on(place: Place) -> None:

@@ -1,0 +1,245 @@
+"""Who may come in: names and sites, a browser's login, and an identity provider. The gateway is in this process."""
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from temporalio.client import Client
+
+from a2a_gateway.door.tokens import Tokens, TokensError, make_token
+from a2a_gateway.server import create_app
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import TemporalUnreachableError
+from viewer.app import routes
+
+HERE = "http://127.0.0.1:8000"
+AUDIENCE, ISSUER_PATH = "proctor", "/realm"
+
+
+async def nobody() -> Client:
+    raise TemporalUnreachableError("is away")
+
+
+@asynccontextmanager
+async def coming(config: GreenAgentConfig, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(config, nobody, routes(config.archive_url))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE, headers=headers) as http:
+        yield http
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> GreenAgentConfig:
+    return GreenAgentConfig(host="127.0.0.1", state=str(tmp_path), card_url="http://evaluator.example:8000/")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1:8000", "localhost", "[::1]:8000", "10.1.2.3", "gateway:8000", "a.localhost"),
+        *("evaluator.example", "EVALUATOR.example:80", "evaluator.example."),
+    ],
+)
+async def test_the_gateway_answers_to_addresses_and_to_its_own_names(config: GreenAgentConfig, host: str) -> None:
+    async with coming(config, Host=host) as http:
+        assert (await http.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evaluator.example.evil", "[::1", "x@y.z:1"]
+)
+async def test_a_name_that_anybody_may_have_point_here_is_refused(config: GreenAgentConfig, host: str) -> None:
+    async with coming(config, Host=host) as http:
+        for path in ("/", "/.well-known/agent-card.json", "/tasks"):
+            refused = await http.get(path)
+            assert refused.status_code == 421
+            assert "AGENTBEATS_GREEN_HOSTS" in refused.json()["error"]["message"]
+    for hosts in ("*", f"other.example, {host}"):
+        if host[0] not in "[x":
+            async with coming(config.model_copy(update={"hosts": hosts}), Host=host) as http:
+                assert (await http.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_let_in"),
+    [
+        ({}, True),
+        ({"Origin": HERE}, True),
+        ({"Sec-Fetch-Site": "same-origin"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "http://127.0.0.1:9"}, False),
+        ({"Origin": "null"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+        ({"Origin": "https://dashboard.example"}, True),
+    ],
+)
+async def test_pages_of_other_sites_change_nothing(
+    config: GreenAgentConfig, headers: dict[str, str], is_let_in: bool
+) -> None:
+    config = config.model_copy(update={"cors_origins": "https://dashboard.example"})
+    async with coming(config, **headers) as http:
+        answer = await http.post("/message:send", json={}, headers={"A2A-Version": "1.0"})
+        assert (answer.status_code == 400) == is_let_in
+        assert (answer.status_code == 403) != is_let_in
+        seen = answer.headers.get("access-control-allow-origin")
+        assert (seen == "https://dashboard.example") == ("dashboard" in headers.get("Origin", ""))
+
+
+def token_of(config: GreenAgentConfig, name: str, **kind: Any) -> str:
+    token, text = make_token(name, **kind)
+    Tokens(Path(config.state) / "tokens.json").add(token)
+    return text
+
+
+async def test_a_browser_logs_in_with_a_token_and_gets_a_cookie(config: GreenAgentConfig) -> None:
+    text = token_of(config, "alice")
+    async with coming(config, Accept="text/html", Origin=HERE) as http:
+        asked = await http.get("/view/x?turn=2")
+        assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=/view/x%3Fturn%3D2")
+        wrong = await http.post("/login", data={"token": "proctor_00000000_x"})
+        assert (wrong.status_code, "unknown here" in wrong.text) == (401, True)
+        entered = await http.post(asked.headers["location"], data={"token": text})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/view/x?turn=2")
+        (cookie,) = entered.headers.get_list("set-cookie")
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+        assert text not in cookie
+        assert (await http.get("/")).status_code == 200
+        # What such a browser sends from another site's page doesn't count, whatever cookie comes with it.
+        assert (await http.post("/tasks/x:cancel", headers={"Origin": "http://evil.example"})).status_code == 403
+        Tokens(Path(config.state) / "tokens.json").remove(lambda _: True)
+        assert (await http.get("/")).status_code == 303
+        assert (await http.post("/logout")).headers["set-cookie"].startswith('proctor_session=""')
+
+
+@pytest.mark.parametrize("after", ["//evil.example", "https://evil.example", "/\\evil.example", "/\nx"])
+async def test_a_login_leads_nowhere_else(config: GreenAgentConfig, after: str) -> None:
+    text = token_of(config, "alice")
+    async with coming(config) as http:
+        entered = await http.post("/login", params={"next": after}, data={"token": text})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/")
+
+
+async def test_a_cookie_of_ones_own_making_is_none(config: GreenAgentConfig) -> None:
+    token_of(config, "alice")
+    async with coming(config, Cookie="proctor_session=gAAAAABx") as http:
+        assert (await http.get("/")).status_code == 401
+
+
+@pytest.mark.parametrize("name", ["", "a b", "it's", "x" * 65, "oidc", "oidc:alice", "-x", "ünïcode"])
+def test_a_name_that_could_be_more_than_one_is_refused(name: str) -> None:
+    with pytest.raises(TokensError, match="is no name for a caller"):
+        make_token(name)
+
+
+def test_a_file_that_others_may_write_lets_nobody_in(config: GreenAgentConfig) -> None:
+    text, path = token_of(config, "alice"), Path(config.state) / "tokens.json"
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    assert text not in path.read_text()
+    path.chmod(0o666)
+    with pytest.raises(TokensError, match="chmod 600"):
+        Tokens(path).find(text)
+
+
+class Provider:
+    """An identity provider: its discovery document, its keys, and tokens that it signs."""
+
+    def __init__(self, url: str) -> None:
+        self.issuer, self.asked = f"{url}{ISSUER_PATH}", 0
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.url = url
+
+    def answer(self, path: str) -> dict[str, Any]:
+        if path == f"{ISSUER_PATH}/.well-known/openid-configuration":
+            return {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
+        self.asked += 1
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [{**public, "kid": "one", "use": "sig", "alg": "RS256"}]}
+
+    def token(self, *, key: Any = None, algorithm: str = "RS256", kid: str = "one", **claims: Any) -> str:
+        told = {"iss": self.issuer, "aud": AUDIENCE, "sub": "alice", "exp": time.time() + 600, **claims}
+        told = {name: value for name, value in told.items() if value is not None}
+        return jwt.encode(told, key or self.key, algorithm=algorithm, headers={"kid": kid})
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    found: list[Provider] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(found[0].answer(self.path)).encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.append(Provider(f"http://127.0.0.1:{server.server_port}"))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield found[0]
+    server.shutdown()
+    server.server_close()
+
+
+async def test_an_identity_providers_tokens_count_where_they_are_for_us(
+    config: GreenAgentConfig, provider: Provider
+) -> None:
+    config = config.model_copy(
+        update={"oidc_issuer": provider.issuer, "oidc_audience": AUDIENCE, "oidc_admins": "root@example.com"}
+    )
+    stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    refused = {
+        "expired": provider.token(exp=time.time() - 60),
+        "another audience": provider.token(aud="others"),
+        "another issuer": provider.token(iss="http://evil.example"),
+        "no audience": provider.token(aud=None),
+        "no end": provider.token(exp=None),
+        "no subject": provider.token(sub=None),
+        "another key": provider.token(key=stranger),
+        "an unknown key": provider.token(key=stranger, kid="two"),
+        "a shared secret": provider.token(key="s" * 64, algorithm="HS256"),
+        "no signature": jwt.encode({"sub": "alice"}, None, algorithm="none", headers={"kid": "one"}),
+        "garbage": "a.b.c",
+    }
+    async with coming(config) as http:
+
+        async def ask(token: str) -> int:
+            return (await http.get("/temporal", headers={"Authorization": f"Bearer {token}"})).status_code
+
+        assert {name: await ask(token) for name, token in refused.items()} == dict.fromkeys(refused, 401)
+        assert await ask(provider.token()) == 403  # known, and no admin
+        assert await ask(provider.token(sub="root@example.com")) == 200
+        assert provider.asked <= 2  # whatever strangers send, the provider is not asked each time
+        card = (await http.get("/.well-known/agent-card.json")).json()
+    scheme = card["securitySchemes"]["oidc"]["openIdConnectSecurityScheme"]
+    assert scheme["openIdConnectUrl"] == f"{provider.issuer}/.well-known/openid-configuration"
+
+
+async def test_a_provider_that_is_away_lets_nobody_in(config: GreenAgentConfig) -> None:
+    config = config.model_copy(update={"oidc_issuer": "http://127.0.0.1:1", "oidc_audience": AUDIENCE})
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    token = jwt.encode({"sub": "alice"}, key, algorithm="RS256", headers={"kid": "one"})
+    async with coming(config, Authorization=f"Bearer {token}") as http:
+        refused = await http.get("/tasks")
+    assert (refused.status_code, "repeat this later" in refused.text) == (503, True)
+
+
+def test_a_token_for_a_while_ends(config: GreenAgentConfig) -> None:
+    text = token_of(config, "alice", lasts=timedelta(seconds=60))
+    token = Tokens(Path(config.state) / "tokens.json").find(text)
+    assert token is not None
+    assert token.expires_at is not None
+    assert not token.is_expired(token.created_at)
+    assert token.is_expired(token.expires_at)
