@@ -382,7 +382,7 @@ async def test_quotas_hold_for_what_is_asked_for_at_once(place: Place) -> None:
     await eventually(is_let_in)
     spent = await asked(place, text, json.dumps(request(turns=0)))
     assert "Your quota is 3 assessments in 24 hours" in spent.text
-    campaign = {"participants": {"a": "http://p"}, "config": {"scenarios": ["s"], "repeats": 9}}
+    campaign = {"participants": {"a": "http://p"}, "config": {"scenarios": ["s"], "repeats": 9, "at_once": 1}}
     assert (
         "this would be 9 more: ask again later, or ask for fewer"
         in (await asked(place, text, json.dumps(campaign))).text
