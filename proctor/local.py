@@ -212,7 +212,8 @@ class LocalStack:
         return self.config.storage_url if is_chosen else str(self.state / "storage")
 
     def _temporal_command(self) -> list[str]:
-        command = [find_temporal(), "server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"]
+        command = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"]  # its database is for its owner alone
+        command += [find_temporal(), "server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"]
         command += ["--port", str(self.ports.temporal), "--ui-port", str(self.ports.temporal_ui)]
         command += ["--ui-disable-news-fetch"]
         if self.config.temporal_namespace != "default":

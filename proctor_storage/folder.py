@@ -204,14 +204,18 @@ def _written_at(about: dict[str, object]) -> datetime | None:
 
 
 def _write_durably(path: str, content: bytes) -> None:
-    """Write a local file so that it is there as a whole or not at all, even if the machine loses its power."""
+    """Write a local file so that it is there as a whole or not at all, even if the machine loses its power.
+
+    It is open to nobody to whom its folder isn't: in a state folder, which has mode 0700, it has 0600.
+    """
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
-        os.makedirs(folder, exist_ok=True)
+        _make_folder(folder)
         _flush_folder(os.path.dirname(folder))
     part = f"{path}.{uuid.uuid4().hex}.part"
+    mode = os.stat(folder).st_mode & 0o666
     try:
-        with open(part, "xb") as file:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -221,6 +225,15 @@ def _write_durably(path: str, content: bytes) -> None:
             os.unlink(part)
         raise
     _flush_folder(folder)
+
+
+def _make_folder(folder: str) -> None:
+    """Make a folder, and those above it, each as open as the one that it is in."""
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _make_folder(above)
+    with suppress(FileExistsError):
+        os.mkdir(folder, os.stat(above).st_mode & 0o777)
 
 
 def _flush_folder(folder: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -61,3 +62,18 @@ async def test_a_damaged_blob_is_never_handed_out(tmp_path: Path, damage: bytes)
     file.write_bytes(damage)
     with pytest.raises(BlobDamagedError):
         await store.get(ref)
+
+
+async def test_a_file_is_open_to_nobody_to_whom_its_folder_is_not(tmp_path):
+    for mode, of_file, of_folder in ((0o700, 0o600, 0o700), (0o770, 0o660, 0o770)):
+        place = tmp_path / oct(mode)
+        place.mkdir()
+        place.chmod(mode)
+        umask = os.umask(0)
+        try:
+            await BlobStore(str(place / "storage")).put(b"content")
+        finally:
+            os.umask(umask)
+        found = {stat.S_IMODE(path.stat().st_mode) for path in (place / "storage").rglob("*") if path.is_file()}
+        assert found == {of_file}
+        assert stat.S_IMODE((place / "storage").stat().st_mode) == of_folder
