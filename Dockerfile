@@ -2,7 +2,7 @@
 #     docker build .                    every service: `proctor worker`, `gateway`, `ues`, …, and `temporal`
 #     docker build --target green .     a whole evaluator in one container: --host --port --card-url
 #     docker build --target purple .    an agent that comes with proctor-purple: --host --port --card-url
-# All of them on another Python image: --build-arg BASE_IMAGE=…
+# All of them on another Python image: --build-arg BASE_IMAGE=…; with what a store in S3 needs: --build-arg PACKAGES=s3fs
 ARG BASE_IMAGE=python:3.12-slim
 
 FROM ${BASE_IMAGE} AS base
@@ -44,6 +44,9 @@ COPY packaging/hatch_build.py packaging/
 COPY packaging/purple packaging/purple
 RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
     && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama]'
+
+ARG PACKAGES=""
+RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint requirements.lock $PACKAGES
 
 # Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
 FROM needs AS own

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -63,13 +64,26 @@ def test_a_demo_keeps_no_database(tmp_path: Path) -> None:
     assert "--db-filename" not in stack(tmp_path, is_durable=False).list_services()[0].command
 
 
-def test_services_share_secret_and_storage_and_the_agent_knows_neither(tmp_path: Path) -> None:
+def given_in(environment: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if value is not None}
+
+
+def test_services_share_secret_and_storage_and_the_agent_knows_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     services = {service.name: service for service in stack(tmp_path, is_durable=True).list_services()}
     worker, gateway = services["worker"].environment, services["gateway"].environment
-    assert worker == gateway
+    assert given_in(worker) == given_in(gateway)
     assert worker["AGENTBEATS_GREEN_STORAGE_URL"] == str(tmp_path / "storage")
     assert services["ues"].environment["UES_HOST_KEY"] != worker["AGENTBEATS_GREEN_SECRET"]
-    assert services["agent"].environment == {}
+    agent = services["agent"].environment
+    assert set(agent.values()) == {None}  # nothing is added, and what the environment has of these is taken out
+    assert {"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_STORAGE_URL", "OPENAI_API_KEY"} <= set(agent)
+    assert services["ues"].environment["AGENTBEATS_GREEN_SECRET"] is None
+    for name in ("temporal", "ues", "gateway"):
+        assert services[name].environment["OPENAI_API_KEY"] is None
+    assert "OPENAI_API_KEY" not in worker
 
 
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:

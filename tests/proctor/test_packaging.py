@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -116,6 +117,12 @@ def test_an_image_has_extras_that_exist_and_a_user_without_rights() -> None:
     assert len(re.findall("^USER ", text, re.MULTILINE)) == 1
 
 
+@pytest.fixture(scope="module", params=["docker-compose.yaml", "compose.postgres.yaml"])
+def any_compose(request: pytest.FixtureRequest) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load((ROOT / request.param).read_text())
+    return data
+
+
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     text = (ROOT / "docker-compose.yaml").read_text()
@@ -123,16 +130,19 @@ def compose() -> dict[str, Any]:
     return data
 
 
-def test_compose_runs_every_service_with_commands_that_exist(compose: dict[str, Any]) -> None:
+def own_services(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The services that run `proctor`."""
+    return {name: each for name, each in compose["services"].items() if "build" in each and "entrypoint" not in each}
+
+
+def test_compose_runs_every_service_with_commands_that_exist(any_compose: dict[str, Any]) -> None:
     from typer.main import get_command
 
     from proctor.main import app
 
-    assert set(compose["services"]) == {"temporal", "ues", "worker", "gateway", "agent"}
+    assert {"ues", "worker", "gateway", "agent"} <= set(own_services(any_compose))
     root: Any = get_command(app)
-    for name, service in compose["services"].items():
-        if name == "temporal":
-            continue
+    for name, service in own_services(any_compose).items():
         words = list(service["command"])
         command = root
         while hasattr(command, "commands"):
@@ -141,11 +151,44 @@ def test_compose_runs_every_service_with_commands_that_exist(compose: dict[str, 
         assert {word for word in words if word.startswith("--")} <= flags, name
 
 
-def test_compose_sets_only_settings_that_exist(compose: dict[str, Any]) -> None:
+def test_compose_sets_only_settings_that_exist(any_compose: dict[str, Any]) -> None:
     known = {f"AGENTBEATS_GREEN_{name}".upper() for name in GreenAgentConfig.model_fields}
-    for service in compose["services"].values():
+    for service in any_compose["services"].values():
         given = {name for name in service.get("environment", {}) if name.startswith("AGENTBEATS_")}
         assert given <= known
+
+
+@pytest.mark.skipif(not shutil.which("docker-compose"), reason="docker-compose isn't installed (`make engine` does)")
+@pytest.mark.parametrize("file", ["docker-compose.yaml", "compose.postgres.yaml"])
+def test_compose_files_are_what_docker_takes(file: str, tmp_path: Path) -> None:
+    text = (ROOT / file).read_text()
+    needed = dict.fromkeys(re.findall(r"\$\{(\w+):\?", text), "x")
+    (tmp_path / "packaging").mkdir()
+    shutil.copy(ROOT / "packaging" / "proxy.conf", tmp_path / "packaging")
+    older = re.sub(r"^name: .*$", 'version: "3.9"', text, flags=re.MULTILINE)  # Debian's version knows no names
+    (tmp_path / file).write_text(older)
+    command = ["docker-compose", "--file", str(tmp_path / file), "config", "--quiet"]
+    checked = subprocess.run(command, env={**os.environ, **needed}, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_teams_deployment_asks_callers_who_they_are_and_gives_each_service_its_own_secrets() -> None:
+    services = yaml.safe_load((ROOT / "compose.postgres.yaml").read_text())["services"]
+    assert (services["worker"]["deploy"]["replicas"], services["gateway"]["deploy"]["replicas"]) == (3, 2)
+    assert "--open" not in services["gateway"]["command"]
+    for name in ("gateway", "codec-server"):
+        assert services[name]["environment"]["AGENTBEATS_GREEN_TOKENS_FILE"] == "/state/tokens.json"
+    holders = {
+        "OPENAI_API_KEY": {"worker"},
+        "AGENTBEATS_GREEN_PAYLOAD_KEYS": {"worker", "gateway", "codec-server"},
+        "AGENTBEATS_GREEN_SECRET": {"worker", "gateway", "codec-server", "ues"},
+        "AWS_SECRET_ACCESS_KEY": {"worker", "gateway", "codec-server"},
+        "POSTGRES_PASSWORD": {"postgres"},
+    }
+    for secret, expected in holders.items():
+        assert {name for name, each in services.items() if secret in each.get("environment", {})} == expected, secret
+    for name, service in services.items():
+        assert all(str(port).startswith("127.0.0.1:") for port in service.get("ports", [])), name
 
 
 def test_compose_gives_the_secret_to_no_agent_and_storage_to_whoever_reads_it(compose: dict[str, Any]) -> None:
