@@ -3,8 +3,14 @@ else wrote can run in them: templates escape everything, and the content securit
 
 * ``app``: the routes, and what browsers are told about them
 * ``pages``: from an archive's entry to HTML, for the server and as one self-contained file
+* ``actions``: what a reader can have done from a page, and who is believed
+* ``live``: what runs, as the pages ask for it; ``stories``: what was told of it so far
 * ``versions``: what stood in mailbox, messages, chat and calendar, from which turn to which
 * ``shelves``: the same as a person reads it: threads, conversations, days
 * ``scores``: the score as a table, with verdicts, quotes, and what they lead to
+* ``campaigns``: a campaign's tables and plots; ``plots``: SVG
+* ``trials``: what an agent did in a terminal
 * ``words``: deeds, times and sizes in few words
+
+``static`` has asciinema-player 3.17.0 (npm, Apache-2.0, ``asciinema-player.LICENSE``), unchanged: it plays recordings.
 """
