@@ -8,14 +8,17 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from a2a.types import Message, Part, Role
+from a2a.utils.errors import InvalidRequestError
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.starting import start_assessment
 from proctor.caller import is_loopback
 from proctor.errors import CommandError
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError, parse_request
 from proctor_storage.temporal import TemporalUnreachableError
@@ -33,6 +36,8 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
     if config.pages_may_act:
         for_nameless = "all"
 
+    allowance = Allowance(config)
+
     async def replay(asked: Asked) -> str:
         await _go_on(asked, connected, from_judging=False)
         return asked.entry.id
@@ -42,7 +47,7 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
         return asked.entry.id
 
     async def fork(asked: Asked) -> str:
-        return await _fork(asked, connected, config.task_queue)
+        return await _fork(asked, connected, config.task_queue, allowance)
 
     return Actions(
         [
@@ -85,7 +90,7 @@ async def _go_on(asked: Asked, connected: Callable[[], Awaitable[Client]], *, fr
         raise ActionRefusedError(f"{said.partition(': ')[2] if said.startswith('--') else said}.") from None
 
 
-async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str) -> str:
+async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str, allowance: Allowance) -> str:
     """Have a fork begin; it belongs to whom the original belongs to."""
     entry, seed = asked.entry, asked.fields.get("seed", "").strip()
     if seed and not seed.lstrip("-").isdecimal():
@@ -99,8 +104,10 @@ async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_q
     try:
         parse_request(text)
         message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
-        started = await start_assessment(await connected(), message, task_queue, entry.owner or "")
-    except BadRequestError as problem:
+        # Whoever has it begun for another, an admin, does so within nobody's quotas.
+        by = asked.caller if asked.caller.name == entry.owner else Caller(name=entry.owner)
+        started = await start_assessment(await connected(), message, task_queue, by, allowance)
+    except (BadRequestError, InvalidRequestError) as problem:
         raise ActionRefusedError(str(problem)) from None
     except (TemporalUnreachableError, RPCError) as problem:
         raise ActionRefusedError(f"{problem}.") from None

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.callers import caller_of
+from proctor_protocol.callers import ANYBODY, Caller, caller_of
 
 NOT_FROM_HERE = "Nothing can be done from here: log in, open the pages at http://127.0.0.1, or set pages_may_act."
 
@@ -58,11 +58,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a reader wants done with an entry; ``turn`` where the button stood at one."""
+    """What a reader, who is ``caller``, wants done with an entry; ``turn`` where the button stood at one."""
 
     entry: ArchiveEntry
     turn: int | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    caller: Caller = ANYBODY
 
 
 def _of_assessments(entry: ArchiveEntry) -> bool:

@@ -173,7 +173,7 @@ class _Served:
         if action.at_each_turn and turn is None:
             raise HTTPException(400, "turn is missing: it is a whole number")
         said = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
-        return action, Asked(entry, turn, said)
+        return action, Asked(entry, turn, said, caller_of(request.scope))
 
     async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """What is under way; ``otherwise`` where that isn't known soon: what has ended can be looked at all the same.

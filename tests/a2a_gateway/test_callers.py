@@ -25,6 +25,7 @@ from temporalio.client import Client
 
 from a2a_gateway.door.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
+from proctor.page_actions import page_actions
 from proctor_protocol.callers import Quotas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.archive import Archive
@@ -113,7 +114,9 @@ def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
 @pytest_asyncio.fixture
 async def place(config: GreenAgentConfig, client: Client) -> AsyncIterator[Place]:
     tokens = write_tokens(Path(config.state) / "tokens.json", next(_numbers))
-    app = create_app(config, partial(connect, config), routes(config.archive_url, "http://ui.example"))
+    connected = partial(connect, config)
+    pages = routes(config.archive_url, "http://ui.example", actions=page_actions(config, connected))
+    app = create_app(config, connected, pages)
     found = Place(config, app, tokens, client)
     draft = Archive(f"{config.state}/draft")
     entry = write_day(draft, found.day, turns=1)
@@ -235,6 +238,12 @@ TABLE = [
     Row("GET /view/{id}/assessment.html", "/view/DAY/assessment.html", 200),
     Row("GET /compare", "/compare?a=DAY&b=DAY", 200),
     Row("GET /viewer.js", "/viewer.js", 200, None),
+    Row("GET /asciinema-player.min.js", "/asciinema-player.min.js", 200, None),
+    Row("GET /asciinema-player.css", "/asciinema-player.css", 200, None),
+    Row("GET /view/{id}/recording.cast", "/view/DAY/recording.cast", 500),
+    Row("GET /view/{id}/do/{action}", "/view/DAY/do/judge-again", 200),
+    Row("POST /view/{id}/do/{action}", "/view/DAY/do/judge-again", 403),
+    Row("POST /view/{id}/do/{action}", "/view/DAY/do/replay?turn=1", 403),
 ]
 PUBLIC = {
     "GET /health": 200,
