@@ -74,9 +74,7 @@ class Origin(Model):
         for turn in turns:
             if not 1 <= turn <= self.last:
                 there_are = "turn 1" if self.last == 1 else f"turns 1 to {self.last}"
-                raise BadRequestError(
-                    f"{name} is {turn}: {self.task_id} can be forked from {there_are}, which is what it has played"
-                )
+                raise BadRequestError(f"{name} is {turn}: {self.task_id} can be forked from {there_are}")
         return turns
 
     def require_turns_left(self, turn: int, max_turns: int) -> None:
