@@ -35,6 +35,9 @@ ELSEWHERE = {
     "proctor replay": "tests/proctor/test_replay.py",
     "proctor judge calibrate": "tests/proctor/test_judge_commands.py",
     "export AGENTBEATS_GREEN_UES_COMMAND=": "tests/foreign_ues",
+    "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/proctor_storage/test_codec.py",
+    "proctor token": "tests/a2a_gateway/test_door.py",
+    "tcld namespace search-attributes": "Temporal Cloud's own command",
     "proctor check-agent": "tests/proctor/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
     "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",
@@ -64,7 +67,7 @@ def test_a_command_is_understood(command: Command) -> None:
         case "temporal":
             assert words == ["server", "start-dev"]
         case name:
-            assert name in SHELL | {"curl", "tb", "harbor"}, f"what runs {name}?"
+            assert name in SHELL | {"curl", "harbor", "tb", "tcld"}, f"what runs {name}?"
 
 
 @pytest.mark.parametrize("block", of_language("console", "sh"), ids=str)

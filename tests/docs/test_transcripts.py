@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.docs.blocks import Block, commands_in, of_language
 from tests.processes import ROOT
 from tests.waiting import PATIENCE
+from tests.work import NIGHTLY
 
 
 def expected(lines: tuple[str, ...]) -> re.Pattern[str]:
@@ -27,8 +29,15 @@ def expected(lines: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+def transcripts() -> list[Any]:
+    """All of them; one of several commands is long, since each starts Python, and the last an evaluator."""
+    found = [each for each in of_language("console") if each.note == "replayed"]
+    is_long = pytest.mark.skipif(not NIGHTLY, reason="takes long: make nightly")
+    return [pytest.param(each, marks=is_long if len(commands_in(each)) > 1 else ()) for each in found]
+
+
 @pytest.mark.timeout(4 * PATIENCE)  # as the longest of its commands, on a very busy machine
-@pytest.mark.parametrize("block", [each for each in of_language("console") if each.note == "replayed"], ids=str)
+@pytest.mark.parametrize("block", transcripts(), ids=str)
 def test_a_transcript_is_what_happens(block: Block, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     (tmp_path / ".venv").symlink_to(programs.parent)
