@@ -162,6 +162,8 @@ def base_image(packages: str = "") -> Path:
     cache = Path(os.environ.get("PROCTOR_TEST_CACHE") or Path.home() / ".cache" / "proctor")
     cache.mkdir(parents=True, exist_ok=True)
     file = cache / f"{'debian' if packages else 'terminal-base'}-{digest}.tar"
+    if file.exists():  # whole, since it is renamed when it is; others may be busy with another one for long
+        return file
     with (cache / "terminal-base.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
