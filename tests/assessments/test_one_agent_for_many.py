@@ -15,6 +15,7 @@ from tests.processes import Process, serving
 from tests.stack import Stack, assess
 from tests.work import only_nightly
 
+pytestmark = pytest.mark.timeout(3600)
 TURNS = 3
 
 
@@ -60,7 +61,6 @@ async def test_all_at_once_in_one_process_none_has_anything_of_another(stack: St
 
 
 @only_nightly
-@pytest.mark.timeout(3600)
 async def test_sixty_four_whole_days_at_once_end_as_each_does_alone(stack: Stack) -> None:
     seeds = [1, 2, 3, 4]
     with serving("purple_sdk.examples.triage_agent", "--port", "0", "--host", "127.0.0.1") as (url, agent):
