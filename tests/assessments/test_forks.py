@@ -18,7 +18,7 @@ from proctor_storage.temporal import connect
 from tests.assessments.scripts import BEN
 from tests.assessments.test_replay import follow
 from tests.chaos.campaigns import play
-from tests.chaos.forks import Undecided, files_of, outcome
+from tests.chaos.forks import Undecided, files_of, outcome, turns_in
 from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
 from viewer.actions import ActionRefusedError, Asked
 
@@ -192,8 +192,7 @@ async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> 
         ("personal_assistant", original.seed, "completed", 1)
     }
     for cell in results.cells:
-        played = [turn for simulation, turn in participant.log if simulation == cell.task_id]
-        assert played == list(range(cell.from_turn or 0, 7))
+        assert turns_in(participant.log, cell.task_id) == list(range(cell.from_turn or 0, 7))
     (spread,) = results.forks
     assert [(each.turn, each.forks, each.variance > 0) for each in spread.turns] == [(5, 2, True), (6, 2, False)]
     assert (spread.deciding, spread.turns[0].decided) == (5, 1.0)

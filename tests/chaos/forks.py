@@ -1,9 +1,9 @@
 """``python -m tests.chaos.forks``: forks of a day at each of its turns, three times each, while workers are killed.
 
 The original's files have to stay byte for byte as they are, and the blobs of its checkpoints; no inherited turn may be
-played, by the participant's own log, and none twice; and each fork has to come to the original's result, since seed and
-participant are the same. Then the same with a participant that decides everything in one turn, now so and now so: that
-turn has to be found.
+played, by the participant's own log, and no deed may count twice: each fork has to come to the original's result, since
+seed and participant are the same. Then the same with a participant that decides everything in one turn, now so and now
+so: that turn has to be found.
 """
 
 import argparse
@@ -54,14 +54,17 @@ class Undecided(Diligent):
 
     decision: int = DECISION
     times: Counter[int] = field(default_factory=Counter)
+    asks: dict[str, bool] = field(default_factory=dict)
 
     async def __call__(self, turn: int, ues: Any, now: Any) -> None:
         simulation = simulation_of(ues)
         self.log.append((simulation, turn))
         if turn == self.decision:
             first = next(played for where, played in self.log if where == simulation)
-            self.times[first] += 1
-            if self.times[first] % 2:
+            if simulation not in self.asks:  # a turn may have to begin anew after a kill
+                self.times[first] += 1
+                self.asks[simulation] = self.times[first] % 2 == 1
+            if self.asks[simulation]:
                 await ask_ben(ues)
         await tell_answers(ues)
 
@@ -78,6 +81,11 @@ async def tell_answers(ues: Any) -> None:
         if mail["from_address"] == BEN and (text := f"Ben says: {mail['body_text']}") not in told:
             told.add(text)
             await ues.chat.send(role="assistant", content=text)
+
+
+def turns_in(log: list[tuple[str, int]], simulation: str) -> list[int]:
+    """The turns that were played in a simulation; one that had to begin anew after a kill (docs/FENCES.md) is one."""
+    return sorted({turn for where, turn in log if where == simulation})
 
 
 def files_of(stack: Stack, task_id: str) -> dict[str, str]:
@@ -161,7 +169,7 @@ def problems_of(
         if entry is None or cell.status != "completed" or cell.plays != 1:
             found.append(f"{name}: {cell.status}, played {cell.plays} times: {cell.failure}")
             continue
-        played = [turn for simulation, turn in log if simulation == cell.task_id]
+        played = turns_in(log, cell.task_id)
         own = list(range(cell.from_turn or 1, original.turns_taken + 1))
         if played != own:
             found.append(f"{name}: the participant has played {played}, not {own}")
@@ -179,10 +187,10 @@ def print_table(forks: RunResults, log: list[tuple[str, int]]) -> None:
     by_turn: dict[int, list[RunCell]] = {}
     for cell in forks.cells:
         by_turn.setdefault(cell.from_turn or 0, []).append(cell)
-    played = Counter(simulation for simulation, _ in log)
+    print(f"{len(log) - len(set(log))} turns had to begin anew after a kill")
     print("from turn  forks  turns played  points")
     for turn, cells in sorted(by_turn.items()):
-        turns = sorted({played[cell.task_id] for cell in cells})
+        turns = sorted({len(turns_in(log, cell.task_id)) for cell in cells})
         points = sorted({f"{cell.score}/{cell.max_score}" for cell in cells})
         print(f"{turn:>9}  {len(cells):>5}  {', '.join(map(str, turns)):>12}  {', '.join(points)}")
 
