@@ -61,14 +61,15 @@ def _mean(runs: Sequence[Run], agent: str) -> str:
 def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
     """What the agents have played, each with the same scenario, as it was then, and settings that make its points.
 
-    Of one agent, scenario and seed the first is repeat 0, the next one repeat 1, and so on.
+    Of one agent, scenario and seed the first is repeat 0, the next one repeat 1, and so on. Forks are left out, since
+    they have their beginning from another assessment.
     """
     versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
     repeats: defaultdict[tuple[str, str, int | None], count[int]] = defaultdict(count)
     runs = []
     for entry in sorted(entries, key=lambda each: each.started_at):
         agent = next((name for name in agents if name in (entry.participant, entry.participant_url)), None)
-        if agent is None or entry.kind != "assessment":
+        if agent is None or entry.kind != "assessment" or entry.forked_from:
             continue
         version = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
         known = versions[entry.scenario_id]

@@ -349,7 +349,7 @@ class Campaign:
                 started_at=progress.started_at,
                 ended_at=workflow.now(),
             ),
-            **limits.prepared("sum up"),
+            **limits.summed_up("sum up", progress.done),
         )
         workflow.upsert_memo(
             {

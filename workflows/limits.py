@@ -110,6 +110,11 @@ def prepared(summary: str) -> dict[str, Any]:
     }
 
 
+def summed_up(summary: str, cells: int) -> dict[str, Any]:
+    """Options of the activity that reads the results of so many cells, and sums them up."""
+    return prepared(summary) | {"start_to_close_timeout": timedelta(minutes=5) + cells * timedelta(seconds=0.1)}
+
+
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
     """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds."""
     return {
