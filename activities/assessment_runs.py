@@ -47,7 +47,7 @@ from proctor_protocol.runs import (
     unknown_run_settings,
 )
 from proctor_protocol.statistics import Points, Run
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobNotFoundError, BlobRef
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
@@ -259,9 +259,15 @@ class AssessmentRuns:
             ref = None
         if ref is None:
             raise BadRequestError(f"config.grows is {campaign_id}: name a campaign of assessments that has ended.")
-        ended = {each.cell_id: each for each in ENDED_CELLS.validate_json(await self._store.get(ref))}
+        try:
+            ledger = ENDED_CELLS.validate_json(await self._store.get(ref))
+        except BlobNotFoundError:
+            raise BadRequestError(
+                f"config.grows is {campaign_id}, whose results were removed (proctor prune): ask without config.grows."
+            ) from None
         known = {cell.cell_id for cell in cells}
-        mine = [each for cell_id, each in ended.items() if cell_id in known and _counts(each)]
+        played = [each for each in ledger if each.cell_id in known and _counts(each)]
+        mine = await self._kept(played)
         if not mine:
             return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
         taken = {each.cell_id for each in mine}
@@ -277,8 +283,27 @@ class AssessmentRuns:
                 score=sum(each.outcome.score or 0.0 for each in mine),
             ),
             [cell for cell in cells if cell.cell_id not in taken],
-            [],
+            [f"{lost} results of {campaign_id} were removed: these are played again"]
+            if (lost := len(played) - len(mine))
+            else [],
         )
+
+    async def _kept(self, played: Sequence[EndedCell]) -> list[EndedCell]:
+        """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
+        slots = asyncio.Semaphore(_READ_AT_ONCE)
+
+        async def is_there(each: EndedCell) -> bool:
+            if each.outcome.result is None:
+                return False
+            async with slots:
+                try:
+                    await self._store.put(await self._store.get(each.outcome.result))
+                except BlobNotFoundError:
+                    return False
+            return True
+
+        there = await asyncio.gather(*map(is_there, played))
+        return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
 
 
 def _counts(ended: EndedCell) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -15,11 +16,14 @@ from temporalio.client import Client, WorkflowFailureError
 
 from a2a_gateway.starting import start_assessment
 from activities import failures
+from activities.campaign_plan import MEMO_LEDGER
+from activities.campaigns import ENDED_CELLS
 from activities.plan import TurnInput
 from proctor_protocol.archive import schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_statistics import summaries
 from proctor_storage.archive import Archive
+from proctor_storage.blobs import BlobRef, BlobStore
 from tests.a2a_gateway.callers import data_part, message, state_name
 from tests.assessments.test_archiving import is_forgotten
 from tests.waiting import eventually
@@ -115,7 +119,19 @@ async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
     assert (row.passes.runs, row.passes.passed) == (2, 0)  # type: ignore[union-attr]
 
 
-async def test_a_campaign_that_grows_plays_only_what_is_new(caller: Caller, scripted: ScriptedRun) -> None:
+async def lose_a_result_of(client: Client, config: GreenAgentConfig, campaign_id: str) -> None:
+    """Remove what the ledger of an ended campaign names first, as a pruning may."""
+    described = await client.get_workflow_handle(campaign_id).describe()
+    store = BlobStore(config.storage_url)
+    ledger = ENDED_CELLS.validate_json(await store.get(await described.memo_value(MEMO_LEDGER, type_hint=BlobRef)))
+    lost = ledger[0].outcome.result
+    assert lost is not None
+    Path(config.storage_url, lost.sha256[:2], lost.sha256[2:]).unlink()
+
+
+async def test_a_campaign_that_grows_plays_only_what_is_new(
+    caller: Caller, client: Client, config: GreenAgentConfig, scripted: ScriptedRun
+) -> None:
     first = await play(caller, request(scenarios=["day"], seeds=[1]))
     scripted.played.clear()
     second = await play(caller, request(scenarios=["day"], seeds=[1, 3], grows=first.id))
@@ -123,6 +139,11 @@ async def test_a_campaign_that_grows_plays_only_what_is_new(caller: Caller, scri
     assert len(second.results.cells) == 4
     assert sum(cell.taken_over for cell in second.results.cells) == 2
     assert {cell.task_id for cell in first.results.cells} <= {cell.task_id for cell in second.results.cells}
+    await lose_a_result_of(client, config, first.id)
+    scripted.played.clear()
+    again = await play(caller, request(scenarios=["day"], seeds=[1], grows=first.id))
+    assert sum(scripted.played.values()) == 1, "what was pruned is played again"
+    assert [cell.taken_over for cell in again.results.cells].count(True) == 1
     scripted.played.clear()
     third = await play(caller, request(scenarios=["day"], seeds=[1, 3], max_turns=1, grows=second.id))
     assert sum(scripted.played.values()) == 4, "other settings are another assessment"
