@@ -22,7 +22,7 @@ from proctor_protocol.callers import Caller
 from proctor_protocol.runs import is_run_request
 from proctor_protocol.terminal import is_terminal_request
 from workflows.inputs import AssessmentInput, CampaignInput
-from workflows.limits import WORKFLOW_TASK
+from workflows.limits import CAMPAIGN_TASK, WORKFLOW_TASK
 from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status, owned_by
 
 
@@ -94,7 +94,7 @@ async def start_assessment(
                 ),
                 id=message.task_id,
                 task_queue=task_queue,
-                task_timeout=WORKFLOW_TASK,
+                task_timeout=CAMPAIGN_TASK if is_campaign else WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 search_attributes=owned_by(

@@ -58,6 +58,9 @@ with workflow.unsafe.imports_passed_through():
 _PAGE = 100
 """So many cells are read at a time, and so many outcomes make a page of the ledger."""
 
+SHORT_RUNS = "campaigns-have-short-runs"
+"""Patch: a run of a campaign is soon replayed, however busy the machine is."""
+
 _PROGRESS_STEPS = 20
 """Into so many parts the campaign's progress is told to callers who want milestones alone."""
 
@@ -172,6 +175,8 @@ class Campaign:
         """Until nothing is at play, and nothing waits."""
         for due in progress.at_play:  # of the run before
             self._start(plan, due)
+        is_short = workflow.patched(SHORT_RUNS)
+        most_events = limits.campaign_events(plan.at_once) if is_short else limits.FORMER_CAMPAIGN_EVENTS
         while True:
             await self._fill(plan, progress)
             self._show(progress)
@@ -184,7 +189,7 @@ class Campaign:
                 progress.ledger.append(await self._keep(progress.ended))
                 progress.ended = []
             run = workflow.info()
-            if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.CAMPAIGN_EVENTS:
+            if run.is_continue_as_new_suggested() or run.get_current_history_length() > most_events:
                 await self._carry_on(plan, progress)
 
     async def _fill(self, plan: CampaignPlan, progress: CampaignProgress) -> None:

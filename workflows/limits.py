@@ -16,13 +16,22 @@ HISTORY_EVENTS = 2_000
 it: a worker that takes over replays the run, at about a thousand events per second.
 """
 
-CAMPAIGN_EVENTS = 4_000
-"""The same for a campaign, whose runs replay faster: a cell is a handful of events."""
+CAMPAIGN_EVENTS = 1_000
+"""The same for a campaign, beside what its cells at play take: some 1,600 events are replayed per second."""
+
+_EVENTS_AT_PLAY = 8
+"""So many events, or fewer, it takes a campaign's next run to find one of the cells that are at play."""
+
+FORMER_CAMPAIGN_EVENTS = 4_000
+"""The same for the runs of campaigns that began before that was so."""
 
 WORKFLOW_TASK = timedelta(seconds=3)
 """How long a worker may take over one step of a workflow, local activities not counted: it reports on those while they
 run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
 """
+
+CAMPAIGN_TASK = timedelta(seconds=10)
+"""The same for a campaign: its cells go on meanwhile, and a worker that has much else to do may replay it in peace."""
 
 EVALUATORS_SECONDS = 3600.0
 """How long a judgement by an evaluator may take with all waiting for others' judgements; its own time is limited by
@@ -108,6 +117,11 @@ def prepared(summary: str) -> dict[str, Any]:
         "retry_policy": _PATIENT,
         "summary": summary,
     }
+
+
+def campaign_events(at_once: int) -> int:
+    """The longest history of a campaign's run that has at most so many cells at play."""
+    return CAMPAIGN_EVENTS + _EVENTS_AT_PLAY * at_once
 
 
 def summed_up(summary: str, cells: int) -> dict[str, Any]:
