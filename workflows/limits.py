@@ -11,6 +11,9 @@ from activities.plan import Plan
 HEARTBEAT = timedelta(seconds=2)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
 
+_SUMMING_UP = timedelta(seconds=60)
+"""The same for the sum of a campaign, which keeps a worker's Python busy: where many want it, its signs of life wait."""
+
 HISTORY_EVENTS = 2_000
 """Longest history of a run before the assessment continues as new, well below the some 4,000 at which Temporal suggests
 it: a worker that takes over replays the run, at about a thousand events per second.
@@ -126,7 +129,8 @@ def campaign_events(at_once: int) -> int:
 
 def summed_up(summary: str, cells: int) -> dict[str, Any]:
     """Options of the activity that reads the results of so many cells, and sums them up."""
-    return prepared(summary) | {"start_to_close_timeout": timedelta(minutes=5) + cells * timedelta(seconds=0.1)}
+    seconds = {"start_to_close_timeout": timedelta(minutes=5) + cells * timedelta(seconds=0.1)}
+    return prepared(summary) | seconds | {"heartbeat_timeout": _SUMMING_UP}
 
 
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
