@@ -12,7 +12,7 @@ HEARTBEAT = timedelta(seconds=2)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
 
 _SUMMING_UP = timedelta(seconds=60)
-"""The same for the sum of a campaign, which keeps a worker's Python busy: where many want it, its signs of life wait."""
+"""The same for the sum of a campaign, which keeps a worker's Python busy: and its signs of life wait with it."""
 
 HISTORY_EVENTS = 2_000
 """Longest history of a run before the assessment continues as new, well below the some 4,000 at which Temporal suggests
