@@ -17,7 +17,12 @@ from proctor_protocol.statistics import Points, Run
 
 def is_agent(name: str, entries: Sequence[ArchiveEntry]) -> bool:
     """Whether any of the entries is of an agent of this name, or at this address."""
-    return any(name in (entry.participant, entry.participant_url) for entry in entries)
+    return any(name in _names(entry) for entry in entries)
+
+
+def _names(entry: ArchiveEntry) -> tuple[str, ...]:
+    """By what its agent may be called: its name in the campaign, that of its card, its address."""
+    return entry.role, entry.participant, entry.participant_url
 
 
 def compare_agents(
@@ -68,7 +73,7 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
     repeats: defaultdict[tuple[str, str, int | None], count[int]] = defaultdict(count)
     runs = []
     for entry in sorted(entries, key=lambda each: each.started_at):
-        agent = next((name for name in agents if name in (entry.participant, entry.participant_url)), None)
+        agent = next((name for name in agents if name in _names(entry)), None)
         if agent is None or entry.kind != "assessment" or entry.forked_from:
             continue
         version = (entry.contents.get("scenario"), entry.offline, entry.max_turns)

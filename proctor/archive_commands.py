@@ -58,7 +58,7 @@ class Filters:
         agent = (self.agent or "").lower()
         return (
             self.scenario in (None, entry.scenario_id)
-            and agent in f"{entry.participant} {entry.participant_url}".lower()
+            and agent in f"{entry.role} {entry.participant} {entry.participant_url}".lower()
             and self.status in (None, entry.status)
             and self.campaign in (None, entry.campaign)
             and (self.since is None or entry.started_at >= moment(self.since, "--since"))
@@ -152,7 +152,7 @@ def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
         entry.id if entry.kind == "trial" else entry.id[:_SHORT_ID],
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
         Text(clean(entry.scenario_id)),
-        Text(shorten(entry.participant)),
+        Text(shorten((entry.campaign and entry.role) or entry.participant)),
         score,
         turns,
         f"{entry.status}{', partial' if entry.is_partial else ''}",
@@ -394,7 +394,7 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> N
 
 
 _COLUMNS = (
-    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "participant", "participant_url"),
+    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "role", "participant", "participant_url"),
     *(
         "seed",
         "offline",

@@ -62,6 +62,7 @@ class CampaignDisplay:
         self._taken_over = 0
         self._started_at: datetime | None = None
         self._spinner = Spinner("dots")
+        self._asking = Spinner("dots", text="asking the gateway")
         self._live: Live | None = None
         if console.is_terminal and not quiet:
             self._live = Live(get_renderable=self._moving, console=console, transient=True, refresh_per_second=8)
@@ -133,9 +134,7 @@ class CampaignDisplay:
         """The table of groups, and the line of all."""
         tally = self._tally
         if not self._started_at:
-            self._spinner.update(text=Text("asking the gateway"))
-            return self._spinner
-        self._spinner.text = Text("")  # what it said while nothing was known
+            return self._asking
         line = Table.grid(padding=(0, 1))
         line.add_row(
             self._spinner,

@@ -81,7 +81,7 @@ def test_two_agents_are_compared_by_what_both_have_played(
     for seed, (one, other) in enumerate([(5, 3), (4, 3), (6, 2), (5, 2)]):
         for agent, score in (("mine", one), ("theirs", other)):
             day = Archive(archive).find("day-one")
-            changes = {"id": f"{agent}-{seed}", "participant": agent, "seed": seed, "score": score, "campaign": "c"}
+            changes = {"id": f"{agent}-{seed}", "role": agent, "seed": seed, "score": score, "campaign": "c"}
             kept.write(day.model_copy(update=changes), {}, {})
     compare(kept.folder.root, None, "mine", "theirs", difference=2)
     said = capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 import io
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,12 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress, Said
+from proctor.campaign_display import CampaignDisplay
 from proctor.display import AssessmentDisplay
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
+from proctor.under_way_display import UnderWayDisplay
+from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
     ActionReport,
@@ -386,3 +389,59 @@ def test_a_report_ends_with_the_biggest_losses_and_says_of_a_partial_play_that_i
     assert len(lost) <= 5
     judges = {criterion.judged_by for criterion in results.criteria_results}
     assert not any(judge in line for line in lines for judge in judges - {"nobody"})
+
+
+def test_a_campaign_moves_as_a_table_with_a_line_for_all() -> None:
+    to = console(is_terminal=True)
+    groups = {"mine · day": 2, "theirs · day": 2}
+    begun = datetime.now(UTC) - timedelta(hours=10)
+    tally = Tally(total=5, done=1, running=2, waiting=2, scored=1, score=0.5)  # one was taken over
+    with CampaignDisplay(to) as display:
+        display.show(Accepted("run-1", "", None))
+        begins = {"campaign_id": "run-1", "title": "day", "participant": "mine, theirs", "start_time": begun}
+        display.show(Progress(CampaignStartedUpdate.model_validate({**begins, "tally": tally, "groups": groups})))
+        display.show(Progress(ended("mine · day", 0.9, tally, done=2, succeeded=1, scored=2, score=1.4)))
+        now = {"done": 3, "succeeded": 1, "failed": 1, "scored": 2, "score": 1.4, "cost": 0.25}
+        display.show(Progress(ended("theirs · day", None, tally, **now)))
+    said = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", written(to))
+    last = said.rpartition("done  passed  failed  mean")[2]
+    assert re.search(r"mine · day +1/2 +1 +0 +90%", last), last
+    assert re.search(r"theirs · day +1/2 +0 +1 *$", last, re.MULTILINE), last
+    assert "3 of 5 done, 2 running, 1 passed, 1 failed, mean 70%, cost 0.25, 10:0" in last
+    assert re.search(r"10:0\d:\d\d to go", last), "two took ten hours, and two are left"
+    assert "passed      mine · day · seed 1 (3.0 s, 90%)" in said
+    assert "failed      theirs · day · seed 1 (3.0 s) TurnTimeout: It did not answer." in said
+    assert "plays       day, 5 in all, 1 of them taken over, mine, theirs" in said
+
+
+def ended(group: str, earned: float | None, before: Tally, **now: Any) -> CellEndedUpdate:
+    failed = {} if earned is not None else {"failure_kind": "TurnTimeout", "failure": "It did not answer."}
+    return CellEndedUpdate(
+        cell_id="cell",
+        label=f"{group} · seed 1",
+        group=group,
+        status="completed" if earned is not None else "failed",
+        succeeded=earned is not None,
+        score=earned,
+        seconds=3.0,
+        tally=before.model_copy(update=now),
+        **failed,
+    )
+
+
+def test_what_is_under_way_is_shown_as_what_it_turns_out_to_be() -> None:
+    to = console()
+    with UnderWayDisplay(to) as display:
+        display.show(Accepted("task-1", "", URL))
+        display.show(Said("No worker takes it."))
+        for update in recorded_updates():
+            display.show(Progress(update))
+    said = written(to)
+    assert said.index("No worker takes it.") < said.index(URL) < said.index("turn")
+    assert "campaign" not in said
+    as_assessment = console()
+    with AssessmentDisplay(as_assessment) as display_of_one:
+        display_of_one.show(Accepted("task-1", "", URL))
+        for update in recorded_updates():
+            display_of_one.show(Progress(update))
+    assert said.replace("No worker takes it.\n", "") == written(as_assessment)
