@@ -14,11 +14,13 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError
 
+from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.starting import start_assessment
 from activities import failures
 from activities.campaign_plan import MEMO_LEDGER
 from activities.campaigns import ENDED_CELLS
 from activities.plan import TurnInput
+from proctor_protocol import callers
 from proctor_protocol.archive import schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_statistics import summaries
@@ -155,7 +157,8 @@ async def test_nobody_grows_what_is_another_callers(
 ) -> None:
     async def ended(owner: str, **more: Any) -> str:
         asked = data_part(request(scenarios=["day"], seeds=[1], **more))
-        started = await start_assessment(client, message(asked).message, config.task_queue, owner)
+        who = callers.Caller(name=owner)
+        started = await start_assessment(client, message(asked).message, config.task_queue, who, Allowance(config))
         await client.get_workflow_handle(started.task_id).result()
         return started.task_id
 
