@@ -14,7 +14,7 @@ _MOST_DRAINED = 20 * MOST_BYTES
 
 
 class BodyLimit:
-    """Refuses bodies over ``MOST_BYTES`` with an A2A error, before anything else sees them."""
+    """Refuses bodies over ``MOST_BYTES``, or that are no text, with an A2A error, before anything else sees them."""
 
     def __init__(self, app: ASGIApp, rpc_path: str) -> None:
         self._app = app
@@ -29,6 +29,10 @@ class BodyLimit:
         if body is None:
             await self._refusal(scope["path"])(scope, receive, send)
             return
+        if scope["path"] != self._rpc_path and not _is_text(body):
+            error = InvalidRequestError("The body is no UTF-8: send JSON in UTF-8.")
+            await JSONResponse(build_rest_error_payload(error), status_code=400)(scope, receive, send)
+            return
         pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:
@@ -41,6 +45,15 @@ class BodyLimit:
         if path == self._rpc_path:
             return JSONResponse(build_error_response(None, error))
         return JSONResponse(build_rest_error_payload(error), status_code=413)
+
+
+def _is_text(body: bytes) -> bool:
+    """Whether a body can be read at all; a2a-sdk takes one that can't for its own failure."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 async def _read_body(receive: Receive) -> bytes | None:
