@@ -18,12 +18,14 @@ from temporalio import workflow
 from temporalio.client import WorkflowHistory
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from activities.archiving.campaigns import CampaignArchiving
 from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign_plan import CellInput, CellOutcome
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
 from activities.queueing import QueueActivities
+from activities.scrubbing import Scrubber
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.campaigns import CellEndedUpdate
 from proctor_protocol.config import GreenAgentConfig
@@ -113,6 +115,7 @@ async def main(count: int, at_once: int, temporal: str, server: psutil.Process) 
                 campaigns.join_cell,
                 campaigns.keep_outcomes,
                 campaigns.sum_up_campaign,
+                CampaignArchiving(deployment, lambda _: Scrubber(())).archive_campaign,
                 runs.keep_played,
                 QueueActivities(deployment).join_queue,
                 QueueActivities(deployment).is_running,
