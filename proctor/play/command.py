@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from proctor.play.seat import Over, Table, background, seat_at
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
+from proctor.up import STOP_SIGNALS
 from proctor_processes.serving import address_of, listen
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
@@ -66,7 +67,7 @@ def run_play(options: PlayOptions) -> ExitCode:
     """
     config, scenario_id, turns = _find(options)
     console = make_console()
-    with _sigterm_interrupts(), background() as behind:
+    with _signals_interrupt() as as_usual, background() as behind:
         interrupted = asyncio.Event()
         table = Table()
         playing: Future[ExitCode] = asyncio.run_coroutine_threadsafe(
@@ -76,6 +77,7 @@ def run_play(options: PlayOptions) -> ExitCode:
         try:
             _sit(table, Desk(console, Lines(console), behind, turns))
         except (KeyboardInterrupt, LeftError) as left:
+            as_usual()  # whoever can't wait for the cancellation ends us at once; the guard ends the evaluator
             if isinstance(left, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
@@ -181,15 +183,20 @@ async def _serving(table: Table) -> AsyncIterator[str]:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM and SIGHUP are a Ctrl-C."""
+def _signals_interrupt() -> Iterator[Callable[[], None]]:
+    """Ctrl-C, SIGTERM and SIGHUP interrupt whatever the terminal waits for; what is given sets them back."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
+    numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+
+    def set_back() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+    try:
+        yield set_back
+    finally:
+        set_back()
