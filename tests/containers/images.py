@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -50,9 +51,31 @@ def build(engine: DockerEngine) -> None:
         print(f"{tag}: {size / 1e6:.0f} MB over its base, built in {time.monotonic() - began:.0f} s", flush=True)
 
 
+def main() -> int:
+    """Say whether packages can be had as a build in a container has them, without what pip knows on this machine alone."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    index = {"PIP_INDEX_URL": index} if (index := _package_index()) else {}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries", "0", "--timeout", "15"]
+        asked = subprocess.run(
+            [*command, "--dest", folder, "tzdata"],
+            env={**known, **index, "PIP_CONFIG_FILE": os.devnull, "PIP_CERT": _CERTIFICATES},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if asked.returncode:
+        print("no package index can be reached as a container reaches it")
+    return asked.returncode
+
+
 def _package_index() -> str:
     """The index that this machine's pip is set to, where it is set to one."""
     asked = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
     )
     return os.environ.get("PIP_INDEX_URL") or asked.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
