@@ -52,7 +52,7 @@ def build(engine: DockerEngine) -> None:
 
 
 def main() -> int:
-    """Say whether packages can be had as a build in a container has them, without what pip knows on this machine alone."""
+    """Say whether packages can be had as a build in a container has them: without what pip knows here alone."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     index = {"PIP_INDEX_URL": index} if (index := _package_index()) else {}
     with tempfile.TemporaryDirectory() as folder:
