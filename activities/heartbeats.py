@@ -27,8 +27,8 @@ _notes: ContextVar[list[str]] = ContextVar("heartbeat_notes")
 
 
 def notes() -> list[str]:
-    """What earlier attempts of this activity, and this one, have noted; nothing where no worker runs it."""
-    return list(_notes.get([]))
+    """What earlier attempts of this activity, and this one, have noted."""
+    return list(_notes.get())
 
 
 def note(text: str) -> None:
@@ -40,10 +40,9 @@ def note(text: str) -> None:
 
 
 def note_only(text: str) -> None:
-    """Leave a note for the next attempt in the place of all others; where no worker runs this one, there is none."""
-    if (kept := _notes.get(None)) is not None:
-        kept[:] = [text]
-        activity.heartbeat(text)
+    """Leave a note for the next attempt in the place of all others."""
+    _notes.get()[:] = [text]
+    activity.heartbeat(text)
 
 
 def forget() -> None:

@@ -9,7 +9,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.deployment import Deployment
 from activities.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
 from activities.packages.manager import ScenarioError, ScenarioPackage
-from activities.plan import Model, NotedReply, TurnNote
+from activities.plan import Model, NotedReply, Plan, TurnNote
 from activities.simulations.shared_host import is_of_this_simulator
 from activities.trial_plan import TRIAL_WORKFLOW
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
@@ -198,16 +198,7 @@ class Origins:
                 turn_tries=results.turn_tries,
             ),
             participants={entry.role or results.participant: entry.participant_url},
-            config=_config(
-                entry.scenario_id,
-                seed=entry.seed,
-                offline=entry.offline,
-                max_turns=entry.max_turns,
-                turn_timeout=entry.turn_timeout,
-                turn_tries=entry.turn_tries,
-                judges=entry.judges,
-                votes=entry.votes,
-            ),
+            config=_config(entry),
             package=BlobRef(sha256=entry.package.sha256, size=entry.package.size),
             forked_from=entry.forked_from,
         )
@@ -244,41 +235,23 @@ def _of_so_far(so_far: SoFar) -> Origin:
         last=last_to_fork(notes, has_ended_early=so_far.has_ended_early, end_time=plan.end_time),
         played=so_far.played,
         participants={plan.participant: plan.participant_url},
-        config=_config(
-            plan.scenario_id,
-            seed=plan.seed,
-            offline=plan.offline,
-            max_turns=plan.max_turns,
-            turn_timeout=plan.turn_timeout,
-            turn_tries=plan.turn_tries,
-            judges=plan.judges,
-            votes=plan.votes,
-        ),
+        config=_config(plan),
         package=plan.package,
         forked_from=plan.fork.origin if plan.fork else None,
     )
 
 
-def _config(
-    scenario_id: str,
-    *,
-    seed: int | None,
-    offline: bool,
-    max_turns: int | None,
-    turn_timeout: float | None,
-    turn_tries: int | None,
-    judges: list[str],
-    votes: int,
-) -> AssessmentConfig:
+def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
+    """What the original was played and judged with."""
     return AssessmentConfig(
-        scenario_id=scenario_id,
-        seed=seed,
-        offline=offline,
-        max_turns=max_turns,
-        turn_timeout=turn_timeout,
-        turn_tries=turn_tries,
-        judges=judges or None,
-        votes=votes,
+        scenario_id=origin.scenario_id,
+        seed=origin.seed,
+        offline=origin.offline,
+        max_turns=origin.max_turns,
+        turn_timeout=origin.turn_timeout,
+        turn_tries=origin.turn_tries,
+        judges=origin.judges or None,
+        votes=origin.votes,
     )
 
 

@@ -221,7 +221,8 @@ class RehearsedAssessment:
         replies = []
         for addressed in applied.addressed:
             message = applied.messages[addressed.message]
-            responded = await self._turns.respond(
+            responded = await do(
+                self._turns.respond,
                 RespondInput(
                     scenario=plan.scenario,
                     seed=plan.seed,
@@ -229,7 +230,7 @@ class RehearsedAssessment:
                     offline=True,
                     character_id=addressed.character_id,
                     message=message,
-                )
+                ),
             )
             if responded.reply is not None:
                 replies.append(PlannedReply(reply=responded.reply, message=message))

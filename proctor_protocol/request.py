@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -41,6 +41,26 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
                 f"participants.{role} is {show_value(url)}: give the agent's address, such as http://localhost:8001"
             )
     return participants
+
+
+def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: str) -> None:
+    """Refuse several participants of whom none has a role that is assessed.
+
+    Raises:
+        ValueError: with a sentence that names the roles, and ``remedy``: those to name one of them by.
+    """
+    if len(participants) > 1 and not any(role in participants for role in assessed):
+        raise ValueError(
+            f"participants has several roles ({', '.join(sorted(participants))}): name the one to assess {remedy}"
+        )
+
+
+def choose_participant(participants: dict[str, str], assessed: Sequence[str]) -> tuple[str, str]:
+    """The role and the address of the first of ``assessed`` that there is, else of the only participant."""
+    for role in assessed:
+        if role in participants:
+            return role, participants[role]
+    return next(iter(participants.items()))
 
 
 _NAMES_A_TASK = ("fork_of", "grows")
@@ -125,20 +145,13 @@ class AssessmentRequest(WireModel):
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
             )
-        if len(self.participants) > 1 and not any(role in self.participants for role in PARTICIPANT_ROLES):
-            raise ValueError(
-                f"participants has several roles ({', '.join(sorted(self.participants))}): name the one to assess "
-                f"{' or '.join(PARTICIPANT_ROLES)}"
-            )
+        check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
         return self
 
     @property
     def participant(self) -> tuple[str, str]:
         """The role and the address of the agent to assess."""
-        for role in PARTICIPANT_ROLES:
-            if role in self.participants:
-                return role, self.participants[role]
-        return next(iter(self.participants.items()))
+        return choose_participant(self.participants, PARTICIPANT_ROLES)
 
 
 def is_fork(request: Any) -> bool:

@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, ValidationError, field_validator, model_v
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import BadRequestError, check_addresses, read_text
+from proctor_protocol.request import BadRequestError, check_addresses, check_roles, choose_participant, read_text
 
 BENCHMARK = "terminal-bench"
 """What ``config.benchmark`` says in a request for a run."""
@@ -120,11 +120,7 @@ class TerminalRequest(WireModel):
                 'participants is empty: name the agent, such as {"terminal_agent": "http://localhost:8001"}, or '
                 'choose "agent": "oracle" or "null" in config'
             )
-        elif len(self.participants) > 1 and not any(role in self.participants for role in PARTICIPANT_ROLES):
-            raise ValueError(
-                f"participants has several roles ({', '.join(sorted(self.participants))}): name the one to assess "
-                f"{PARTICIPANT_ROLES[0]}"
-            )
+        check_roles(self.participants, PARTICIPANT_ROLES, PARTICIPANT_ROLES[0])
         return self
 
     @property
@@ -132,10 +128,7 @@ class TerminalRequest(WireModel):
         """The role and the address of the agent; the address is empty for ``oracle`` and ``null``."""
         if self.config.agent != "a2a":
             return self.config.agent, ""
-        for role in PARTICIPANT_ROLES:
-            if role in self.participants:
-                return role, self.participants[role]
-        return next(iter(self.participants.items()))
+        return choose_participant(self.participants, PARTICIPANT_ROLES)
 
 
 def is_terminal_request(raw: dict[str, Any] | str | None) -> bool:

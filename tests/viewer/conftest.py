@@ -4,12 +4,13 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 import uvicorn
 from playwright.async_api import Page, async_playwright, expect
+from starlette.applications import Starlette
 
 from proctor_processes.ports import free_ports
 from proctor_storage.archive import Archive
@@ -37,11 +38,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     return kept
 
 
-@pytest.fixture(scope="module")
-def site(archive: Archive) -> Iterator[str]:
-    """The pages' address."""
+@contextmanager
+def serving_pages(app: Starlette) -> Iterator[str]:
+    """Serve them on a free port; gives the address."""
     (port,) = free_ports(1)
-    app = create_app(archive.folder.root, "http://127.0.0.1:8233")
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -50,6 +50,13 @@ def site(archive: Archive) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def site(archive: Archive) -> Iterator[str]:
+    """The pages' address."""
+    with serving_pages(create_app(archive.folder.root, "http://127.0.0.1:8233")) as url:
+        yield url
 
 
 expect.set_options(timeout=PATIENCE * 1000)

@@ -6,18 +6,13 @@ With a word, only of the pages whose names have it. The pictures in docs/images 
 import asyncio
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
-
-from proctor_processes.ports import free_ports
 from proctor_storage.archive import Archive
 from tests.viewer.campaign_entries import write_campaign, write_run
-from tests.viewer.conftest import reading
+from tests.viewer.conftest import reading, serving_pages
 from tests.viewer.entries import write_day
 from tests.viewer.under_way import ScriptedLive
 from viewer.actions import Action, Actions
@@ -51,16 +46,8 @@ PAGES = {
 @contextmanager
 def served(archive: Archive) -> Iterator[str]:
     """The pages of an archive, with something under way and something to do."""
-    (port,) = free_ports(1)
-    app = create_app(archive.folder.root, None, ScriptedLive(), ACTIONS)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with serving_pages(create_app(archive.folder.root, None, ScriptedLive(), ACTIONS)) as url:
+        yield url
 
 
 async def take(folder: Path, word: str) -> None:

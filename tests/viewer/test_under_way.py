@@ -1,18 +1,14 @@
 """Pages of what runs: they keep up, and become those of what has ended."""
 
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.async_api import expect
 from starlette.testclient import TestClient
 
-from proctor_processes.ports import free_ports
 from proctor_storage.archive import Archive
-from tests.viewer.conftest import reading
+from tests.viewer.conftest import reading, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, updates_of
 from viewer.actions import Actions
@@ -32,16 +28,8 @@ def kept(tmp_path: Path) -> Archive:
 
 @pytest.fixture
 def live_site(kept: Archive, live: ScriptedLive) -> Iterator[str]:
-    (port,) = free_ports(1)
-    app = create_app(kept.folder.root, None, live)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with serving_pages(create_app(kept.folder.root, None, live)) as url:
+        yield url
 
 
 async def test_an_assessment_is_followed_until_it_has_ended(live_site: str, live: ScriptedLive, kept: Archive) -> None:
