@@ -36,6 +36,16 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
         self.has_ended.set()
 
 
+def _kill_started(starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]") -> None:
+    """Kill the group of a child that nobody waits for any more."""
+    if starting.cancelled() or starting.exception() is not None:
+        return
+    transport, _ = starting.result()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(transport.get_pid(), signal.SIGKILL)
+    transport.close()
+
+
 class Child:
     """A running child. It leads a session, and so a process group, of its own: a Ctrl-C in the terminal doesn't reach
     it, and what it starts is ended with it. ``Child.start`` makes one.
@@ -76,16 +86,24 @@ class Child:
             OSError: there is no such program, or it can't be run.
         """
         loop = asyncio.get_running_loop()
-        transport, protocol = await loop.subprocess_exec(
-            lambda: _Protocol(loop),
-            *command,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env=environment,
-            start_new_session=True,
-            pass_fds=descriptors,
+        starting = asyncio.ensure_future(
+            loop.subprocess_exec(
+                lambda: _Protocol(loop),
+                *command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=environment,
+                start_new_session=True,
+                pass_fds=descriptors,
+            )
         )
+        try:
+            transport, protocol = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # asyncio would kill the process alone, and what it has started meanwhile would stay.
+            starting.add_done_callback(_kill_started)
+            raise
         return cls(transport, protocol, guard)
 
     @property

@@ -71,6 +71,23 @@ async def test_what_a_child_leaves_behind_when_it_dies_is_killed_at_the_end(guar
     assert await gone(left)
 
 
+async def test_nothing_is_left_of_a_start_that_was_given_up_halfway(guard: Guard, tmp_path: Path) -> None:
+    told = tmp_path / "pids"
+    already = psutil.Process().children()
+    with told.open("wb") as file:
+        starting = asyncio.create_task(
+            Child.start([sys.executable, "-c", PARENT.format("pass")], guard, environment=dict(os.environ), stdout=file)
+        )
+        while len(psutil.Process().children()) == len(already):
+            await asyncio.sleep(0)
+    # The loop stands still while the child begins, so its start isn't over when it is given up.
+    assert wait_until(lambda: told.read_text().count("\n") == 2)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert await gone(*map(int, told.read_text().split()))
+
+
 async def test_a_child_is_out_of_reach_of_the_terminals_ctrl_c(guard: Guard) -> None:
     child, pids = await family(guard)
     assert {os.getsid(pid) for pid in pids} == {child.pid}
