@@ -186,7 +186,10 @@ async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> 
         results = await play(
             stack, {}, kill_once, fork_of=original.assessment_id, from_turns=[5, 6], repeats=2, at_once=2
         )
+        refused = await fork(stack, results.campaign_id, 1)
     assert killed
+    assert (refused.state, refused.results) == ("rejected", None)
+    assert f"{results.campaign_id} is a campaign: only an assessment of a scenario can be forked" in refused.sentence
     assert files_of(stack, original.assessment_id) == before
     assert {(cell.agent, cell.seed, cell.status, cell.plays) for cell in results.cells} == {
         ("personal_assistant", original.seed, "completed", 1)
