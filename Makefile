@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes viewer proctor_statistics activities workflows a2a_gateway proctor scenarios.kit
+PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities workflows a2a_gateway proctor scenarios.kit
 # Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile
@@ -106,7 +106,7 @@ lock: ## write requirements.lock anew: the newest versions that pyproject.toml a
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	python3.11 -m venv "$$folder"; \
 	"$$folder/bin/pip" install --quiet --disable-pip-version-check -e '.[dev]'; \
-	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama and dev install."; \
+	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama, otel and dev install."; \
 	  echo "# Written by \`make lock\`; installs on Python 3.11 to 3.13."; \
 	  "$$folder/bin/pip" freeze --disable-pip-version-check --exclude-editable --exclude proctor; } > requirements.lock; \
 	echo "requirements.lock: $$(grep -vc '^#' requirements.lock) packages"

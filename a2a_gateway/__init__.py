@@ -15,6 +15,8 @@
 * ``parts``: JSON to and from the parts of A2A messages
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
 * ``logs``: refused requests as lines
+* ``watching``: whether the gateway lives and can serve, and what it counts
+* ``metrics``: what that is
 * ``limits``: how large a request may be
 * ``legacy``: what a2a-sdk's protocol 0.3 leaves out
 * ``door``: who may come in

@@ -1,5 +1,6 @@
 """The gateway's HTTP application, and the process that serves it."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -25,21 +26,31 @@ from a2a_gateway.legacy import (
 )
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
+from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
 from a2a_gateway.plain_messages import plain_messages_route
 from a2a_gateway.run_files import run_files_route
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
+from a2a_gateway.watching import Watching
+from proctor_observing.address import observed
+from proctor_observing.logs import set_up_logs
+from proctor_observing.requests import CountedRequests
+from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
 from proctor_protocol.callers import caller_of
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
 RPC_PATH = "/"
+_ROOMS = ("a2a_gateway", "proctor_protocol", "proctor_storage", "proctor_observing", "viewer", "uvicorn")
+_ID_IN_PATH = re.compile(r"(?<=/)(?=[^/]*\d)[0-9A-Za-z_-]{8,}(?=[:/]|$)")
+
 SHUTDOWN_GRACE = 5
 """Seconds that requests under way get when the process is told to stop; streams end at once, to be taken up again."""
 
 
 def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
-    """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, ``/health``.
+    """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, and for
+    who watches it ``/health`` (it lives), ``/ready`` (it can serve) and ``/metrics``.
 
     Args:
         config: the deployment's settings; ``effective_card_url`` goes on the card.
@@ -50,12 +61,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
     entrance = Entrance(config)
     connection = TemporalConnection(client_factory)
     handler = AssessmentHandler(config, connection)
-
-    async def health(request: Request) -> JSONResponse:
-        found = await connection.check(config.task_queue)
-        is_well = set(found.values()) == {"ok"}
-        told = found if caller_of(request.scope).is_admin else {}
-        return JSONResponse({"status": "ok" if is_well else "degraded", **told}, 200 if is_well else 503)
+    watching = Watching(config, connection)
 
     async def temporal(request: Request) -> JSONResponse:
         if not caller_of(request.scope).is_admin:
@@ -69,7 +75,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
     routes = [
         *pages,  # first: HTTP+JSON takes every path for one of a tenant's
         *entrance.routes,
-        Route("/health", health),
+        *watching.routes,
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
         run_files_route(config, connection),
@@ -84,11 +90,20 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         ),
     ]
     middleware = [
+        *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
+        Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
         *entrance.middleware,
         Middleware(BodyLimit, rpc_path=RPC_PATH),
     ]
-    return Starlette(routes=routes, middleware=middleware)
+    app = Starlette(routes=routes, middleware=middleware)
+    app.state.watching = watching
+    return app
+
+
+def route_name(path: str) -> str:
+    """A request's path without ids, for the name of its span."""
+    return _ID_IN_PATH.sub("{id}", path)
 
 
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
@@ -99,6 +114,8 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     Raises:
         OSError: the address can't be listened on.
     """
+    set_up_logs(config.log_format, dict.fromkeys(_ROOMS, config.log_level))
+    start_tracing("proctor-gateway")
     listener = listen(config.host, config.port, "the gateway")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     leave_refusals_to_us()
@@ -107,10 +124,15 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
         uvicorn.Config(
             app,
             log_level=config.log_level.lower(),
+            log_config=None,
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=SHUTDOWN_GRACE,
         ),
         ready=f"proctor gateway listening on {address_of(listener)}",
     )
-    await server.serve(sockets=[listener])
+    watching: Watching = app.state.watching
+    address = (config.observe_host, config.observe_port)
+    async with observed(*address, "proctor gateway", watching.needs, watching.render):
+        await server.serve(sockets=[listener])
+    stop_tracing()

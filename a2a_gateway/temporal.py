@@ -49,17 +49,6 @@ class TemporalConnection:
             attempt = self._attempt = asyncio.ensure_future(self._factory())
         return await asyncio.shield(attempt)
 
-    async def check(self, task_queue: str) -> dict[str, str]:
-        """What keeps assessments from being played, by service, as a sentence each; ``ok`` where nothing does."""
-        temporal = await self.find_problem()
-        worker: str | None = "It is not known whether a worker runs, as Temporal is away."
-        if temporal is None:
-            try:
-                worker = await self.find_worker_problem(task_queue)
-            except RPCError as problem:
-                temporal = str(problem)
-        return {"temporal": temporal or "ok", "worker": worker or "ok"}
-
     async def find_problem(self) -> str | None:
         """Why Temporal can't be used right now, as a sentence; None while it can."""
         try:
@@ -69,7 +58,16 @@ class TemporalConnection:
         return None if healthy else "Temporal answers, but says that it is not serving."
 
     async def find_worker_problem(self, task_queue: str) -> str | None:
-        """Why nobody works at what is asked for, as a sentence; None while some worker polls the task queue.
+        """Why nobody works at what is asked for, as a sentence; None while some worker polls the task queue."""
+        try:
+            if await self.count_workers(task_queue):
+                return None
+        except (TemporalUnreachableError, RPCError):
+            return "It is not known whether a worker runs, as Temporal is away."
+        return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."
+
+    async def count_workers(self, task_queue: str) -> int:
+        """How many processes poll a task queue.
 
         Temporal says when each worker asked for work last; one that lives asks about once a minute.
         """
@@ -81,9 +79,9 @@ class TemporalConnection:
         )
         answer = await client.workflow_service.describe_task_queue(asked, timeout=timedelta(seconds=2))
         lately = datetime.now(UTC) - _POLLED_WITHIN
-        if any(poller.last_access_time.ToDatetime(tzinfo=UTC) > lately for poller in answer.pollers):
-            return None
-        return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."
+        return len(
+            {poller.identity for poller in answer.pollers if poller.last_access_time.ToDatetime(tzinfo=UTC) > lately}
+        )
 
 
 @contextmanager

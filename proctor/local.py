@@ -37,6 +37,10 @@ RETENTION = "P30D"
 """For how long the dev server keeps closed workflows, unless the settings say otherwise; by itself it is one day."""
 
 _PROBE_SECONDS = 1.0
+
+_OBSERVED_GATEWAY, _OBSERVED_UES, _OBSERVED_WORKER = range(3)
+"""Where each service's observing address is, from ``observe_port`` on; workers come last, since there may be many."""
+
 _NOTHING_OF_A_DEPLOYMENT = {"card_url": None, "ues_host": None, "ues_public_url": None}
 
 
@@ -144,6 +148,8 @@ class LocalStack:
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
             "AGENTBEATS_GREEN_TEMPORAL_RETENTION": self.config.temporal_retention or RETENTION,
+            # Their logs are files that people read.
+            "AGENTBEATS_GREEN_LOG_FORMAT": "text" if self.config.log_format == "auto" else self.config.log_format,
         }
 
     def list_services(self) -> list[Service]:
@@ -165,6 +171,7 @@ class LocalStack:
                     **no_secrets,
                     "AGENTBEATS_GREEN_SECRET": None,
                     "UES_HOST_KEY": host_key(self.config.secret.get_secret_value()),
+                    **self._observed_at(_OBSERVED_UES),
                 },
             ),
         ]
@@ -183,7 +190,7 @@ class LocalStack:
                 "worker",
                 _proctor("worker"),
                 _polls(self.ui_url, self.config.temporal_namespace, self.config.task_queue),
-                shared,
+                {**shared, **self._observed_at(_OBSERVED_WORKER)},
                 after=("temporal", "ues"),
                 stop_seconds=10,
             ),
@@ -195,11 +202,16 @@ class LocalStack:
                     *(["--open"] if self.config.open else []),
                 ),
                 _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
-                {**shared, **secrets_in(os.environ, but=OF_GATEWAYS)},
+                {**shared, **secrets_in(os.environ, but=OF_GATEWAYS), **self._observed_at(_OBSERVED_GATEWAY)},
                 after=("temporal",),
                 stop_seconds=8,
             ),
         ]
+
+    def _observed_at(self, place: int) -> dict[str, str | None]:
+        """The observing address of a service: they have ports one after the other; none without a setting."""
+        first = self.config.observe_port
+        return {"AGENTBEATS_GREEN_OBSERVE_PORT": str(first + place if first else first) if first is not None else None}
 
     @property
     def archive_url(self) -> str:

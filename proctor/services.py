@@ -35,6 +35,7 @@ def run_worker(
     """Run a worker until SIGTERM or Ctrl-C."""
     from activities.models.usage import PricesError
     from proctor.worker import run_worker as work
+    from proctor_observing.tracing import TracingError
     from proctor_storage.temporal import TemporalUnreachableError
 
     settings = read_settings(
@@ -51,8 +52,12 @@ def run_worker(
         asyncio.run(work(config))
     except TemporalUnreachableError as problem:
         raise UnreachableError(str(problem)) from None
+    except TracingError as problem:
+        raise UsageError(str(problem)) from None
     except PricesError as problem:
         raise CommandError(str(problem)) from None
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_gateway(
@@ -69,6 +74,7 @@ def run_gateway(
     from a2a_gateway.server import serve
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay
+    from proctor_observing.tracing import TracingError
     from viewer.app import routes
 
     settings = read_settings(
@@ -90,6 +96,8 @@ def run_gateway(
     actions = page_actions(config, live.connected)
     try:
         asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
+    except TracingError as problem:
+        raise UsageError(str(problem)) from None
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
 
@@ -101,12 +109,15 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
     instead: ``UES_ADMIN_KEY``, else one that the simulator makes and prints.
     """
     from activities.simulations.keys import host_key
+    from proctor_observing.logs import set_up_logs
+    from proctor_observing.tracing import TracingError
     from ues_sim.server import serve
 
     config = read_settings(GreenAgentConfig, ues_host=host, state=state)
     key = os.environ.get("UES_HOST_KEY")
     if not key and not single:
         key = host_key(with_secret(config).secret.get_secret_value())
+    set_up_logs(config.log_format, {"ues_sim": config.log_level, "proctor_observing": config.log_level})
     host = config.ues_host or config.host
     port = config.ues_base_port if port is None else port
     if is_open_to_others(host):
@@ -119,7 +130,11 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
             host_key=key,
             admin_key=os.environ.get("UES_ADMIN_KEY"),
             public_url=public_url,
+            observe_host=config.observe_host,
+            observe_port=config.observe_port,
         )
+    except TracingError as problem:
+        raise UsageError(str(problem)) from None
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
 

@@ -28,6 +28,7 @@ from activities.forks import ForkActivities
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
+from activities.metrics import Observing
 from activities.notifications import NotificationActivities
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
@@ -43,7 +44,12 @@ from activities.verdicts import VerdictActivities
 from proctor.containers import play_trials
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.simulator_watch import SimulatorWatch
+from proctor.telemetry import Telemetry
 from proctor.watchdog import watched
+from proctor.worker_needs import worker_needs
+from proctor_observing.address import observed
+from proctor_observing.logs import set_up_logs
+from proctor_observing.tracing import start_tracing, stop_tracing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
@@ -61,6 +67,7 @@ _OUR_ROOMS = (
     "purple_sdk",
     "proctor_storage",
     "proctor_processes",
+    "proctor_observing",
     "activities",
     "workflows",
 )
@@ -91,8 +98,10 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     Raises:
         TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
     """
-    _log(config)
-    client = await connect(config)
+    set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
+    start_tracing("proctor-worker")
+    telemetry = Telemetry.of(config)
+    client = await connect(config, telemetry.runtime)
     try:
         await ensure_search_attributes(client, config)
         await ensure_retention(client, config)
@@ -104,6 +113,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         loop.add_signal_handler(name, stop.set)
     hide_from_neighbours()
     async with AsyncExitStack() as stack:
+        stack.callback(stop_tracing)
         stack.enter_context(watched())
         deployment = Deployment(config)
         stack.push_async_callback(deployment.aclose)
@@ -111,7 +121,8 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.callback(warming.cancel)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
-        for worker in _workers(client, config, deployment, participants):
+        workers = _workers(client, config, deployment, participants)
+        for worker in workers:
             await stack.enter_async_context(worker)
         watch = SimulatorWatch(config, deployment.simulations.host)
         tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
@@ -119,6 +130,9 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         trials = asyncio.create_task(play_trials(client, config, deployment))
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
+        needs = worker_needs(config, client, workers)
+        address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
+        await stack.enter_async_context(address)
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
             ready.set()
@@ -171,7 +185,7 @@ def _workers(
             turns.apply,
             turns.advance,
         ],
-        interceptors=[Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
+        interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
         workflow_runner=workflow_runner(),
         max_concurrent_activities=500,
         max_concurrent_activity_task_polls=_POLLS,
@@ -186,7 +200,7 @@ def _workers(
         client,
         task_queue=config.models_task_queue,
         activities=thinking,
-        interceptors=[Elapsed(), models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
+        interceptors=[Observing(), Elapsed(), models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
         max_concurrent_activities=100,
         max_concurrent_activity_task_polls=_POLLS,
         max_task_queue_activities_per_second=config.models_per_second,
@@ -199,7 +213,7 @@ def _workers(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
         activities=[NotificationActivities(config, Stories.from_client(config, client).tell).notify],
-        interceptors=[notifications_beats],
+        interceptors=[Observing(), notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -259,10 +273,3 @@ async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"
     running = {workflow.id async for workflow in client.list_workflows(query, page_size=1000)}
     return [simulation_id for simulation_id in simulation_ids if simulation_id not in running]
-
-
-def _log(config: GreenAgentConfig) -> None:
-    """Our own rooms say as much as the settings ask for; libraries say what is wrong."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for room in _OUR_ROOMS:
-        logging.getLogger(room).setLevel(config.log_level)

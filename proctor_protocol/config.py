@@ -181,6 +181,10 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``payload_keys`` encrypts what goes through Temporal: ``ID:KEY`` each, 32 random bytes in base64; the first one
     writes, all of them read (docs/OPERATIONS.md, encrypted payloads).
 
+    ``observe_port`` has a service tell how it is at an address of its own, ``/health``, ``/ready`` and ``/metrics``,
+    where nobody is asked who they are; ``observe_host`` is where it listens for that. ``log_format`` is ``json``,
+    ``text``, or ``auto``: text on a terminal, else JSON (docs/OBSERVING.md).
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -232,6 +236,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     commands_port: int = Field(default=0, ge=0, le=65535)
     commands_url: str | None = None
     worker_build_id: str | None = None
+    observe_host: str = "127.0.0.1"
+    observe_port: int | None = Field(default=None, ge=0, le=65535)
+    log_format: Literal["auto", "json", "text"] = "auto"
     open: bool = False
     tokens_file: str | None = None
     oidc_issuer: str | None = None
@@ -285,6 +292,11 @@ class GreenAgentConfig(AgentBeatsConfig):
         if not address.startswith(("http://", "https://")):
             raise ValueError("write it as http://HOST:PORT")
         return address
+
+    @field_validator("observe_port", mode="before")
+    @classmethod
+    def _no_port_is_none(cls, port: Any) -> Any:
+        return None if port == "" else port
 
     @field_validator("secret")
     @classmethod

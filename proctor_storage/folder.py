@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import fsspec
 
+from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
+
 T = TypeVar("T")
 
 ANSWERS_WITHIN = 30.0
@@ -27,6 +29,8 @@ _REMEDIES = {
     errno.EACCES: "let the evaluator's user write and read there",
     errno.EPERM: "let the evaluator's user write and read there",
 }
+
+_OPERATIONS = {"written": "write", "read": "read"}
 
 _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="store")
 """A store that hangs holds up its own callers, and nobody else who needs a thread."""
@@ -164,11 +168,17 @@ class Folder:
             StoreUnavailableError: it took longer than ``ANSWERS_WITHIN``.
         """
         running = asyncio.get_running_loop().run_in_executor(_threads, work)
+        operation = _OPERATIONS.get(done, done)
         try:
-            return await asyncio.wait_for(running, ANSWERS_WITHIN)
+            with STORE_SECONDS.labels(operation).time():
+                return await asyncio.wait_for(running, ANSWERS_WITHIN)
         except TimeoutError:
+            STORE_FAILURES.labels(operation).inc()
             slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {ANSWERS_WITHIN:g} s")
             raise self.unavailable(slow, done) from None
+        except StoreUnavailableError:
+            STORE_FAILURES.labels(operation).inc()
+            raise
 
     def unavailable(self, problem: Exception, done: str) -> StoreUnavailableError:
         """The error for a problem of the file system; ``done`` is what couldn't be: written, read."""

@@ -20,8 +20,10 @@ from temporalio.converter import (
     StorageDriverRetrieveContext,
     StorageDriverStoreContext,
 )
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
+from proctor_observing.tracing import temporal_plugins
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 from proctor_storage.codec import PayloadKeyError, payload_codec
@@ -106,9 +108,13 @@ def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataC
     )
 
 
-async def connect(config: GreenAgentConfig) -> Client:
+async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> Client:
     """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
     (TLS, client certificate, API key, metadata).
+
+    Args:
+        config: the deployment's settings.
+        runtime: what the SDK runs in, where that isn't the process's usual one.
 
     Raises:
         TemporalUnreachableError: nobody answers at ``config.temporal_address``, or not to us; or it isn't clear how to
@@ -125,6 +131,8 @@ async def connect(config: GreenAgentConfig) -> Client:
                 config.temporal_address,
                 namespace=config.temporal_namespace,
                 data_converter=converter,
+                plugins=temporal_plugins(),
+                runtime=runtime,
                 **options,
             ),
             timeout=timedelta(seconds=config.connect_timeout).total_seconds(),

@@ -10,6 +10,7 @@ A simulation that was ended leaves its fence behind, so that nobody from the pas
 
 from collections import OrderedDict
 
+from ues_sim.metrics import FENCES_REFUSED
 from ues_sim.problems import Conflict, FenceMissing, Overtaken
 
 HEADER = b"x-ues-fence"
@@ -21,6 +22,7 @@ MOST_ENDED = 10_000
 def refuse_lower(fence: int, held: int) -> None:
     """Raise Overtaken (412) for a fence from the past."""
     if fence < held:
+        FENCES_REFUSED.inc()
         raise Overtaken(
             {
                 "message": f"another attempt has taken over: the fence {fence} of this request is lower than {held}, "

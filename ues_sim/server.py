@@ -1,16 +1,24 @@
 """Running the simulator: as a server of its own, or in-process as an ASGI application."""
 
+import asyncio
 import gc
 import os
+import re
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 
+from proctor_observing.address import observed
+from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
 from ues_sim.host import Host
 from ues_sim.http.app import Application
 from ues_sim.keys import new_secret
+from ues_sim.metrics import counted
+
+_SIMULATION = re.compile(r"^(/simulations/)[^/]+")
 
 HOST_KEY_VARIABLE = "UES_HOST_KEY"
 ADMIN_KEY_VARIABLE = "UES_ADMIN_KEY"
@@ -67,17 +75,24 @@ def serve(
     admin_key: str | None = None,
     public_url: str | None = None,
     seed: str | None = None,
+    observe_host: str = "127.0.0.1",
+    observe_port: int | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT. Port 0 takes a free one. Prints where it listens, and a secret that it made up.
 
     ``host_key`` opens ``/simulations``; with ``single`` there is one simulation at the root, opened by ``admin_key``.
-    Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. Raises OSError when the address can't be bound.
+    Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. With ``observe_port`` it tells how it is and what it
+    counts at an address of its own. Raises OSError when the address can't be bound.
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
     listener = listen(host, port, "the simulator")
+    app: Any = counted(served.app, served.app.host)
+    if start_tracing("proctor-simulator"):
+        app = TracedRequests(app, _without_ids)
     config = uvicorn.Config(
-        served.app,
+        app,
         log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         ws="none",
@@ -91,4 +106,17 @@ def serve(
     # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    Server(config, f"ues_sim listening on {address_of(listener)}").run(sockets=[listener])
+    server = Server(config, f"ues_sim listening on {address_of(listener)}")
+
+    async def serve_observed() -> None:
+        async with observed(observe_host, observe_port, "ues_sim", {}):
+            await server.serve(sockets=[listener])
+
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(serve_observed())
+    stop_tracing()
+
+
+def _without_ids(path: str) -> str:
+    """A request's path as spans are named by it."""
+    return _SIMULATION.sub(r"\1{simulation_id}", path)

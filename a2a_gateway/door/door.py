@@ -14,7 +14,15 @@ _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
 
 PUBLIC_PATHS = frozenset(
-    {"/health", "/.well-known/agent-card.json", "/.well-known/agent.json", LOGIN_PATH, LOGOUT_PATH, "/viewer.css"}
+    {
+        "/health",
+        "/ready",
+        "/.well-known/agent-card.json",
+        "/.well-known/agent.json",
+        LOGIN_PATH,
+        LOGOUT_PATH,
+        "/viewer.css",
+    }
 )
 """What is there for everybody: how to ask, whether it works, and the way in."""
 

@@ -1,15 +1,38 @@
-"""Counts what one model was asked, as LangChain tells of its answers; imported with the first model."""
+"""Counts what one model was asked, as LangChain tells of its answers; imported with the first model.
 
+Where there are traces each call is a span, by OpenTelemetry's semantic conventions for generative AI.
+"""
+
+import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import LLMResult
 
+from activities.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
+from activities.models.factory import LLMFactory, LLMProvider
 from activities.models.usage import Prices, cached_tokens
+from proctor_observing import tracing
 from proctor_protocol.provenance import ModelUse
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+_PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini"}
+"""Names that the semantic conventions have for providers, where they aren't ours."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that is under way."""
+
+    began: float
+    span: "Span | None"
 
 
 class Counter(BaseCallbackHandler):
@@ -22,15 +45,67 @@ class Counter(BaseCallbackHandler):
         self._price = prices.models.get(use.model)
         self._currency = prices.currency if self._price else None
         self._on_answer = on_answer
+        self._under_way: dict[UUID, _Call] = {}
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Note when a call begins."""
+        span = tracing.begin_span(f"chat {self.use.model}", self._asked()) if tracing.is_on() else None
+        self._under_way[run_id] = _Call(time.perf_counter(), span)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add an answer up; what its endpoint doesn't tell makes the sum unknown."""
-        self._add(_usage_of(response))
+        usage = _usage_of(response)
+        self._end(run_id, usage, response)
+        self._add(usage)
 
-    def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add an answer up that the client raises on, since it was cut off or filtered: it is billed like any other."""
+        usage = _usage_in(error.completion) if hasattr(error, "completion") else None
+        self._end(run_id, usage, error)
         if hasattr(error, "completion"):
-            self._add(_usage_in(error.completion))
+            self._add(usage)
+
+    def _asked(self) -> dict[str, str | int | float | bool]:
+        """What is known of a call before it is made, in the words of the semantic conventions."""
+        provider = LLMFactory.detect_provider(self.use.model)
+        said: dict[str, str | int | float | bool] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": _PROVIDERS.get(provider, provider.value),
+            "gen_ai.request.model": self.use.model,
+        }
+        if self.use.temperature is not None:
+            said["gen_ai.request.temperature"] = self.use.temperature
+        if self.use.endpoint:
+            said["server.address"] = self.use.endpoint
+        return said
+
+    def _end(self, run_id: UUID | None, usage: UsageMetadata | None, came: LLMResult | BaseException) -> None:
+        """Count a call that has ended, and end its span."""
+        model, has_failed = self.use.model, isinstance(came, BaseException)
+        MODEL_CALLS.labels(model, "failed" if has_failed else "answered").inc()
+        if usage is not None:
+            cached = min(cached_tokens(usage) or 0, usage["input_tokens"])
+            MODEL_TOKENS.labels(model, "input").inc(usage["input_tokens"] - cached)
+            MODEL_TOKENS.labels(model, "cached_input").inc(cached)
+            MODEL_TOKENS.labels(model, "output").inc(usage["output_tokens"])
+            if self._price and self._currency:
+                MODEL_COST.labels(model, self._currency).inc(self._price.of(usage))
+        call = self._under_way.pop(run_id, None) if run_id else None
+        if call is None:
+            return
+        MODEL_SECONDS.labels(model).observe(time.perf_counter() - call.began)
+        if call.span is None:
+            return
+        if usage is not None:
+            call.span.set_attribute("gen_ai.usage.input_tokens", usage["input_tokens"])
+            call.span.set_attribute("gen_ai.usage.output_tokens", usage["output_tokens"])
+        if isinstance(came, BaseException):
+            tracing.fail(call.span, came)
+        elif came.llm_output and (answering := came.llm_output.get("model_name")):
+            call.span.set_attribute("gen_ai.response.model", str(answering))
+        call.span.end()
 
     def _add(self, usage: UsageMetadata | None) -> None:
         one = ModelUse(model=self.use.model, calls=1)

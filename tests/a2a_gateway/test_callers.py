@@ -231,6 +231,7 @@ TABLE = [
     Row("GET /v1/card", "/v1/card", 400, None),
     Row("POST /agent/messages", "/agent/messages", 422, None, body={"message": {"parts": [{"text": "no request"}]}}),
     Row("GET /runs/{task_id}/files/{sha256}", f"/runs/TASK/files/{'0' * 64}", 404),
+    Row("GET /metrics", "/metrics", 403, 403, admin=200),
     Row("GET /temporal", "/temporal", 403, 403, admin=200),
     Row("GET /", "/", 200, None),
     Row("GET /view", "/view", 307, None),
@@ -247,6 +248,7 @@ TABLE = [
 ]
 PUBLIC = {
     "GET /health": 200,
+    "GET /ready": 200,
     "GET /.well-known/agent-card.json": 200,
     "GET /.well-known/agent.json": 200,
     "GET /login": 200,
@@ -310,6 +312,7 @@ async def test_what_is_public_is_there_for_strangers(place: Place) -> None:
                 assert answer.status_code == expected, route
     async with place.coming() as http:
         assert (await http.get("/health")).json() == {"status": "ok"}
+        assert (await http.get("/ready")).json() == {"status": "ok"}
         card = (await http.get("/.well-known/agent-card.json")).json()
     assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
     assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]

@@ -1,0 +1,78 @@
+"""For who watches the gateway: whether it lives (``/health``), whether it can serve (``/ready``), what it counts
+(``/metrics``).
+
+The first two are there for everybody, and tell reasons to admins alone; so are the metrics for admins. At an observing
+address (``observe_port``) all of it is told without asking who wants to know.
+"""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from temporalio.service import RPCError
+
+from a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
+from a2a_gateway.temporal import TemporalConnection
+from proctor_observing import metrics
+from proctor_observing.readiness import Look, kept_for, look_at
+from proctor_protocol.callers import caller_of
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import TemporalUnreachableError
+from proctor_storage.trying import find_problem_of_store
+
+_STORE_TRIED_EVERY = 30.0
+_COUNTED_WITHIN = 4.0
+
+
+class Watching:
+    """How one gateway is."""
+
+    def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
+        self._config = config
+        self._connection = connection
+        store = kept_for(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
+        self.needs: dict[str, Look] = {
+            "temporal": connection.find_problem,
+            "worker": lambda: connection.find_worker_problem(config.task_queue),
+            "store": store,
+        }
+        self.routes = [
+            Route("/health", self._health),
+            Route("/ready", self._ready),
+            Route("/metrics", self._metrics),
+        ]
+
+    async def render(self) -> bytes:
+        """All that this process has counted, and how many assessments Temporal has; where it doesn't answer, those are
+        left out.
+        """
+        try:
+            async with asyncio.timeout(_COUNTED_WITHIN):
+                client = await self._connection.connect()
+                counts = await count_assessments(client)
+                workers = await self._connection.count_workers(self._config.task_queue)
+        except (TemporalUnreachableError, RPCError, TimeoutError):
+            TEMPORAL_UP.set(0)
+            WORKERS.set(0)
+            ASSESSMENTS.clear()
+        else:
+            TEMPORAL_UP.set(1)
+            WORKERS.set(workers)
+            for state in STATES:
+                ASSESSMENTS.labels(state).set(counts.get(state, 0))
+        return await metrics.render()
+
+    async def _health(self, _: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    async def _ready(self, request: Request) -> JSONResponse:
+        found = await look_at(self.needs)
+        is_well = set(found.values()) == {"ok"}
+        told = found if caller_of(request.scope).is_admin else {}
+        return JSONResponse({"status": "ok" if is_well else "degraded", **told}, 200 if is_well else 503)
+
+    async def _metrics(self, request: Request) -> Response:
+        if not caller_of(request.scope).is_admin:
+            return JSONResponse({"error": {"code": 403, "message": "Metrics are for admins."}}, 403)
+        return Response(await self.render(), media_type=metrics.MEDIA_TYPE)

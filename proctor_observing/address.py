@@ -1,0 +1,81 @@
+"""The small HTTP address of a service that has none for strangers: ``/health``, ``/ready`` and ``/metrics``.
+
+Nobody is asked who they are there: it is meant for the loopback address, or for a network of one's own.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from proctor_observing import metrics
+from proctor_observing.readiness import Look, look_at
+from proctor_processes.serving import address_of, listen
+
+
+class _Server(uvicorn.Server):
+    """uvicorn beside something else, whose signals are the other's business."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See ``uvicorn.Server``."""
+        yield
+
+
+def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.render) -> Starlette:
+    """The three pages.
+
+    Args:
+        needs: what ``/ready`` looks at, by name.
+        render: what ``/metrics`` tells.
+    """
+
+    async def health(_: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    async def ready(_: Request) -> JSONResponse:
+        found = await look_at(needs)
+        is_ready = set(found.values()) <= {"ok"}
+        return JSONResponse({"status": "ready" if is_ready else "not ready", **found}, 200 if is_ready else 503)
+
+    async def counted(_: Request) -> Response:
+        return Response(await render(), media_type=metrics.MEDIA_TYPE)
+
+    return Starlette(routes=[Route("/health", health), Route("/ready", ready), Route("/metrics", counted)])
+
+
+@asynccontextmanager
+async def observed(
+    host: str, port: int | None, who: str, needs: Mapping[str, Look], render: metrics.Render = metrics.render
+) -> AsyncIterator[str | None]:
+    """Serve the pages meanwhile; gives their address, and says it on standard output. Nothing without a port.
+
+    Args:
+        host: an address of this machine.
+        port: 0 takes a free one; None serves nothing.
+        who: the service, for the line that says where.
+        needs: what ``/ready`` looks at.
+        render: what ``/metrics`` tells.
+
+    Raises:
+        OSError: the address can't be listened on; a sentence in ``strerror``.
+    """
+    if port is None:
+        yield None
+        return
+    listener = listen(host, port, f"{who}'s observing address")
+    app = observing_app(needs, render)
+    server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    print(f"{who} observed at {address_of(listener)}", flush=True)
+    try:
+        yield address_of(listener)
+    finally:
+        server.should_exit = True
+        await asyncio.wait({serving}, timeout=5)
+        listener.close()

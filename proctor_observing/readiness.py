@@ -1,0 +1,41 @@
+"""Whether a service can serve: what it needs is looked at, side by side and each for so long at most."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+Look = Callable[[], Awaitable[str | None]]
+"""Looks at one thing that a service needs: None where all is well, else a sentence that says what to mend."""
+
+LOOKS_FOR = 3.0
+"""Seconds after which a look that brings nothing counts as a problem."""
+
+
+async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict[str, str]:
+    """What each need says: ``ok`` or a sentence."""
+
+    async def one(look: Look) -> str:
+        try:
+            async with asyncio.timeout(seconds):
+                return await look() or "ok"
+        except TimeoutError:
+            return f"It did not answer within {seconds:g} s."
+        except Exception as problem:  # a look must never be what fails
+            return f"It can't be looked at ({type(problem).__name__}: {problem})."
+
+    return dict(zip(needs, await asyncio.gather(*map(one, needs.values())), strict=True))
+
+
+def kept_for(seconds: float, look: Look) -> Look:
+    """A look that costs something, taken at most so often; a problem is looked at anew each time."""
+    well_until = 0.0
+
+    async def rarely() -> str | None:
+        nonlocal well_until
+        if time.monotonic() < well_until:
+            return None
+        problem = await look()
+        well_until = 0.0 if problem else time.monotonic() + seconds
+        return problem
+
+    return rarely
