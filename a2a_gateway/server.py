@@ -50,7 +50,7 @@ SHUTDOWN_GRACE = 5
 
 def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, and for
-    who watches it ``/health`` (it lives), ``/ready`` (it can serve) and ``/metrics``.
+    who watches it ``/health`` (assessments can be played), ``/ready`` (all that it needs is well) and ``/metrics``.
 
     Args:
         config: the deployment's settings; ``effective_card_url`` goes on the card.

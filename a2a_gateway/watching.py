@@ -1,5 +1,5 @@
-"""For who watches the gateway: whether it lives (``/health``), whether it can serve (``/ready``), what it counts
-(``/metrics``).
+"""For who watches the gateway: whether assessments can be played (``/health``), whether all that it needs is well
+(``/ready``: the store, too), what it counts (``/metrics``).
 
 The first two are there for everybody, and tell reasons to admins alone; so are the metrics for admins. At an observing
 address (``observe_port``) all of it is told without asking who wants to know.
@@ -23,6 +23,7 @@ from proctor_storage.trying import find_problem_of_store
 
 _STORE_TRIED_EVERY = 30.0
 _COUNTED_WITHIN = 4.0
+_PLAYED_WITH = ("temporal", "worker")
 
 
 class Watching:
@@ -63,11 +64,14 @@ class Watching:
                 ASSESSMENTS.labels(state).set(counts.get(state, 0))
         return await metrics.render()
 
-    async def _health(self, _: Request) -> JSONResponse:
-        return JSONResponse({"status": "ok"})
+    async def _health(self, request: Request) -> JSONResponse:
+        return await self._told(request, {name: self.needs[name] for name in _PLAYED_WITH})
 
     async def _ready(self, request: Request) -> JSONResponse:
-        found = await look_at(self.needs)
+        return await self._told(request, self.needs)
+
+    async def _told(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
+        found = await look_at(needs)
         is_well = set(found.values()) == {"ok"}
         told = found if caller_of(request.scope).is_admin else {}
         return JSONResponse({"status": "ok" if is_well else "degraded", **told}, 200 if is_well else 503)

@@ -43,7 +43,7 @@ from tests.waiting import eventually
 
 
 async def health(gateway: Gateway) -> tuple[str, str]:
-    answer = await gateway.http.get("/ready")
+    answer = await gateway.http.get("/health")
     body = answer.json()
     assert answer.status_code == (200 if body["status"] == "ok" else 503)
     return body["status"], body["temporal"]
@@ -72,16 +72,14 @@ async def test_a_gateway_without_temporal_says_so(config: GreenAgentConfig) -> N
 
 
 async def test_a_gateway_without_a_worker_says_so(client: Client, config: GreenAgentConfig, gateway: Gateway) -> None:
-    unhealthy = await gateway.http.get("/ready")
-    assert (unhealthy.status_code, unhealthy.json()) == (
-        503,
-        {
-            "status": "degraded",
-            "temporal": "ok",
-            "worker": f"No worker polls the task queue '{config.task_queue}': start one (`proctor worker`).",
-            "store": "ok",
-        },
-    )
+    found = {
+        "status": "degraded",
+        "temporal": "ok",
+        "worker": f"No worker polls the task queue '{config.task_queue}': start one (`proctor worker`).",
+    }
+    for path, told in (("/health", found), ("/ready", found | {"store": "ok"})):
+        unhealthy = await gateway.http.get(path)
+        assert (unhealthy.status_code, unhealthy.json()) == (503, told)
     async with standin_worker(client, config):
         await eventually(lambda: _healthy(gateway))
 
