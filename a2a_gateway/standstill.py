@@ -94,4 +94,4 @@ def _has_passed(since: Timestamp, now: datetime) -> bool:
 
 def _left(what: str) -> str:
     seconds = f"{NOT_TAKEN.total_seconds():g}"
-    return f"No worker has taken {what} for over {seconds} s: it goes on by itself as soon as one runs."
+    return f"No worker has taken {what} for over {seconds} s: it goes on by itself as soon as one runs and is free."

@@ -2,10 +2,14 @@
 
 The beats come from a thread of their own, straight to Temporal's core: a worker whose event loop is busy for a while is
 not taken for dead. (One whose loop stands still for good is ended by ``watchdog``.)
+
+Each beat is a request to Temporal. So a worker of few attempts beats often, which is how soon these hear that they are
+cancelled; the more there are, the rarer each of them beats, but often enough not to be missed.
 """
 
 import asyncio
 import threading
+import time
 import weakref
 from contextvars import ContextVar
 from typing import Any
@@ -22,6 +26,13 @@ from temporalio.worker import (
 )
 
 BEAT_SECONDS = 0.5
+"""Between two beats of an attempt, where there are few."""
+
+_BEATS_A_SECOND = 100
+"""How many beats all attempts of a worker have together, where their timeouts allow that."""
+
+_BEATS_IN_TIMEOUT = 3
+_LOOK_SECONDS = 0.1
 
 _notes: ContextVar[list[str]] = ContextVar("heartbeat_notes")
 
@@ -54,8 +65,10 @@ def forget() -> None:
 class _Pulse:
     """What the thread says of one attempt: its notes as they go over the wire; None while they are being made ready."""
 
-    def __init__(self, token: bytes) -> None:
+    def __init__(self, token: bytes, timeout: float) -> None:
         self.token = token
+        self.longest_pause = timeout / _BEATS_IN_TIMEOUT
+        self.due = time.monotonic() + min(BEAT_SECONDS, self.longest_pause)
         self.payloads: list[Payload] | None = []
         self.encoding: asyncio.Task[None] | None = None
 
@@ -90,18 +103,23 @@ class Heartbeats(Interceptor):
 
     def _beat(self, worker: weakref.ref[Worker]) -> None:
         pause = threading.Event()
-        while not pause.wait(BEAT_SECONDS):
+        while not pause.wait(_LOOK_SECONDS):
             living = worker()
             if living is None or not self._send(living):
                 return
 
     def _send(self, worker: Worker) -> bool:
-        """Beat once for every attempt; False when the worker has shut down."""
+        """Beat for every attempt whose time has come; False when the worker has shut down."""
+        now = time.monotonic()
         with self._lock:
-            for pulse in self._pulses.values():
-                if pulse.payloads is None:
+            usual = max(BEAT_SECONDS, len(self._pulses) / _BEATS_A_SECOND)
+            due = [pulse for pulse in self._pulses.values() if pulse.due <= now and pulse.payloads is not None]
+        for pulse in due:
+            with self._lock:
+                if pulse.token not in self._pulses or pulse.payloads is None:
                     continue
                 beat = ActivityHeartbeat(task_token=pulse.token, details=pulse.payloads)
+                pulse.due = now + min(usual, pulse.longest_pause)
                 try:
                     # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
@@ -122,9 +140,10 @@ class _Beating(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         info = activity.info()
         _notes.set([str(detail) for detail in info.heartbeat_details])
-        pulse = _Pulse(info.task_token)
+        timeout = info.heartbeat_timeout
+        pulse = _Pulse(info.task_token, timeout.total_seconds() if timeout else 0.0)
         _pulse.set(pulse)
-        if not info.heartbeat_timeout:
+        if not timeout:
             return await super().execute_activity(input)
         if _notes.get():
             activity.heartbeat(*_notes.get())

@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,8 @@ def cpu_of_services(supervisor: Supervisor) -> dict[str, float]:
     return {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.find_pid(name)) is not None}
 
 
-def instant_agent(port: int) -> Service:
-    """The participant as a service of the supervisor's."""
+def agent_service(name: str, port: int, environment: Mapping[str, str | None] | None = None) -> Service:
+    """A participant of ours, the module of that name beside this one, as a service of the supervisor's."""
 
     async def answers(_pid: int) -> bool:
         try:
@@ -89,8 +90,8 @@ def instant_agent(port: int) -> Service:
         except httpx.TransportError:
             return False
 
-    command = [sys.executable, "-m", "benchmarks.instant_agent", "--host", LOOPBACK, "--port", str(port)]
-    return Service("instant_agent", command, answers)
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--host", LOOPBACK, "--port", str(port)]
+    return Service(name, command, answers, environment or {})
 
 
 async def measure(repetitions: int, scenarios_dir: str) -> dict[str, Any]:
@@ -103,7 +104,7 @@ async def measure(repetitions: int, scenarios_dir: str) -> dict[str, Any]:
             state=Path(folder),
             is_durable=False,
         )
-        supervisor = Supervisor([*local.list_services(), instant_agent(agent)], local.logs, say=say)
+        supervisor = Supervisor([*local.list_services(), agent_service("instant_agent", agent)], local.logs, say=say)
         async with supervisor:
             await supervisor.start()
             agent_url = f"http://{LOOPBACK}:{agent}"

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any
@@ -57,7 +58,7 @@ from workflows.assessment import Assessment
 from workflows.assessment_cell import AssessmentCell
 from workflows.campaign import Campaign
 from workflows.context_queue import ContextQueue
-from workflows.names import ASSESSMENT_WORKFLOW, NOTIFICATIONS_QUEUE
+from workflows.names import ASSESSMENT_WORKFLOW, JUDGING_QUEUE, NOTIFICATIONS_QUEUE, WAITING_QUEUE
 from workflows.notifications import Notifications
 from workflows.terminal_trial import TerminalTrial
 
@@ -78,7 +79,28 @@ _POLLS = 3
 """How many activities a worker asks for at a time. One that is stopped swallows as many, and each is one attempt: of
 the six that a step with the participant has, enough have to be left.
 """
-_MISSED_AFTER = timedelta(seconds=0.8)
+_QUICK_AT_ONCE = 24
+"""How many quick steps a worker takes on at a time. What Temporal has handed out comes to the event loop one by one,
+and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. It takes
+the loop some 30 ms to get at each, when it has much to do; more at once would not be done any sooner.
+"""
+_WORKFLOW_TASKS_AT_ONCE = 16
+"""The same for steps of workflows."""
+_JUDGED_AT_ONCE = 24
+_THINKING_AT_ONCE = 100
+_WAITING_AT_ONCE = 3_000
+_BEGUN_PER_SECOND = 25.0
+"""How many of those that wait for somebody a worker begins in a second, where a great many come at once: the same holds
+for them.
+"""
+_WORKFLOW_THREADS = 4
+"""Python runs one at a time; another one may begin while one waits for a lock."""
+
+_CACHED = 3_000
+"""Workflows that a worker remembers: those of an assessment are its own and its context's. One that was forgotten is
+replayed from its beginning at its next step.
+"""
+_MISSED_AFTER = timedelta(seconds=2)
 """After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
 
 
@@ -142,6 +164,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
 def _workers(
     client: Client, config: GreenAgentConfig, deployment: Deployment, participants: ParticipantActivities
 ) -> list[Worker]:
+    """One for each task queue, that is, for each resource which there is so much of."""
     turns, verdicts, lifecycle = (
         TurnActivities(deployment),
         VerdictActivities(deployment),
@@ -149,66 +172,58 @@ def _workers(
     )
     runs, forks = AssessmentRuns(deployment), ForkActivities(deployment)
     campaigns = CampaignActivities(deployment, [TerminalRuns(deployment), runs])
-    beats, models_beats, notifications_beats = Heartbeats(), Heartbeats(), Heartbeats()
     scrubbing = Scrubbing(deployment)
     thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
-    main = Worker(
-        client,
-        task_queue=config.task_queue,
-        workflows=WORKFLOWS,
-        activities=[
-            *thinking,
-            AdmissionActivities(deployment).admit,
-            QueueActivities(deployment).join_queue,
-            QueueActivities(deployment).is_running,
-            ResetActivities().measure_pauses,
-            campaigns.plan_campaign,
-            campaigns.read_cells,
-            campaigns.join_cell,
-            campaigns.keep_outcomes,
-            campaigns.sum_up_campaign,
-            runs.keep_played,
-            runs.join_assessment,
-            TrialKeeping(deployment).keep_trial,
-            participants.greet,
-            participants.purple_turn,
-            participants.farewell,
-            forks.admit_fork,
-            forks.set_up_fork,
-            lifecycle.set_up,
-            lifecycle.conclude,
-            lifecycle.keep_results,
-            lifecycle.take_down,
-            ArchiveActivities(deployment, scrubbing.make_scrubber).archive,
-            CampaignArchiving(deployment, scrubbing.make_scrubber).archive_campaign,
-            TrialArchiving(deployment, scrubbing.make_scrubber).archive_trial,
-            turns.apply,
-            turns.advance,
-        ],
-        interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
-        workflow_runner=workflow_runner(),
-        max_concurrent_activities=500,
-        max_concurrent_activity_task_polls=_POLLS,
-        max_cached_workflows=500,
-        max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        sticky_queue_schedule_to_start_timeout=_MISSED_AFTER,
-        graceful_shutdown_timeout=timedelta(seconds=5),
-        deployment_config=_version(config),
-    )
-    models = Worker(
-        client,
-        task_queue=config.models_task_queue,
-        activities=thinking,
-        interceptors=[Observing(), Elapsed(), models_beats, Troubles(), Keeping(), scrubbing, Fencing()],
-        max_concurrent_activities=100,
-        max_concurrent_activity_task_polls=_POLLS,
-        max_task_queue_activities_per_second=config.models_per_second,
-        max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        graceful_shutdown_timeout=timedelta(seconds=5),
-        deployment_config=_version(config),
-    )
+    waiting: list[Callable[..., Any]] = [
+        participants.greet,
+        participants.purple_turn,
+        participants.farewell,
+        campaigns.join_cell,
+        runs.join_assessment,
+    ]
+    quick: list[Callable[..., Any]] = [
+        AdmissionActivities(deployment).admit,
+        QueueActivities(deployment).join_queue,
+        QueueActivities(deployment).is_running,
+        ResetActivities().measure_pauses,
+        campaigns.plan_campaign,
+        campaigns.read_cells,
+        campaigns.keep_outcomes,
+        campaigns.sum_up_campaign,
+        runs.keep_played,
+        TrialKeeping(deployment).keep_trial,
+        forks.admit_fork,
+        forks.set_up_fork,
+        lifecycle.set_up,
+        lifecycle.conclude,
+        lifecycle.keep_results,
+        lifecycle.take_down,
+        ArchiveActivities(deployment, scrubbing.make_scrubber).archive,
+        CampaignArchiving(deployment, scrubbing.make_scrubber).archive_campaign,
+        TrialArchiving(deployment, scrubbing.make_scrubber).archive_trial,
+        turns.apply,
+        turns.advance,
+    ]
+
+    def make(queue: str, steps: list[Callable[..., Any]], at_once: int, **more: Any) -> Worker:
+        beats = Heartbeats()
+        worker = Worker(
+            client,
+            task_queue=queue,
+            activities=steps,
+            interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
+            max_concurrent_activities=at_once,
+            max_concurrent_activity_task_polls=_POLLS,
+            max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+            default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
+            graceful_shutdown_timeout=timedelta(seconds=5),
+            deployment_config=_version(config),
+            **more,
+        )
+        beats.beat_through(worker)
+        return worker
+
+    notifications_beats = Heartbeats()
     notifications = Worker(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
@@ -219,10 +234,30 @@ def _workers(
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         deployment_config=_version(config),
     )
-    beats.beat_through(main)
-    models_beats.beat_through(models)
     notifications_beats.beat_through(notifications)
-    return [main, models, notifications]
+    return [
+        make(
+            config.task_queue,
+            # Assessments that began with an earlier version have all of their steps here.
+            [*quick, *waiting, *thinking],
+            _QUICK_AT_ONCE,
+            workflows=WORKFLOWS,
+            workflow_runner=workflow_runner(),
+            workflow_task_executor=ThreadPoolExecutor(_WORKFLOW_THREADS, thread_name_prefix="proctor-workflow"),
+            max_concurrent_workflow_tasks=_WORKFLOW_TASKS_AT_ONCE,
+            max_cached_workflows=_CACHED,
+            sticky_queue_schedule_to_start_timeout=_MISSED_AFTER,
+        ),
+        make(config.task_queue + WAITING_QUEUE, waiting, _WAITING_AT_ONCE, max_activities_per_second=_BEGUN_PER_SECOND),
+        make(config.task_queue + JUDGING_QUEUE, [verdicts.judge_criterion], _JUDGED_AT_ONCE),
+        make(
+            config.models_task_queue,
+            thinking,
+            _THINKING_AT_ONCE,
+            max_task_queue_activities_per_second=config.models_per_second,
+        ),
+        notifications,
+    ]
 
 
 def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:

@@ -77,7 +77,7 @@ def tell_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) 
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(left)),
-        **limits.parting("tell the participant"),
+        **limits.told("tell the participant"),
     )
 
 

@@ -92,7 +92,7 @@ def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
     """Options of a judgement: a model's, or that of an evaluator, whose time is measured where it runs."""
     if criterion.by_model:
         return limits.thinking(plan, criterion.criterion_id)
-    return limits.model(criterion.criterion_id, max(plan.judge_timeout, limits.EVALUATORS_SECONDS))
+    return limits.judged(criterion.criterion_id, plan.judge_timeout)
 
 
 def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseException:

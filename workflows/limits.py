@@ -3,13 +3,20 @@
 from datetime import timedelta
 from typing import Any
 
+from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 from activities import failures
 from activities.plan import Plan
+from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
-HEARTBEAT = timedelta(seconds=2)
+HEARTBEAT = timedelta(seconds=3)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
+
+_WAITING = timedelta(seconds=8)
+"""The same for an attempt that waits for a participant or a model: a worker may have a thousand of them, and each sign
+of life is a request to Temporal.
+"""
 
 _SUMMING_UP = timedelta(seconds=60)
 """The same for the sum of a campaign, which keeps a worker's Python busy: and its signs of life wait with it."""
@@ -138,9 +145,10 @@ def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
     return {
         "start_to_close_timeout": timedelta(seconds=turn_timeout + 90),
         "schedule_to_close_timeout": timedelta(seconds=2 * turn_timeout + 240),
-        "heartbeat_timeout": HEARTBEAT,
+        "heartbeat_timeout": _WAITING,
         "retry_policy": _PARTICIPANT,
         "summary": summary,
+        "task_queue": _beside(WAITING_QUEUE),
     }
 
 
@@ -158,8 +166,13 @@ def thinking(plan: Plan, summary: str) -> dict[str, Any]:
     """Options of an activity that may think with a model; offline it is quick work."""
     options = model(summary, plan.judge_timeout)
     if not plan.offline:
-        options["task_queue"] = plan.models_task_queue
+        options |= {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
     return options
+
+
+def judged(summary: str, seconds: float) -> dict[str, Any]:
+    """Options of a judgement by a scenario's own code, with all waiting for others' judgements."""
+    return model(summary, max(seconds, EVALUATORS_SECONDS)) | {"task_queue": _beside(JUDGING_QUEUE)}
 
 
 def parting(summary: str) -> dict[str, Any]:
@@ -170,6 +183,11 @@ def parting(summary: str) -> dict[str, Any]:
         "retry_policy": _AGAIN,
         "summary": summary,
     }
+
+
+def told(summary: str) -> dict[str, Any]:
+    """The same for one that waits for the participant."""
+    return parting(summary) | {"task_queue": _beside(WAITING_QUEUE)}
 
 
 def kept(summary: str) -> dict[str, Any]:
@@ -194,6 +212,7 @@ def joined(summary: str) -> dict[str, Any]:
         "heartbeat_timeout": timedelta(seconds=10),
         "retry_policy": _FOREVER,
         "summary": summary,
+        "task_queue": _beside(WAITING_QUEUE),
     }
 
 
@@ -239,3 +258,8 @@ def swept(summary: str) -> dict[str, Any]:
         "retry_policy": _PATIENT,
         "summary": summary,
     }
+
+
+def _beside(queue: str) -> str:
+    """A task queue beside that of the workflow which asks."""
+    return workflow.info().task_queue + queue

@@ -25,6 +25,14 @@ CELL_TROUBLE_SIGNAL = "cell-trouble"
 NOTIFICATIONS_QUEUE = "-notifications"
 """What the name of the task queue for deliveries has after that of the assessments: slow webhooks hold up none."""
 
+WAITING_QUEUE = "-waiting"
+"""The same for steps that wait for somebody nearly all the time: a participant, another workflow. A worker has hundreds
+of them at once, and few others.
+"""
+
+JUDGING_QUEUE = "-judging"
+"""The same for judgements by scenarios' own code, which may take its time."""
+
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
 

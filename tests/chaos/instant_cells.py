@@ -16,14 +16,13 @@ from typing import Any
 import psutil
 from temporalio import workflow
 from temporalio.client import WorkflowHistory
-from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.worker import UnsandboxedWorkflowRunner
 
 from activities.archiving.campaigns import CampaignArchiving
 from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign_plan import CellInput, CellOutcome
 from activities.campaigns import CampaignActivities
 from activities.deployment import Deployment
-from activities.heartbeats import Heartbeats
 from activities.queueing import QueueActivities
 from activities.scrubbing import Scrubber
 from proctor.caller import AssessmentCall, Ended, Progress
@@ -36,6 +35,7 @@ from tests.a2a_gateway.conftest import running_gateway, start_temporal, stop_tem
 from tests.chaos.campaigns import largest
 from tests.histories.reading import runs_of
 from tests.workflows.scripted_runs import ScriptedRuns
+from tests.workflows.workers import working
 from workflows import limits
 from workflows.campaign import Campaign
 from workflows.context_queue import ContextQueue
@@ -103,27 +103,24 @@ async def main(count: int, at_once: int, temporal: str, server: psutil.Process) 
         client, deployment = await connect(config), Deployment(config)
         runs = ScriptedRuns(deployment)
         campaigns = CampaignActivities(deployment, [runs])
-        beats = Heartbeats()
-        worker = Worker(
+        activities = [
+            campaigns.plan_campaign,
+            campaigns.read_cells,
+            campaigns.join_cell,
+            campaigns.keep_outcomes,
+            campaigns.sum_up_campaign,
+            CampaignArchiving(deployment, lambda _: Scrubber(())).archive_campaign,
+            runs.keep_played,
+            QueueActivities(deployment).join_queue,
+            QueueActivities(deployment).is_running,
+        ]
+        worker = working(
             client,
-            debug_mode=True,
-            task_queue=config.task_queue,
-            workflows=[Campaign, InstantCell, ContextQueue],
-            activities=[
-                campaigns.plan_campaign,
-                campaigns.read_cells,
-                campaigns.join_cell,
-                campaigns.keep_outcomes,
-                campaigns.sum_up_campaign,
-                CampaignArchiving(deployment, lambda _: Scrubber(())).archive_campaign,
-                runs.keep_played,
-                QueueActivities(deployment).join_queue,
-                QueueActivities(deployment).is_running,
-            ],
-            interceptors=[beats],
+            config.task_queue,
+            [Campaign, InstantCell, ContextQueue],
+            activities,
             workflow_runner=UnsandboxedWorkflowRunner(),
         )
-        beats.beat_through(worker)
         async with worker, running_gateway(config) as gateway:
             began = time.monotonic()
             results, size = await play(gateway.url, count, at_once)

@@ -2,17 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.worker import Interceptor, Worker
+from temporalio.worker import Interceptor
 
 from activities import failures
 from activities.characters.messages import CharacterReply
-from activities.elapsed import Elapsed
-from activities.heartbeats import Heartbeats
 from activities.plan import (
     AdmitInput,
     Advanced,
@@ -35,11 +34,11 @@ from activities.plan import (
 )
 from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
 from activities.resets import ResetActivities
-from activities.troubles import Troubles
-from proctor.worker import WORKFLOWS, workflow_runner
+from proctor.worker import WORKFLOWS
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_storage.blobs import BlobRef, BlobStore
+from tests.workflows.workers import working
 
 MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)
 NOWHERE = BlobRef(sha256="0" * 64, size=0)
@@ -119,20 +118,9 @@ class ScriptedActivities:
             self.archive,
         ]
 
-    def worker(self, client: Client, task_queue: str, *interceptors: Interceptor) -> Worker:
+    def worker(self, client: Client, task_queue: str, *interceptors: Interceptor) -> AbstractAsyncContextManager[None]:
         """A worker with these activities and the real workflows; ``interceptors`` stand behind a worker's own."""
-        beats = Heartbeats()
-        worker = Worker(
-            client,
-            debug_mode=True,  # a busy machine is no deadlock
-            task_queue=task_queue,
-            workflows=WORKFLOWS,
-            activities=self.all(),
-            interceptors=[Elapsed(), beats, Troubles(), *interceptors],
-            workflow_runner=workflow_runner(),
-        )
-        beats.beat_through(worker)
-        return worker
+        return working(client, task_queue, WORKFLOWS, self.all(), *interceptors)
 
     async def _does(self, given: Any, usually: Any = None) -> Any:
         name = activity.info().activity_type

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.worker import Worker
 
 from activities import trial_plan
 from activities.archiving.campaigns import CampaignArchiving
@@ -15,8 +15,6 @@ from activities.archiving.trials import TrialArchiving
 from activities.campaign_plan import CampaignPlan, Cell, Raw
 from activities.campaigns import CampaignActivities, keep_cells
 from activities.deployment import Deployment
-from activities.elapsed import Elapsed
-from activities.heartbeats import Heartbeats
 from activities.queueing import QueueActivities
 from activities.scrubbing import Scrubber
 from activities.terminal_runs import TerminalRuns
@@ -31,10 +29,10 @@ from activities.trial_plan import (
     TrialPlan,
     Worked,
 )
-from activities.troubles import Troubles
-from proctor.worker import WORKFLOWS, workflow_runner
+from proctor.worker import WORKFLOWS
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import FailureMode, parse_terminal_request
+from tests.workflows.workers import working
 from workflows.names import TRIAL_WORKFLOW
 
 Deed = Callable[[Any], Awaitable[Any]]
@@ -103,38 +101,29 @@ class ScriptedTrials:
     def of(self, task_id: str) -> list[str]:
         return [step for step, about in self.calls if about == task_id]
 
-    def worker(self, client: Client, task_queue: str) -> Worker:
-        beats, campaigns = Heartbeats(), CampaignActivities(self._deployment, [ScriptedRuns(self._deployment)])
+    def worker(self, client: Client, task_queue: str) -> AbstractAsyncContextManager[None]:
+        campaigns = CampaignActivities(self._deployment, [ScriptedRuns(self._deployment)])
         queues = QueueActivities(self._deployment)
-        worker = Worker(
-            client,
-            debug_mode=True,  # a busy machine is no deadlock
-            task_queue=task_queue,
-            workflows=WORKFLOWS,
-            activities=[
-                campaigns.plan_campaign,
-                campaigns.read_cells,
-                campaigns.join_cell,
-                campaigns.keep_outcomes,
-                campaigns.sum_up_campaign,
-                TrialKeeping(self._deployment).keep_trial,
-                TrialArchiving(self._deployment, lambda _: Scrubber(())).archive_trial,
-                CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
-                queues.join_queue,
-                queues.is_running,
-                self.prepare_image,
-                self.start_environment,
-                self.hand_over,
-                self.run_trial_tests,
-                self.collect_logs,
-                self.take_down_trial,
-                self.remove_run,
-            ],
-            interceptors=[Elapsed(), beats, Troubles()],
-            workflow_runner=workflow_runner(),
-        )
-        beats.beat_through(worker)
-        return worker
+        activities = [
+            campaigns.plan_campaign,
+            campaigns.read_cells,
+            campaigns.join_cell,
+            campaigns.keep_outcomes,
+            campaigns.sum_up_campaign,
+            TrialKeeping(self._deployment).keep_trial,
+            TrialArchiving(self._deployment, lambda _: Scrubber(())).archive_trial,
+            CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
+            queues.join_queue,
+            queues.is_running,
+            self.prepare_image,
+            self.start_environment,
+            self.hand_over,
+            self.run_trial_tests,
+            self.collect_logs,
+            self.take_down_trial,
+            self.remove_run,
+        ]
+        return working(client, task_queue, WORKFLOWS, activities)
 
     async def _does(self, given: Any, about: str, usually: Any = None) -> Any:
         name = activity.info().activity_type

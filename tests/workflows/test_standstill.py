@@ -46,7 +46,9 @@ async def status_message(caller: Caller, task_id: str) -> str:
 async def test_a_task_that_no_worker_takes(
     streaming: Caller, caller: Caller, client: Client, config: GreenAgentConfig
 ) -> None:
-    sentence = "No worker has taken this assessment for over 0.5 s: it goes on by itself as soon as one runs."
+    sentence = (
+        "No worker has taken this assessment for over 0.5 s: it goes on by itself as soon as one runs and is free."
+    )
     stream = streaming.send_message(message(data_part(REQUEST)))
     first = await anext(stream)
     assert state_name(first.task.status.state) == "submitted"

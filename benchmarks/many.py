@@ -1,0 +1,273 @@
+"""Many assessments at once: ``python -m benchmarks.many --assessments 1000`` tells how it goes, and prints a JSON line.
+
+All are asked for at the same time, of one agent process that takes 5 to 20 s for each turn (``--takes``), and followed
+to their end. ``right``: how many completed with all of their turns, none of which was played again, and with the score
+that all the others have. ``tried_again``: attempts that were not the first ones, and steps of workflows that were begun
+anew, by their cause, as the histories tell it. ``peak_mb``: the most resident memory that each process of ours had
+(``VmHWM``), and what it had together with its children where that was more (what these share counts for each); in MB
+(10**6 bytes). ``cpu_s``: processor time of each service with its children, in seconds.
+
+The exit code is 1 where one was not right, or an attempt was made again for a missed heartbeat.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from temporalio.api.enums.v1 import TimeoutType
+from temporalio.api.failure.v1 import Failure
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client
+
+from benchmarks.turns import SCENARIO, agent_service, cpu_seconds, say
+from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
+from proctor.errors import CommandError
+from proctor.local import LocalStack, Ports
+from proctor.settings import LOOPBACK
+from proctor.supervisor import Supervisor
+from proctor_processes.ports import free_ports
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import ErrorOccurredUpdate, TurnCompletedUpdate
+from proctor_storage.temporal import connect
+
+SERVICES = ("worker", "temporal", "ues", "gateway", "slow_agent")
+MISSED = "missed heartbeat"
+
+_LOOK_SECONDS = 2.0
+_SAY_SECONDS = 10.0
+_READ_AT_ONCE = 4
+
+
+@dataclass
+class Tally:
+    """How it stands."""
+
+    turns: int
+    accepted: int = 0
+    turns_played: int = 0
+    scores: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    task_ids: list[str] = field(default_factory=list)
+
+    @property
+    def ended(self) -> int:
+        """How many have ended, in whatever way."""
+        return sum(self.scores.values()) + sum(self.wrong.values())
+
+    def take(self, ended: Ended) -> None:
+        """Take down how one ended."""
+        results = AssessmentResults.model_validate_json(ended.results) if ended.results else None
+        if ended.state != "completed" or results is None:
+            self.wrong[f"{ended.state}: {ended.sentence}"] += 1
+        elif results.turns_taken != self.turns or results.turn_tries:
+            self.wrong[f"{results.turns_taken} turns, tries {results.turn_tries}"] += 1
+        else:
+            self.scores[f"{results.scores.overall.score} of {results.scores.overall.max_score}"] += 1
+
+    def sentence(self) -> str:
+        """For the terminal."""
+        wrong = f", {sum(self.wrong.values())} NOT RIGHT" if self.wrong else ""
+        told = f", {sum(self.told.values())} troubles told" if self.told else ""
+        return f"{self.accepted} accepted, {self.turns_played} turns played, {self.ended} ended{wrong}{told}"
+
+
+async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> None:
+    """Ask for one assessment, and follow it to its end."""
+    request = {
+        "participants": {"personal_assistant": agent_url},
+        "config": {"scenario_id": SCENARIO, "seed": seed, "offline": True, "max_turns": tally.turns},
+    }
+    try:
+        async with AssessmentCall(gateway_url, json.dumps(request)) as call:
+            async for event in call.events():
+                if isinstance(event, Accepted):
+                    tally.accepted += 1
+                    tally.task_ids.append(event.task_id)
+                elif isinstance(event, Progress) and isinstance(event.update, TurnCompletedUpdate):
+                    tally.turns_played += 1
+                elif isinstance(event, Progress) and isinstance(event.update, ErrorOccurredUpdate):
+                    tally.told[event.update.error_message] += 1
+                elif isinstance(event, ConnectionLost):
+                    tally.told[f"the stream broke: {event.problem}"] += 1
+                elif isinstance(event, Ended):
+                    tally.take(event)
+                    return
+        tally.wrong["the stream ended without an end"] += 1
+    except CommandError as problem:
+        tally.wrong[str(problem)] += 1
+
+
+class Memory:
+    """The most resident memory that processes had, in bytes."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._own: dict[str, int] = {}
+        self._together: dict[str, int] = {}
+
+    def look(self) -> None:
+        """Look at each service, its worker processes one by one, and at what it has together with its children."""
+        for name in SERVICES:
+            pid = self._supervisor.find_pid(name)
+            if pid is None:
+                continue
+            together = 0
+            with suppress(psutil.NoSuchProcess):
+                process = psutil.Process(pid)
+                self._keep(self._own, name, _peak(pid))
+                for child in process.children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        together += child.memory_info().rss
+                        if child.cmdline()[-2:] == ["proctor", "worker"]:
+                            self._keep(self._own, f"{name}, process {child.pid}", _peak(child.pid))
+                self._keep(self._together, name, together + process.memory_info().rss)
+
+    def peaks(self) -> dict[str, float]:
+        """In MB, by process."""
+        found = {name: round(most / 1e6, 1) for name, most in self._own.items()}
+        for name, most in self._together.items():
+            if most > 1.02 * self._own[name]:
+                found[f"{name} with its children"] = round(most / 1e6, 1)
+        return found
+
+    def _keep(self, kept: dict[str, int], name: str, seen: int) -> None:
+        kept[name] = max(seen, kept.get(name, 0))
+
+
+def _peak(pid: int) -> int:
+    """The most that a process has had so far (Linux), or else what it has now."""
+    with suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+    return int(psutil.Process(pid).memory_info().rss)
+
+
+async def watch(tally: Tally, memory: Memory, wanted: int) -> None:
+    """Say how it goes, again and again."""
+    began, said = time.monotonic(), 0.0
+    while True:
+        await asyncio.to_thread(memory.look)
+        if time.monotonic() - said > _SAY_SECONDS:
+            said = time.monotonic()
+            say(f"{said - began:5.0f} s: of {wanted} {tally.sentence()} (load {os.getloadavg()[0]:.0f})")
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
+    """What had to be tried again in these assessments, by cause."""
+    causes: Counter[str] = Counter()
+    free = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def read(task_id: str) -> None:
+        async with free:
+            steps: dict[int, str] = {}
+            async for event in client.get_workflow_handle(task_id).fetch_history_events():
+                causes.update(_causes_in(event, steps))
+
+    await asyncio.gather(*map(read, task_ids))
+    return causes
+
+
+def _causes_in(event: HistoryEvent, steps: dict[int, str]) -> Iterator[str]:
+    """What one event of a history says of attempts that came before; ``steps``: the activities by their events."""
+    if event.HasField("activity_task_scheduled_event_attributes"):
+        steps[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
+    elif event.HasField("activity_task_started_event_attributes"):
+        started = event.activity_task_started_event_attributes
+        if started.attempt > 1:
+            yield f"{steps.get(started.scheduled_event_id, '?')}: {_cause(started.last_failure)}"
+    elif event.HasField("activity_task_timed_out_event_attributes"):
+        timed_out = event.activity_task_timed_out_event_attributes
+        yield f"{steps.get(timed_out.scheduled_event_id, '?')} given up: {_cause(timed_out.failure)}"
+    elif event.HasField("workflow_task_timed_out_event_attributes"):
+        kind = event.workflow_task_timed_out_event_attributes.timeout_type
+        waited = kind == TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START
+        yield "workflow: its own worker was too busy to fetch a step" if waited else "workflow: a step took too long"
+    elif event.HasField("workflow_task_failed_event_attributes"):
+        yield f"workflow: {event.workflow_task_failed_event_attributes.failure.message}"
+
+
+def _cause(failure: Failure) -> str:
+    while failure.HasField("cause") and not failure.HasField("timeout_failure_info"):
+        failure = failure.cause
+    if failure.HasField("timeout_failure_info"):
+        kind = failure.timeout_failure_info.timeout_type
+        name = TimeoutType.Name(kind).removeprefix("TIMEOUT_TYPE_").lower()
+        return MISSED if kind == TimeoutType.TIMEOUT_TYPE_HEARTBEAT else f"timeout ({name})"
+    return failure.application_failure_info.type or failure.message
+
+
+async def measure(assessments: int, turns: int, takes: str, processes: int | None) -> dict[str, Any]:
+    """Start everything, play them all, end everything."""
+    gateway, ues, temporal, ui, agent = free_ports(5)
+    with tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder:
+        chosen = {} if processes is None else {"worker_processes": processes}
+        local = LocalStack(
+            config=GreenAgentConfig(
+                host=LOOPBACK, scenarios_dir=str(Path(__file__).parent.parent / "scenarios"), **chosen
+            ),
+            ports=Ports(gateway, ues, temporal, ui),
+            state=Path(folder),
+            is_durable=False,
+        )
+        slow = agent_service("slow_agent", agent, {"TAKES": takes})
+        supervisor = Supervisor([*local.list_services(), slow], local.logs, say=say)
+        async with supervisor:
+            await supervisor.start()
+            tally, memory = Tally(turns), Memory(supervisor)
+            began = time.monotonic()
+            watching = asyncio.create_task(watch(tally, memory, assessments))
+            agent_url = f"http://{LOOPBACK}:{agent}"
+            await asyncio.gather(*(follow(local.gateway_url, agent_url, seed, tally) for seed in range(assessments)))
+            took = time.monotonic() - began
+            watching.cancel()
+            memory.look()
+            cpu = {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.find_pid(name)) is not None}
+            say(f"{took:5.0f} s: of {assessments} {tally.sentence()}; reading the histories")
+            client = await connect(GreenAgentConfig(temporal_address=local.temporal_address))
+            again = await tried_again(client, tally.task_ids)
+            for name in ("worker", "gateway"):
+                if tail := supervisor.read_log_tail(name, 5):
+                    say(f"the end of the log of {name}:\n{tail}")
+    return {
+        "assessments": assessments,
+        "right": max(tally.scores.values(), default=0),
+        "took_s": round(took, 1),
+        "turns": tally.turns_played,
+        "tried_again": dict(again.most_common()),
+        "missed_heartbeats": sum(count for cause, count in again.items() if cause.endswith(MISSED)),
+        "scores": dict(tally.scores),
+        "not_right": dict(tally.wrong.most_common(10)),
+        "told": dict(tally.told.most_common(10)),
+        "peak_mb": memory.peaks(),
+        "cpu_s": {name: round(used, 1) for name, used in cpu.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Many assessments at once, and what had to be tried again.")
+    parser.add_argument("--assessments", type=int, default=100, help="how many at once")
+    parser.add_argument("--turns", type=int, default=4, help="turns of each")
+    parser.add_argument("--takes", default="5-20", help="seconds that the participant takes for a turn: FROM-TO")
+    parser.add_argument("--processes", type=int, default=None, help="processes of the worker (as many as cores)")
+    arguments = parser.parse_args()
+    found = asyncio.run(measure(arguments.assessments, arguments.turns, arguments.takes, arguments.processes))
+    print(json.dumps(found), flush=True)
+    sys.exit(int(found["right"] != arguments.assessments or found["missed_heartbeats"] > 0))
+
+
+if __name__ == "__main__":
+    main()
