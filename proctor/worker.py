@@ -81,8 +81,8 @@ the six that a step with the participant has, enough have to be left.
 """
 _QUICK_AT_ONCE = 24
 """How many quick steps a worker takes on at a time. What Temporal has handed out comes to the event loop one by one,
-and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. It takes
-the loop some 30 ms to get at each, when it has much to do; more at once would not be done any sooner.
+and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. It
+takes the loop some 30 ms to get at each, when it has much to do; more at once would not be done any sooner.
 """
 _WORKFLOW_TASKS_AT_ONCE = 16
 """The same for steps of workflows."""
