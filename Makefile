@@ -106,7 +106,7 @@ lock: ## write requirements.lock anew: the newest versions that pyproject.toml a
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	python3.11 -m venv "$$folder"; \
 	"$$folder/bin/pip" install --quiet --disable-pip-version-check -e '.[dev]'; \
-	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama, otel and dev install."; \
+	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama, otel, s3, gcs, azure and dev install."; \
 	  echo "# Written by \`make lock\`; installs on Python 3.11 to 3.13."; \
 	  "$$folder/bin/pip" freeze --disable-pip-version-check --exclude-editable --exclude proctor; } > requirements.lock; \
 	echo "requirements.lock: $$(grep -vc '^#' requirements.lock) packages"

@@ -31,6 +31,7 @@ from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.folder import Folder, StoreUnavailableError
+from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
 from viewer.pages import Pages, compared
 
@@ -119,7 +120,7 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     under_way = {each.id for each in running}
     console = make_console()
     if not shown and not running:
-        console.print(f"nothing was found in {kept.folder.root}", soft_wrap=True)
+        console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)
         return
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
     for name in ("id", "began", "scenario", "agent"):
@@ -221,7 +222,7 @@ def compare(
         compare_agents(make_console(), entries, first, second, difference)
     elif campaign or len(unknown) == 1:
         where = f"of the campaign {campaign} " if campaign else ""
-        raise UsageError(f"nothing {where}in {kept.folder.root} is of an agent {unknown[0]!r}")
+        raise UsageError(f"nothing {where}in {kept.folder.place} is of an agent {unknown[0]!r}")
     else:
         compare_entries(archive, state, first, second)
 
@@ -308,12 +309,12 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
     told = [
-        f"{checkpoints}, {_size(sum(blobs.values()))}, in {store.root}: assessments that ended before "
+        f"{checkpoints}, {_size(sum(blobs.values()))}, in {store.place}: assessments that ended before "
         f"{before:%Y-%m-%d} can't be reset then"
     ]
     if with_results:
         size = _size(sum(map(kept.size, entries)))
-        told.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.root}")
+        told.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.place}")
     else:
         told.append("no results: --results removes those, too")
     for line in told:
@@ -359,7 +360,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     elif kind:
         raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
     else:
-        there = Archive(to)
+        there = _opened(to, "--to")
         for entry in entries:
             _asked(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
     make_console().print(Text(f"{_entries(entries)} written to {to}"), soft_wrap=True)
@@ -471,7 +472,7 @@ def import_from(archive: str | None, state: str | None, folder: str) -> None:
         UsageError: there is no archive.
     """
     kept, _ = open_archive(archive, state)
-    other = Archive(folder)
+    other = _opened(folder, "the archive to take over")
     entries = _asked(other.entries)
     if not entries:
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
@@ -520,7 +521,7 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     actions = page_actions(config, live.connected)
     app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, live, actions))
     settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
-    print(f"{kept.folder.root}", flush=True)
+    print(f"{kept.folder.place}", flush=True)
     server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")
     asyncio.run(server.serve(sockets=[listener]))
 
@@ -541,6 +542,14 @@ def entries_of(kept: Archive) -> list[ArchiveEntry]:
         CommandError: the archive can't be read just now.
     """
     return _asked(kept.entries)
+
+
+def _opened(place: str, what: str) -> Archive:
+    """Another archive than the settings name."""
+    try:
+        return Archive(place)
+    except StoreSettingsError as problem:
+        raise UsageError(f"{what} is {place}: {problem}") from None
 
 
 def _asked(work: Callable[[], T]) -> T:

@@ -40,7 +40,20 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
             where = f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name)
             sentences.append(f"{where} is {show_value(error['input'])}: {error['msg'].removeprefix('Value error, ')}")
         raise UsageError("; ".join(sentences)) from None
+    for name in ("storage_url", "archive_url"):
+        if "://" in (url := getattr(config, name, "")):
+            _require_openable(url, f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name))
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
+
+
+def _require_openable(url: str, where: str) -> None:
+    """Make sure that a store can be opened by what is installed."""
+    from proctor_storage.object_stores import StoreSettingsError, require_openable
+
+    try:
+        require_openable(url)
+    except StoreSettingsError as problem:
+        raise UsageError(f"{where} is {url}: {problem}") from None
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:

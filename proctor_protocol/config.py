@@ -122,8 +122,12 @@ def _absolute(folder: str) -> str:
 
 
 def _archive_of(others: dict[str, Any]) -> str:
-    """Where the archive is unless somebody says so: beside the store in the state folder, or in the store."""
+    """Where the archive is unless somebody says so: beside a store in the state folder or at a URL that ends with
+    ``/storage``, so that one can be pruned without the other; in any other store.
+    """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
+    if "://" in store and store.rstrip("/").endswith("/storage"):
+        return f"{store.rstrip('/').removesuffix('/storage')}/archive"
     return str(Path(state) / "archive") if store == str(Path(state) / "storage") else f"{store.rstrip('/')}/archive"
 
 
@@ -134,11 +138,12 @@ class GreenAgentConfig(AgentBeatsConfig):
     strangers to try the evaluator with, such as the baseline (``proctor agent triage`` listens at the default).
 
     ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
-    derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of the
-    user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by default;
-    workers and gateways must share it. ``archive_url`` is where what was assessed stays, another such place that they
-    share: ``archive`` beside a store in ``state``, within any other store. ``response_generator_base_url`` and
-    ``evaluation_base_url`` point a model at another endpoint of the same kind of API.
+    derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of
+    the user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by
+    default; workers and gateways must share it. ``archive_url`` is where what was assessed stays, another such
+    place that they share: ``archive`` beside a store in ``state`` or at a URL that ends with ``/storage``, within
+    any other store. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint
+    of the same kind of API.
 
     ``temporal_retention`` is for how long Temporal keeps closed workflows, which can be reset until then: workers see
     to it at their start where it is set, as `proctor up` and compose do; otherwise the namespace is left as it is.

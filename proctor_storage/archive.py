@@ -155,7 +155,7 @@ class Archive:
         if prefix in by_id:
             by_id = {prefix: by_id[prefix]}
         if not by_id or not prefix:
-            raise NoSuchEntryError(f"the archive at {self.folder.root} has no entry {prefix!r}")
+            raise NoSuchEntryError(f"the archive at {self.folder.place} has no entry {prefix!r}")
         shortest = min(by_id, key=len)
         if all(name == shortest or name.startswith(f"{shortest}.") for name in by_id):  # a campaign with its trials
             by_id = {shortest: by_id[shortest]}
@@ -280,9 +280,9 @@ class Archive:
         try:
             content = self.folder.read(path)
         except FileNotFoundError:
-            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.root}: was it removed?") from None
+            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
         if content_of(content) != expected:
-            raise EntryDamagedError(f"{path} in the archive at {self.folder.root} is not as it was written")
+            raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
         return content
 
     def _learn(self, folders: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ class BlobStore:
         Raises:
             StoreUnavailableError: the store is full, read-only, away or doesn't answer.
         """
-        return await self._folder.within_time(lambda: self.put_blocking(content), "written")
+        return await self._folder.within_time(lambda: self.put_blocking(content), "written", len(content))
 
     async def get(self, ref: BlobRef) -> bytes:
         """Fetch a content.
@@ -65,11 +65,13 @@ class BlobStore:
             BlobDamagedError: what the store has is not what the name says.
             StoreUnavailableError: the store can't be read or doesn't answer.
         """
-        return await self._folder.within_time(lambda: self.get_blocking(ref), "read")
+        return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
     def put_blocking(self, content: bytes) -> BlobRef:
         """``put`` for callers without an event loop; it waits for as long as it takes."""
         ref = blob_ref(content)
+        if self._folder.is_of_objects and self._folder.write_first(_path(ref), zlib.compress(content, 1)):
+            return ref
         try:
             is_there = self._is_fresh(ref) and self._is_sound(ref)
         except StoreUnavailableError:
@@ -86,7 +88,7 @@ class BlobStore:
             packed = self._folder.read(_path(ref))
         except FileNotFoundError:
             raise BlobNotFoundError(
-                f"no blob {ref.sha256} below {self._folder.root}: was the store moved or pruned? If it is lost, "
+                f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
                 f"{_RESTORE}"
             ) from None
         try:
@@ -98,7 +100,7 @@ class BlobStore:
         return content
 
     def _damaged(self, ref: BlobRef, how: str) -> BlobDamagedError:
-        return BlobDamagedError(f"blob {ref.sha256} below {self._folder.root} is damaged ({how}): {_RESTORE}")
+        return BlobDamagedError(f"blob {ref.sha256} below {self._folder.place} is damaged ({how}): {_RESTORE}")
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:

@@ -15,11 +15,23 @@ from typing import TypeVar
 import fsspec
 
 from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
+from proctor_storage.object_stores import (
+    MAKE_BUCKET,
+    is_there_already,
+    names_no_bucket,
+    object_store_at,
+    open_object_store,
+    remedy_for,
+    require_openable,
+)
 
 T = TypeVar("T")
 
 ANSWERS_WITHIN = 30.0
-"""Seconds after which a folder that does not answer counts as unavailable."""
+"""Seconds after which a folder that does not answer counts as unavailable; more for what is large."""
+
+_SLOWEST = 500_000
+"""Bytes a second that a large file moves at least."""
 
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
@@ -50,14 +62,28 @@ class Folder:
     meets half a file. All methods wait for as long as it takes; ``within_time`` is for callers with an event loop.
 
     Args:
-        url: where it is; it is made when something is written.
+        url: where it is; it is made when something is written, but for a store's bucket.
         name: what sentences call it.
+
+    Raises:
+        StoreSettingsError: what such a URL takes isn't installed, or there are none such.
     """
 
     def __init__(self, url: str, name: str) -> None:
-        self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
+        self._store = object_store_at(url)
+        if self._store is not None:
+            self._fs, self.root = open_object_store(url, self._store)
+        else:
+            require_openable(url)
+            self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
+        self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
         self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
         self._name = name
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether it is in a store of objects, where each look is a request to a machine far away."""
+        return self._store is not None
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file, or write it anew.
@@ -68,11 +94,30 @@ class Folder:
         try:
             if self._is_local:
                 _write_durably(self._at(path), content)
+            elif self._store is not None:
+                self._fs.pipe_file(self._at(path), content, **self._store.upload)
             else:
                 self._fs.makedirs(posixpath.dirname(self._at(path)), exist_ok=True)
                 self._fs.pipe_file(self._at(path), content)
         except Exception as problem:  # every kind of file system has its own
-            raise self.unavailable(problem, "written") from problem
+            raise self.unavailable(problem, "written", path) from problem
+
+    def write_first(self, path: str, content: bytes) -> bool:
+        """Write a file of a store of objects unless it is there, in one request; False where it may be there, or where
+        one can't tell without looking. Those that know no such request write it anew.
+
+        Raises:
+            StoreUnavailableError: the store is away.
+        """
+        if self._store is None:
+            return False
+        try:
+            self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
+        except Exception as problem:
+            if is_there_already(problem) or isinstance(problem, NotImplementedError) or _is_not_known(problem):
+                return False
+            raise self.unavailable(problem, "written", path) from problem
+        return True
 
     def read(self, path: str) -> bytes:
         """A file's content.
@@ -83,10 +128,12 @@ class Folder:
         """
         try:
             content: bytes = self._fs.cat_file(self._at(path))
-        except FileNotFoundError:
+        except FileNotFoundError as problem:
+            if self._store is not None and names_no_bucket(problem):
+                raise self.unavailable(problem, "read", path) from problem
             raise
         except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
+            raise self.unavailable(problem, "read", path) from problem
         return content
 
     def read_all(self, paths: list[str]) -> dict[str, bytes]:
@@ -132,7 +179,7 @@ class Folder:
         try:
             return bool(self._fs.exists(self._at(path)))
         except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
+            raise self.unavailable(problem, "read", path) from problem
 
     def remove(self, path: str) -> None:
         """Remove a file or a folder with all that is in it; what isn't there is fine."""
@@ -145,7 +192,7 @@ class Folder:
                 else:
                     os.unlink(self._at(path))
         except Exception as problem:
-            raise self.unavailable(problem, "written") from problem
+            raise self.unavailable(problem, "written", path) from problem
 
     def written_at(self, path: str) -> datetime | None:
         """When a file was written; None where the file system doesn't say.
@@ -161,32 +208,42 @@ class Folder:
             return None
         return written.astimezone(UTC)
 
-    async def within_time(self, work: Callable[[], T], done: str) -> T:
-        """Do something with the folder in a thread.
+    async def within_time(self, work: Callable[[], T], done: str, size: int = 0) -> T:
+        """Do something with the folder in a thread; ``size`` are the bytes that this moves.
 
         Raises:
-            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN``.
+            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN``, and so many bytes take.
         """
         running = asyncio.get_running_loop().run_in_executor(_threads, work)
         operation = _OPERATIONS.get(done, done)
+        seconds = ANSWERS_WITHIN + size // _SLOWEST
         try:
             with STORE_SECONDS.labels(operation).time():
-                return await asyncio.wait_for(running, ANSWERS_WITHIN)
+                return await asyncio.wait_for(running, seconds)
         except TimeoutError:
             STORE_FAILURES.labels(operation).inc()
-            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {ANSWERS_WITHIN:g} s")
+            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {seconds:g} s")
             raise self.unavailable(slow, done) from None
         except StoreUnavailableError:
             STORE_FAILURES.labels(operation).inc()
             raise
 
-    def unavailable(self, problem: Exception, done: str) -> StoreUnavailableError:
-        """The error for a problem of the file system; ``done`` is what couldn't be: written, read."""
+    def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
+        """The error for a problem of the file system; ``done`` is what couldn't be: written, read. Of a store of
+        objects it names bucket and key.
+        """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
+        reason = " ".join(reason.split())[:300]
         remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
+        if self._store is not None:
+            is_bucket = done == "written" and isinstance(problem, FileNotFoundError)  # nothing else has to be there
+            remedy = MAKE_BUCKET if is_bucket else remedy_for(self._store, problem) or remedy
+            bucket, _, inside = self.root.partition("/")
+            key = "/".join(each for each in (inside, path) if each)
+            reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
         return StoreUnavailableError(
-            f"The evaluator's {self._name} at {self.root} can't be {done} ({' '.join(reason.split())[:300]}): {remedy}."
+            f"The evaluator's {self._name} at {self.place} can't be {done} ({reason}): {remedy}."
         )
 
     def _read_if_there(self, path: str) -> bytes | None:
@@ -197,6 +254,11 @@ class Folder:
 
     def _at(self, path: str) -> str:
         return posixpath.join(self.root, path)
+
+
+def _is_not_known(problem: BaseException) -> bool:
+    """Whether a store doesn't know conditions of uploads."""
+    return isinstance(problem, OSError) and problem.errno == errno.ENOSYS
 
 
 def _written_at(about: dict[str, object]) -> datetime | None:

@@ -23,7 +23,7 @@ def _try(url: str, name: str) -> str | None:
         folder.write(path, _CONTENT)
         try:
             if folder.read(path) != _CONTENT:
-                return f"The {name} at {folder.root} gives back other content than was written."
+                return f"The {name} at {folder.place} gives back other content than was written."
         finally:
             folder.remove(path)
     except StoreUnavailableError as problem:

@@ -24,15 +24,16 @@ async def answer(turn: int, ues: AsyncUESClient, now: datetime) -> None:
 
 
 @asynccontextmanager
-async def services(stack: Stack, environment: dict[str, str], over: dict[str, dict[str, str]]) -> AsyncIterator[str]:
+async def services(
+    stack: Stack, queue: str, environment: dict[str, str], over: dict[str, dict[str, str]]
+) -> AsyncIterator[str]:
     """A worker and a gateway on task queues of their own; gives the gateway's address."""
-    queues = {f"AGENTBEATS_GREEN_{name}": f"{name}-tls" for name in ("TASK_QUEUE", "MODELS_TASK_QUEUE")}
+    queues = {f"AGENTBEATS_GREEN_{name}": f"{name}-{queue}" for name in ("TASK_QUEUE", "MODELS_TASK_QUEUE")}
     known = {name: value for name, value in stack.local.make_environment().items() if value is not None}
     shared = {**known, **queues, "AGENTBEATS_GREEN_CONTAINERS": "off", **environment}
-    shared["AGENTBEATS_GREEN_TEMPORAL_ADDRESS"] = "127.0.0.1:1"  # nobody is there: TEMPORAL_ADDRESS wins
     async with (
-        running_beside(module("proctor", "worker"), {**shared, **over["worker"]}) as worker,
-        running_beside(module("proctor", "gateway", "--port", "0"), {**shared, **over["gateway"]}) as gateway,
+        running_beside(module("proctor", "worker"), {**shared, **over.get("worker", {})}) as worker,
+        running_beside(module("proctor", "gateway", "--port", "0"), {**shared, **over.get("gateway", {})}) as gateway,
     ):
         assert "polling" in await asyncio.to_thread(read_line, worker)
         yield await asyncio.to_thread(read_address, gateway)
@@ -56,8 +57,9 @@ async def test_an_assessment_over_certificates_and_an_api_key_leaves_no_clear_te
             "worker": {**trusted, **certificate, "TEMPORAL_ADDRESS": with_certificates},
             "gateway": {**trusted, "TEMPORAL_ADDRESS": with_a_key, "TEMPORAL_API_KEY": "a key of ours"},
         }
+        nobody = {"AGENTBEATS_GREEN_TEMPORAL_ADDRESS": "127.0.0.1:1"}  # TEMPORAL_ADDRESS wins
         async with (
-            services(stack, {"AGENTBEATS_GREEN_PAYLOAD_KEYS": KEYS}, over) as gateway,
+            services(stack, "tls", {"AGENTBEATS_GREEN_PAYLOAD_KEYS": KEYS, **nobody}, over) as gateway,
             serving(answer) as agent,
         ):
             assessed = await assess(gateway, agent, "email_triage_basic", max_turns=2)

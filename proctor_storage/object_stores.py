@@ -1,0 +1,159 @@
+"""Stores of objects (Amazon S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage): which package
+of fsspec's each takes, how it is opened, and what its errors mean.
+
+Credentials, regions and endpoints are the provider's own business: its usual environment variables, files and roles.
+What fsspec's own configuration says (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) goes before what stands here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import fsspec
+
+PART_BYTES = 8 * 2**20
+"""What is larger than twice this goes up in parts of this size, several at once, each of which is tried again alone."""
+
+
+class StoreSettingsError(ValueError):
+    """A store that can't be opened as it is named; the message is a sentence that says what to change."""
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """One provider's stores.
+
+    Attributes:
+        extra: the extra of proctor that brings ``package``, which speaks its protocol.
+        package: the name under which Python imports it.
+        credentials: where credentials are looked for.
+        options: how its file system is opened.
+        upload: what an upload is to be told besides.
+    """
+
+    extra: str
+    package: str
+    credentials: str
+    options: dict[str, Any] = field(default_factory=dict)
+    upload: dict[str, Any] = field(default_factory=dict)
+
+
+_S3 = ObjectStore(
+    extra="s3",
+    package="s3fs",
+    credentials="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the machine's role",
+    options={
+        "config_kwargs": {
+            "connect_timeout": 5,
+            "read_timeout": 20,
+            "retries": {"mode": "standard", "max_attempts": 3},
+        }
+    },
+    upload={"chunksize": PART_BYTES},
+)
+_GCS = ObjectStore(
+    extra="gcs",
+    package="gcsfs",
+    credentials="GOOGLE_APPLICATION_CREDENTIALS, or the machine's service account",
+    upload={"chunksize": PART_BYTES},
+)
+_AZURE = ObjectStore(
+    extra="azure",
+    package="adlfs",
+    credentials="AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY",
+)
+
+_BY_SCHEME = {"s3": _S3, "s3a": _S3, "gs": _GCS, "gcs": _GCS, "az": _AZURE, "abfs": _AZURE, "abfss": _AZURE}
+
+MAKE_BUCKET = "make the bucket, or name one that is there (AGENTBEATS_GREEN_STORAGE_URL, AGENTBEATS_GREEN_ARCHIVE_URL)"
+
+_NO_BUCKET = ("NoSuchBucket", "bucket does not exist", "ContainerNotFound", "container does not exist")
+
+_REMEDIES = (
+    (_NO_BUCKET, MAKE_BUCKET),
+    (
+        ("NoCredentials", "Unable to locate credentials", "DefaultCredentialsError", "Must provide either"),
+        "give it credentials ({credentials})",
+    ),
+    (
+        (
+            "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Forbidden",
+            "AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "PermissionError", "403",
+            "401",
+        ),
+        "let its credentials ({credentials}) read, write, list and delete there",
+    ),
+    (
+        ("SlowDown", "ServerBusy", "TooManyRequests", "reduce your request rate", "429"),
+        "it is asked too much at once: raise its limits, or play fewer assessments at a time",
+    ),
+    (
+        ("EndpointConnectionError", "ClientConnectorError", "ConnectTimeout", "ServiceRequestError"),
+        "see whether its endpoint is right and answers (AWS_ENDPOINT_URL where it isn't Amazon's)",
+    ),
+)  # fmt: skip
+"""What errors say, in the order in which they are looked for, and what helps."""
+
+
+def object_store_at(url: str) -> ObjectStore | None:
+    """The kind of store that a URL is one of; None for folders and for any other file system of fsspec's."""
+    return _BY_SCHEME.get(url.partition("://")[0]) if "://" in url else None
+
+
+def require_openable(url: str) -> None:
+    """Make sure that what a store of this URL takes is installed.
+
+    Raises:
+        StoreSettingsError: fsspec knows no such file system, or the package that it takes is missing.
+    """
+    scheme = url.partition("://")[0]
+    store = object_store_at(url)
+    if store is not None and find_spec(store.package) is None:
+        raise StoreSettingsError(
+            f"a store at {scheme}://… takes the package {store.package}, which isn't installed: "
+            f"`pip install 'proctor[{store.extra}]'`"
+        )
+    if "://" in url and "::" not in url and scheme not in fsspec.available_protocols():
+        raise StoreSettingsError(
+            f"there is no kind of store {scheme}://: write a folder, or s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or "
+            "az://CONTAINER/PREFIX"
+        )
+
+
+def open_object_store(url: str, store: ObjectStore) -> tuple[Any, str]:
+    """The file system of a store of objects, and the path in it."""
+    require_openable(url)
+    given = fsspec.config.conf.get(url.partition("://")[0], {})
+    opened: tuple[Any, str] = fsspec.core.url_to_fs(url, **{"use_listings_cache": False, **store.options, **given})
+    return opened
+
+
+def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
+    """What helps against a store's error; None where it doesn't say anything known."""
+    said = " ".join(f"{type(each).__name__} {each}" for each in _causes_of(problem))
+    for marks, remedy in _REMEDIES:
+        if any(mark in said for mark in marks):
+            return remedy.format(credentials=store.credentials)
+    return None
+
+
+def is_there_already(problem: BaseException) -> bool:
+    """Whether an upload that should have been the first of its name was refused since there is such an object."""
+    said = " ".join(str(each) for each in _causes_of(problem))
+    marks = ("PreconditionFailed", "ConditionalRequestConflict")
+    return isinstance(problem, FileExistsError) or any(mark in said for mark in marks)
+
+
+def names_no_bucket(problem: BaseException) -> bool:
+    """Whether what was looked for is missing because its whole bucket is."""
+    said = " ".join(str(each) for each in _causes_of(problem))
+    return any(mark in said for mark in _NO_BUCKET)
+
+
+def _causes_of(problem: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it came from."""
+    each: BaseException | None = problem
+    while each is not None:
+        yield each
+        each = each.__cause__ or each.__context__
