@@ -79,14 +79,14 @@ _REMEDIES = (
     (
         (
             "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Forbidden",
-            "AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "PermissionError", "403",
-            "401",
+            "AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "PermissionError", "(403)",
+            "(401)", ", 401",
         ),
         "let its credentials ({credentials}) read, write, list and delete there",
     ),
     (
-        ("SlowDown", "ServerBusy", "TooManyRequests", "reduce your request rate", "429"),
-        "it is asked too much at once: raise its limits, or play fewer assessments at a time",
+        ("SlowDown", "ServerBusy", "TooManyRequests", "reduce your request rate", "Service Unavailable", ", 429"),
+        "it has a bad moment, or is asked too much at once: raise its limits, or play fewer assessments at a time",
     ),
     (
         ("EndpointConnectionError", "ClientConnectorError", "ConnectTimeout", "ServiceRequestError"),

@@ -72,7 +72,11 @@ class S3:
             length = int(environ.get("CONTENT_LENGTH") or 0)
             environ["wsgi.input"].read(length)
             respond(status, [("Content-Type", "application/xml")])
-            return [f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()]
+            return (
+                []
+                if request.startswith("HEAD")
+                else [f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()]
+            )
 
         return answer
 

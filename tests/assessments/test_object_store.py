@@ -31,8 +31,8 @@ async def test_an_assessment_with_store_and_archive_in_s3(stack: Stack) -> None:
             name = assessed.results.assessment_id
             async with sdk_client(gateway) as caller:
                 assert (await caller.get_task(GetTaskRequest(id=name))).artifacts
-            page = httpx.get(f"{gateway}/view/{name}").text
-            assert "tiny" in page
+            async with httpx.AsyncClient() as browser:
+                assert "tiny" in (await browser.get(f"{gateway}/view/{name}")).text
         with patch.dict(os.environ, store.environment):
             kept = Archive(f"s3://{BUCKET}/archive")
             [entry] = kept.entries()
