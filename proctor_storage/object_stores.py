@@ -79,8 +79,8 @@ _REMEDIES = (
     (
         (
             "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Forbidden",
-            "AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "PermissionError", "(403)",
-            "(401)", ", 401",
+            "AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "PermissionError",
+            "(403)", "(401)", ", 401",
         ),
         "let its credentials ({credentials}) read, write, list and delete there",
     ),
