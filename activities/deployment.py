@@ -62,7 +62,9 @@ class Deployment:
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         )
         host: SimulationHost = (
-            OwnServers(config, config.ues_command, self._http) if config.ues_command else SharedHost(config, self._http)
+            OwnServers(config, config.ues_command, self._http)
+            if config.ues_command
+            else SharedHost(config, self._http, self.store)
         )
         self.simulations = Simulations(host, self.store)
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}

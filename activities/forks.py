@@ -59,6 +59,6 @@ class ForkActivities:
             checkpoint=first.checkpoint, initial_state=initial_state, current_time=first.reached, summary=summary
         )
         now = beginning.model_copy(
-            update={"checkpoint": await simulations.keep(simulation), "current_time": last.reached}
+            update={"checkpoint": await simulations.keep(simulation, everything=True), "current_time": last.reached}
         )
         return ForkSetUp(beginning=beginning, now=now, inherited=inherited)

@@ -49,7 +49,7 @@ class LifecycleActivities:
         await simulation.admin.simulation.start()
         states = await snapshot(simulation.admin)
         return Prepared(
-            checkpoint=await simulations.keep(simulation),
+            checkpoint=await simulations.keep(simulation, everything=True),
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
             summary=await summarise(simulation.admin, plan.start_time, states),

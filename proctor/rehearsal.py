@@ -111,7 +111,7 @@ class Rehearsal:
         simulator = create_app(host_key=host_key(_SECRET))
         http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
         deployment = self.make_deployment()
-        deployment.simulations = Simulations(SharedHost(self.config, http), deployment.store)
+        deployment.simulations = Simulations(SharedHost(self.config, http, deployment.store), deployment.store)
         return http, deployment
 
     async def _close(self) -> None:

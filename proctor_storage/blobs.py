@@ -67,18 +67,20 @@ class BlobStore:
         """
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
+    async def holds(self, ref: BlobRef) -> bool:
+        """Whether a content is there, sound, and written lately: it needn't be put there then.
+
+        Raises:
+            StoreUnavailableError: the store can't be read or doesn't answer.
+        """
+        return await self._folder.within_time(lambda: self._has(ref), "read", ref.size)
+
     def put_blocking(self, content: bytes) -> BlobRef:
         """``put`` for callers without an event loop; it waits for as long as it takes."""
         ref = blob_ref(content)
         if self._folder.is_of_objects and self._folder.write_first(_path(ref), zlib.compress(content, 1)):
             return ref
-        try:
-            is_there = self._is_fresh(ref) and self._is_sound(ref)
-        except StoreUnavailableError:
-            raise
-        except Exception as problem:  # every kind of file system has its own
-            raise self._folder.unavailable(problem, "written") from problem
-        if not is_there:
+        if not self._has(ref):
             self._folder.write(_path(ref), zlib.compress(content, 1))
         return ref
 
@@ -101,6 +103,14 @@ class BlobStore:
 
     def _damaged(self, ref: BlobRef, how: str) -> BlobDamagedError:
         return BlobDamagedError(f"blob {ref.sha256} below {self._folder.place} is damaged ({how}): {_RESTORE}")
+
+    def _has(self, ref: BlobRef) -> bool:
+        try:
+            return self._is_fresh(ref) and self._is_sound(ref)
+        except StoreUnavailableError:
+            raise
+        except Exception as problem:  # every kind of file system has its own
+            raise self._folder.unavailable(problem, "written") from problem
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:

@@ -38,6 +38,11 @@ class AccessLog:
         self._last = entry[0]
         self._keys[entry[1]] = None
 
+    @property
+    def oldest(self) -> int:
+        """How many requests came before the oldest one that is kept."""
+        return self._total - len(self.entries)
+
     def summarise(self) -> JsonObject:
         """Counts since the start or the last ``clear``."""
         return {

@@ -1,12 +1,17 @@
 """Checkpoints: exact copies of a simulation, and their digests.
 
-Taking one is one dump of plain data; restoring is one load. While nothing has changed since the last one, it is
-answered from memory, so that equal states have equal bytes even though the access log went on.
+A *whole* one is one dump of plain data; restoring is one load. One *in parts* is a manifest, the same data without its
+large collections, and these in pages (``parts``): it costs what has changed since the last one. A small simulation's
+manifest has it all. Either is known by the SHA-256 of its bytes, the second by its manifest's. While nothing has
+changed since the last one, it is answered from memory, so that equal states have equal bytes even though the access log
+went on.
 
 A checkpoint carries a seal over its own content. So whatever isn't one, or was altered, is told apart at once and
 without going through every email, and what passes can be taken over as it is.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -16,43 +21,68 @@ from ues_sim.access_log import AccessLog
 from ues_sim.holds import Holds
 from ues_sim.ids import IdSource
 from ues_sim.modalities import MODALITIES
+from ues_sim.parts import Cut, Name, Page, Path, join, keyed_by, lacking_of, list_names, name_of
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation, new_life
 
-FORMAT = 1
-"""The version of a checkpoint's layout."""
+FORMAT, IN_PARTS = 1, 2
+"""The versions of a checkpoint's layout: of a whole one, and of a manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A checkpoint in parts: its digest, its manifest, and the parts that the evaluator's store may not have yet."""
+
+    digest: str
+    manifest: bytes
+    new: dict[Name, bytes]
 
 
 def take(simulation: Simulation) -> tuple[str, bytes]:
-    """The checkpoint's digest (SHA-256, hexadecimal) and bytes."""
-    if simulation.checkpoint is None:
-        content = orjson.dumps(
-            {
-                "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
-                "clock": simulation.clock.dump(),
-                "is_running": simulation.is_running,
-                "states": simulation.states,
-                "events": simulation.events.list_all(),
-                "undo": simulation.undo_stack,
-                "redo": simulation.redo_stack,
-                "holds": simulation.holds.list_active(),
-                "keys": simulation.keys.dump(),
-                "access_log": simulation.access_log.dump(),
-                "scenario_metadata": simulation.scenario_metadata,
-            }
-        )
-        sealed = b'{"format":%d,"seal":"%s",%s' % (FORMAT, _seal(content).encode(), content[1:])
-        simulation.checkpoint = (sha256(sealed).hexdigest(), sealed)
-    return simulation.checkpoint
+    """A whole checkpoint's digest (SHA-256, hexadecimal) and bytes."""
+    if False not in simulation.checkpoints:
+        data = _dump(simulation)
+        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_log_of(data)}))
+    return simulation.checkpoints[False]
 
 
-def restore(simulation: Simulation, content: bytes) -> str:
+def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
+    """A checkpoint in parts; ``everything`` has all of its parts count as new."""
+    parts = simulation.parts
+    fresh: dict[Name, bytes] = {}
+    if True not in simulation.checkpoints:
+        short, listed, fresh = parts.cut(_dump(simulation))
+        _note(simulation, IN_PARTS, orjson.dumps({"parts": listed, **short}))
+    digest, manifest = simulation.checkpoints[True]
+    new = [name for name in parts.names if everything or name not in parts.stored]
+    found = {**parts.waiting, **fresh}
+    if missing := {name for name in new if name not in found}:
+        found |= parts.write(missing)
+        if not missing <= found.keys():  # the access log has lost what was in them
+            simulation.note_change()
+            return take_in_parts(simulation, everything=everything)
+    parts.waiting = {name: found[name] for name in new}
+    return Taken(digest, manifest, parts.waiting)
+
+
+def note_stored(simulation: Simulation, digest: str) -> None:
+    """Note that the evaluator's store has a checkpoint, with all of its parts; the simulation may stand there."""
+    known = simulation.checkpoints.get(True)
+    if known is not None and known[0] == digest:
+        simulation.parts.stored = frozenset(simulation.parts.names)
+        simulation.parts.waiting = {}
+
+
+def restore(simulation: Simulation, content: bytes, given: Mapping[Name, bytes] | None = None) -> str:
     """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for anything else.
 
-    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's.
+    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's. Of a manifest, ``given``
+    are the parts; those that the simulation holds needn't be among them (``find_lacking``).
     """
     data = _read(content)
+    in_parts = "parts" in data
+    cuts, names = _join(simulation, data, given or {}) if in_parts else ([], [])
     simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
     simulation.clock.load(data["clock"])
     simulation.is_running = data["is_running"]
@@ -68,13 +98,107 @@ def restore(simulation: Simulation, content: bytes) -> str:
     simulation.mark = None
     simulation.allowance.renew()
     simulation.life = new_life()
+    simulation.parts.take_over(_cuts_in(simulation, cuts), names)
+    simulation.checkpoints.clear()
     digest = sha256(content).hexdigest()
-    simulation.checkpoint = (digest, content)
+    simulation.note_checkpoint(digest, content, in_parts=in_parts)
     return digest
 
 
+def find_lacking(simulation: Simulation | None, manifest: bytes, given: Mapping[Name, bytes]) -> list[Name]:
+    """Which parts of a checkpoint are neither given nor in the simulation as it is: nothing, for a whole one.
+
+    Raises Impossible (400) for anything else.
+    """
+    data = _read(manifest)
+    if "parts" not in data:
+        return []
+    pages, lacking = list_names(data["parts"], given.get)
+    held = simulation.parts.list_held() if simulation is not None else {}
+    return lacking + lacking_of((name for each in pages for name, _ in each), given, held)
+
+
+def _dump(simulation: Simulation) -> JsonObject:
+    """All that there is to a simulation; collections as they are."""
+    log = simulation.access_log
+    return {
+        "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
+        "clock": simulation.clock.dump(),
+        "is_running": simulation.is_running,
+        "states": simulation.states,
+        "events": simulation.events.by_id,
+        "undo": simulation.undo_stack,
+        "redo": simulation.redo_stack,
+        "holds": simulation.holds.list_active(),
+        "keys": simulation.keys.dump(),
+        "access_log": {**log.dump(), "entries": log.entries},
+        "scenario_metadata": simulation.scenario_metadata,
+    }
+
+
+def _log_of(data: JsonObject) -> JsonObject:
+    return {"access_log": {**data["access_log"], "entries": list(data["access_log"]["entries"])}}
+
+
+def _note(simulation: Simulation, layout: int, content: bytes) -> None:
+    sealed = b'{"format":%d,"seal":"%s",%s' % (layout, _seal(content).encode(), content[1:])
+    simulation.note_checkpoint(sha256(sealed).hexdigest(), sealed, in_parts=layout == IN_PARTS)
+
+
+def _join(
+    simulation: Simulation, data: JsonObject, given: Mapping[Name, bytes]
+) -> tuple[list[tuple[Path, list[Page]]], list[Name]]:
+    """Put the parts into a manifest's data; returns how its collections are cut, and the names of all parts."""
+    listed = data.pop("parts")
+    pages, lacking = list_names(listed, given.get)
+    held = simulation.parts.list_held()
+    lacking += lacking_of((name for each in pages for name, _ in each), given, held)
+    if lacking:
+        raise Impossible(
+            f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
+        )
+    used: set[Name] = set()
+
+    def read(name: Name) -> Any:
+        if name in given:
+            return orjson.loads(given[name])
+        found = held[name]()
+        if name in used:  # in two places: each has its own
+            return orjson.loads(orjson.dumps(found))
+        used.add(name)
+        return found
+
+    cuts = []
+    for each, names in zip(listed, pages, strict=True):
+        *above, last = each["path"]
+        node = data
+        for part in above:
+            node = node[part]
+        node[last], cut = join(node[last], names, read)
+        cuts.append((tuple(each["path"]), cut))
+    indexes = [name for each in listed for name, _ in each["index"]]
+    return cuts, [*indexes, *(name for each in pages for name, _ in each)]
+
+
+def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
+    """The collections that a restored simulation has, as they are cut; their tails are written anew."""
+    found: list[tuple[Path, Cut]] = []
+    for path, pages in cuts:
+        if path == ("events",):
+            container: Any = simulation.events.by_id
+            found.append((path, Cut(container, True, keyed_by(pages, list(container)))))
+        elif path[0] == "access_log":
+            found.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
+        else:
+            node: Any = {"states": simulation.states, "undo": simulation.undo_stack, "redo": simulation.redo_stack}
+            for part in path:
+                node = node[part]
+            found.append((path, Cut(node, isinstance(node, list), pages)))
+    return found
+
+
 def _seal(content: bytes) -> str:
-    return sha256(content).hexdigest()
+    return name_of(content)
 
 
 def _read(content: bytes) -> JsonObject:
@@ -86,9 +210,13 @@ def _read(content: bytes) -> JsonObject:
     if not isinstance(data, dict) or "format" not in data or "seal" not in data:
         raise Impossible("The body is not a checkpoint; send what GET /simulation/checkpoint answered, unaltered.")
     layout, seal = data.pop("format"), data.pop("seal")
-    if layout != FORMAT:
-        raise Impossible(f"The checkpoint has format {str(layout)[:20]}; this server reads format {FORMAT}.")
-    prefix = b'{"format":%d,"seal":"%s",' % (FORMAT, str(seal).encode())
+    if layout not in (FORMAT, IN_PARTS):
+        raise Impossible(
+            f"The checkpoint has format {str(layout)[:20]}; this server reads formats {FORMAT} and {IN_PARTS}."
+        )
+    if (layout == IN_PARTS) != ("parts" in data):
+        raise Impossible("The checkpoint was altered: it has another format than it says.")
+    prefix = b'{"format":%d,"seal":"%s",' % (layout, str(seal).encode())
     as_written = content.startswith(prefix) and _seal(b"{" + content[len(prefix) :]) == seal
     if not as_written and not _same_when_written_anew(data, seal):
         raise Impossible("The checkpoint was altered: its seal doesn't fit its content.")

@@ -3,6 +3,7 @@
 Nothing in here waits for anything, so that no other request comes between.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -49,17 +50,25 @@ class Claim:
     looks: bool = False
 
 
-def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simulation:
-    """Take a simulation over; ``content`` is the checkpoint's, empty where the claimer hopes that it isn't needed.
+def claim(
+    host: Host, simulation_id: str, claim: Claim, content: bytes, parts: Mapping[str, bytes] | None = None
+) -> Simulation:
+    """Take a simulation over.
+
+    Args:
+        host, simulation_id: where it is. claim: by whom.
+        content: the checkpoint's, empty where the claimer hopes that it isn't needed.
+        parts: of a checkpoint in parts those that come along; others may have been left with the host before.
 
     Raises:
         Overtaken: 412, another one has a higher fence.
-        Conflict: 409, the simulation doesn't stand there: ``detail`` has ``needs``, the digest to send the content of.
+        Conflict: 409, the simulation doesn't stand there: ``detail`` has ``needs``, the digest to send the content of,
+            and where that was sent, ``parts``, the names of those that are lacking, too.
         NotFound: 404, the work in hand is gone, and there is no checkpoint to go back to.
     """
     simulation = host.simulations.get(simulation_id)
     held = host.find_fence(simulation_id)
-    stands_there = simulation is not None and _stands_at(simulation, claim.checkpoint)
+    stands_there = simulation is not None and simulation.stands_at(claim.checkpoint)
     if not (claim.looks and stands_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
@@ -70,8 +79,10 @@ def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simul
     elif claim.checkpoint is None:
         raise NotFound(f"What was under way in simulation {simulation_id[:80]!r} is not there any more.")
     elif not stands_there:
-        simulation = _restored(host, simulation, simulation_id, claim, content)
+        simulation = _restored(host, simulation, simulation_id, claim, content, parts or {})
     assert simulation is not None
+    if claim.checkpoint is not None and not claim.anew:
+        checkpoint.note_stored(simulation, claim.checkpoint)
     simulation.fence = max(claim.fence, simulation.fence)
     if claim.key is not None:
         _issue(simulation, claim.key)
@@ -82,20 +93,26 @@ def claim(host: Host, simulation_id: str, claim: Claim, content: bytes) -> Simul
     return simulation
 
 
-def _stands_at(simulation: Simulation, digest: str | None) -> bool:
-    return digest is not None and simulation.checkpoint is not None and simulation.checkpoint[0] == digest
-
-
 def _restored(
-    host: Host, simulation: Simulation | None, simulation_id: str, claim: Claim, content: bytes
+    host: Host,
+    simulation: Simulation | None,
+    simulation_id: str,
+    claim: Claim,
+    content: bytes,
+    parts: Mapping[str, bytes],
 ) -> Simulation:
     if not content:
         message = "The simulation does not stand at that checkpoint: send its content after the first line."
         raise Conflict({"message": message, "needs": claim.checkpoint})
     if sha256(content).hexdigest() != claim.checkpoint:
         raise Impossible("The content is not that of the checkpoint that the claim names.")
+    given = {**host.left_parts(simulation_id), **parts}
+    if lacking := checkpoint.find_lacking(simulation, content, given):
+        message = "The checkpoint has parts that are not here: leave them with POST /simulations/{id}/parts."
+        raise Conflict({"message": message, "needs": claim.checkpoint, "parts": lacking})
     kept = simulation or Simulation(simulation_id, claim.admin_key, claim.seed or "")
-    checkpoint.restore(kept, content)
+    checkpoint.restore(kept, content, given)
+    host.forget_parts(simulation_id)
     host.keep(kept)
     return kept
 

@@ -19,6 +19,7 @@ from ues_sim.keys import KeyRing
 from ues_sim.limits import Allowance
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, View
+from ues_sim.parts import Parts
 from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, OutOfRoom, UnknownModality
 from ues_sim.schema import JsonObject, problem, problems_of
 from ues_sim.times import from_text, shift, to_text, wall_now
@@ -82,18 +83,29 @@ class Simulation:
         """Whether nothing has changed since the simulation was last claimed."""
         self.life = new_life()
         """Drawn anew when the simulation is made and when it is restored: who finds another one has missed a loss."""
-        self.checkpoint: tuple[str, bytes] | None = None
-        """Digest and bytes of the last checkpoint taken or restored, while nothing has changed since."""
+        self.checkpoints: dict[bool, tuple[str, bytes]] = {}
+        """Digest and bytes of the last checkpoints taken or restored, while nothing has changed since: of a whole one
+        (False), and of the manifest of one in parts (True). The newest is the last."""
+        self.parts = Parts()
 
     def note_change(self) -> None:
         """Note that the simulation is no longer equal to its last checkpoint."""
-        self.checkpoint = None
+        self.checkpoints.clear()
         self.is_untouched = False
+
+    def note_checkpoint(self, digest: str, content: bytes, *, in_parts: bool) -> None:
+        """Note that the simulation is equal to a checkpoint."""
+        self.checkpoints.pop(in_parts, None)
+        self.checkpoints[in_parts] = (digest, content)
+
+    def stands_at(self, digest: str | None) -> bool:
+        """Whether the simulation is known to be equal to a checkpoint."""
+        return any(known == digest for known, _ in self.checkpoints.values())
 
     def describe(self) -> JsonObject:
         """Where it is: checkpoint, mark, fence and life."""
         return {
-            "checkpoint": None if self.checkpoint is None else self.checkpoint[0],
+            "checkpoint": next((digest for digest, _ in reversed(self.checkpoints.values())), None),
             "mark": self.mark,
             "fence": self.fence,
             "is_untouched": self.is_untouched,
@@ -170,6 +182,7 @@ class Simulation:
             "metadata": {**metadata, "created_by_key": author.key_id},
         }
         self.note_change()
+        self.parts.touch_event(event["event_id"])
         self.events.add(event)
         return event
 
@@ -260,6 +273,7 @@ class Simulation:
         index = self._indexes[modality.name]
         change = Change(state, now, self.ids.draw, self._neighbours(modality), index=index, room=room)
         left = room
+        self.parts.touch_event(event["event_id"])
         self._memos[modality.name].clear()
         try:
             modality.run(change, modality.input_adapter.validate_python(event["data"]))
@@ -290,6 +304,9 @@ class Simulation:
         self.events.set_status(event, FAILED)
 
     def _remember(self, event: Event, modality: Modality, patch: Patch) -> None:
+        self.parts.touch_state(modality.name, patch)
+        self.parts.touch_place("undo", len(self.undo_stack))
+        self.parts.touch_place("redo", 0)
         self.undo_stack.append(
             {
                 "event_id": event["event_id"],
@@ -313,6 +330,7 @@ class Simulation:
         if event["status"] != PENDING:
             raise Conflict(f"Event {event_id!r} is {event['status']}; only a pending event can be deleted.")
         self.note_change()
+        self.parts.touch_event(event_id)
         self.events.set_status(event, CANCELLED)
         return event
 
@@ -432,17 +450,22 @@ class Simulation:
 
     def undo(self, count: int) -> list[Step]:
         """Take back the effect of up to ``count`` executed events, newest first. The events stay in the log."""
-        return self._move(self.undo_stack, self.redo_stack, count)
+        return self._move("undo", "redo", count)
 
     def redo(self, count: int) -> list[Step]:
         """Make up to ``count`` undone effects again, in the order in which they happened."""
-        return self._move(self.redo_stack, self.undo_stack, count)
+        return self._move("redo", "undo", count)
 
-    def _move(self, source: list[Step], target: list[Step], count: int) -> list[Step]:
+    def _move(self, source_name: str, target_name: str, count: int) -> list[Step]:
+        stacks = {"undo": self.undo_stack, "redo": self.redo_stack}
+        source, target = stacks[source_name], stacks[target_name]
         moved: list[Step] = []
         while source and len(moved) < count:
             self.note_change()
             step = source.pop()
+            self.parts.touch_state(step["modality"], step["patch"])
+            self.parts.touch_place(source_name, len(source))
+            self.parts.touch_place(target_name, len(target))
             self._memos[step["modality"]].clear()
             self._indexes[step["modality"]].clear()
             target.append({**step, "patch": apply_patch(self.states[step["modality"]], step["patch"])})
@@ -459,6 +482,7 @@ class Simulation:
         self.stop()
         undone = len(self.undo(len(self.undo_stack)))
         self.redo_stack.clear()
+        self.parts.touch_place("redo", 0)
         events = self.events.list_all()
         for event in events:
             event.update(status=PENDING, executed_at=None, error_message=None)

@@ -53,7 +53,7 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> Told:
             told.add(note, None, _LEFT_OUT)
             continue
         try:
-            told.add(note, items_of(states_in(store.get_blocking(note.checkpoint))))
+            told.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store)))
         except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
             told.add(note, None, str(problem))
     return told

@@ -157,8 +157,12 @@ class Simulation(ABC):
         """
 
     @abstractmethod
-    async def checkpoint(self) -> bytes:
-        """The simulation as it is now."""
+    async def checkpoint(self, *, everything: bool = False) -> bytes:
+        """The simulation as it is now, or the manifest of it (``parts``), whose parts are in the store then.
+
+        ``everything`` has parts put there, too, that are there by what was said of them before: for a checkpoint that
+        outlives the one that they were put there for.
+        """
 
     @abstractmethod
     async def make_reader_key(self) -> None:

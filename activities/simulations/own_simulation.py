@@ -387,8 +387,8 @@ class LeasedSimulation(Simulation):
         async with self.own.lease.hold(self._fence):
             return await self.own.look()
 
-    async def checkpoint(self) -> bytes:
-        """See ``Simulation``."""
+    async def checkpoint(self, *, everything: bool = False) -> bytes:
+        """See ``Simulation``; it is whole."""
         async with self.own.lease.hold(self._fence):
             return await self.own.checkpoint()
 

@@ -1,10 +1,11 @@
 """Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
-from pydantic_core import to_json
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json
 
 from activities.simulations.hosts import (
     Access,
@@ -28,8 +29,10 @@ from activities.simulations.keys import (
     participant_key_id,
     reader_key,
 )
+from activities.simulations.parts import TOGETHER, StoredCheckpoint, batched, is_in_parts, keep_parts
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.modalities import SHOWN
+from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
 
@@ -39,8 +42,15 @@ def is_of_this_simulator(checkpoint: bytes) -> bool:
     return checkpoint.startswith(b'{"format":')
 
 
+_ROUNDS = 3
+"""How often the simulator is told a checkpoint, should it have let go of parts before it had them all."""
+
+
 class HostedSimulation(Simulation):
-    """A simulation on the embedded simulator's server, whose keys are all derived."""
+    """A simulation on the embedded simulator's server, whose keys are all derived.
+
+    With a ``store`` its checkpoints are in parts, which go there as soon as the checkpoint is taken.
+    """
 
     def __init__(
         self,
@@ -49,6 +59,7 @@ class HostedSimulation(Simulation):
         fence: int | None,
         where: CurrentCheckpoint,
         http: httpx.AsyncClient,
+        store: BlobStore | None = None,
     ) -> None:
         self._secret = config.secret.get_secret_value()
         self._simulation_id = simulation_id
@@ -58,6 +69,7 @@ class HostedSimulation(Simulation):
         self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
         self._address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
+        self._store = store
 
     def make_access(self, issue: int) -> Access:
         """See ``Simulation``."""
@@ -71,9 +83,27 @@ class HostedSimulation(Simulation):
         except (AuthenticationError, NotFoundError, ConflictError) as problem:
             raise SimulationGoneError(str(problem)) from None
 
-    async def checkpoint(self) -> bytes:
-        """See ``Simulation``."""
-        return await self.admin.simulation.checkpoint()
+    async def checkpoint(self, *, everything: bool = False) -> bytes:
+        """See ``Simulation``; the manifest, where there is a store."""
+        if self._store is None:
+            return await self.admin.simulation.checkpoint()
+        answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
+        said, _, content = answer.partition(b"\n")
+        return await self.keep_parts(from_json(said), content)
+
+    async def keep_parts(self, said: Mapping[str, Any], content: bytes) -> bytes:
+        """Have the store hold the parts of a checkpoint that it may lack; the manifest, which is still to be put there.
+
+        Args:
+            said: what the simulator says of it: ``new``, and the ``lengths`` of what is in ``content``.
+            content: the manifest, and the first of the new parts.
+        """
+        assert self._store is not None
+        manifest, *along = _split(content, said["lengths"])
+        new = [BlobRef(sha256=name, size=size) for name, size in said["new"]]
+        if new:
+            await keep_parts(self._store, new, along, self.admin.simulation.checkpoint_part)
+        return manifest
 
     async def make_reader_key(self) -> None:
         """See ``Simulation``; checkpoints carry the key, so it is made once."""
@@ -95,14 +125,15 @@ class HostedSimulation(Simulation):
 
 
 class SharedHost(SimulationHost):
-    """The simulations of the embedded simulator's server."""
+    """The simulations of the embedded simulator's server. Without a ``store``, checkpoints are whole."""
 
     may_be_others = True
 
-    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient) -> None:
+    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore | None = None) -> None:
         self._config = config
         self._secret = config.secret.get_secret_value()
         self._http = http
+        self._store = store
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
         """See ``SimulationHost``."""
@@ -116,8 +147,12 @@ class SharedHost(SimulationHost):
         return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, said)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """See ``SimulationHost``; all of it is one request."""
-        said, checkpoint = await self._claim(claim, {**_asked_of(step), "takes_checkpoint": True}, content)
+        """See ``SimulationHost``; all of it is one request, unless there are more new parts than come along with it."""
+        how = "takes_checkpoint" if self._store is None else "takes_parts"
+        said, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
+        if self._store is not None:
+            simulation = self._claimed(claim.simulation_id, claim.fence, said)
+            checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(said).model_dump(), checkpoint)
         return Stepped.model_validate_json(said), checkpoint
 
     async def end(self, simulation_id: str, fence: int) -> None:
@@ -144,9 +179,33 @@ class SharedHost(SimulationHost):
         except NotFoundError as problem:
             raise SimulationGoneError(str(problem)) from None
         except ConflictError as problem:
-            if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
-                raise
-        return await self._ask(claim.simulation_id, asked, await content())
+            _needs_of(problem)
+        checkpoint = await content()
+        if self._store is None or not is_in_parts(checkpoint):
+            return await self._ask(claim.simulation_id, asked, checkpoint)
+        return await self._claim_in_parts(claim.simulation_id, asked, checkpoint, self._store)
+
+    async def _claim_in_parts(
+        self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
+    ) -> tuple[bytes, bytes]:
+        """Claim with the manifest, all parts where they are few, else those that the simulator lacks, sent before."""
+        stored = StoredCheckpoint(store, manifest)
+        indexes, parts = await stored.read_indexes()
+        pieces = [manifest, *indexes]
+        if sum(part.size for part in parts.values()) <= TOGETHER:
+            pieces += [await stored.read(part) for part in parts.values()]
+        asked = {**asked, "lengths": [len(piece) for piece in pieces]}
+        content = b"".join(pieces)
+        for _ in range(_ROUNDS):
+            try:
+                return await self._ask(simulation_id, asked, content)
+            except ConflictError as problem:
+                lacking = _needs_of(problem)
+            for names in batched({name: parts[name].size for name in lacking}):
+                left = [await stored.read(parts[name]) for name in names]
+                head = to_json({"lengths": [len(part) for part in left]})
+                await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *left)))
+        return await self._ask(simulation_id, asked, content)
 
     def _asked_by(self, claim: Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
@@ -172,10 +231,33 @@ class SharedHost(SimulationHost):
         return said, checkpoint
 
     def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
-        return HostedSimulation(self._config, simulation_id, fence, CurrentCheckpoint.read(said), self._http)
+        where = CurrentCheckpoint.read(said)
+        return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:
         return AsyncUESHost(self._config.ues_url, host_key(self._secret), http=self._http, fence=fence or None)
+
+
+class _Pieces(BaseModel):
+    """What an answer says of a checkpoint in parts."""
+
+    new: list[tuple[str, int]]
+    lengths: list[int]
+
+
+def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
+    found, place = [], 0
+    for length in lengths:
+        found.append(content[place : place + length])
+        place += length
+    return found
+
+
+def _needs_of(problem: ConflictError) -> list[str]:
+    """The parts that a simulator lacks to have a simulation stand at a checkpoint; raises any other conflict."""
+    if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
+        raise problem
+    return list(problem.detail.get("parts", []))
 
 
 def _asked_of(step: Step) -> dict[str, Any]:

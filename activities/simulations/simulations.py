@@ -54,9 +54,9 @@ class Simulations:
         claim = Claim(simulation_id, own_fence(), checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
-    async def keep(self, simulation: Simulation) -> BlobRef:
-        """Take a checkpoint of a simulation as it is now."""
-        return await self._store.put(await simulation.checkpoint())
+    async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
+        """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""
+        return await self._store.put(await simulation.checkpoint(everything=everything))
 
     async def end(self, simulation_id: str) -> None:
         """End a simulation, and all its keys with it; one that is gone already is fine."""

@@ -4,7 +4,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from activities.simulations.parts import StoredCheckpoint, is_in_parts
 from proctor_protocol.modalities import SHOWN
+from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import AsyncUESClient
 
 
@@ -14,11 +16,13 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
 
 
-def states_in(checkpoint: bytes) -> dict[str, Any]:
-    """The states that a checkpoint holds: one of the embedded simulator, or of another server with our label before it.
+def states_in(checkpoint: bytes, store: BlobStore) -> dict[str, Any]:
+    """The states that a checkpoint holds: one of the embedded simulator, whole or with its parts in the store, or one
+    of another server with our label before it. This may take some seconds.
 
     Raises:
         ValueError: it is of no form that is known here.
+        BlobNotFoundError, BlobDamagedError: a part of it isn't there.
     """
     label, _, labelled = checkpoint.partition(b"\n")
     found = from_json(labelled or label)
@@ -30,4 +34,6 @@ def states_in(checkpoint: bytes) -> dict[str, Any]:
         states = inner.get("states") if isinstance(inner, dict) else None
     if not isinstance(states, dict):
         raise ValueError("the checkpoint holds no states that can be read")
+    if is_in_parts(checkpoint):
+        states = StoredCheckpoint(store, checkpoint).join_states(states)
     return {name: state for name, state in states.items() if name in SHOWN}

@@ -182,6 +182,14 @@ class SimulationRoom(Room[Runner]):
     def checkpoint(self) -> None:
         """Take a checkpoint: bytes from which ``restore`` makes an equal simulation."""
 
+    @wire.get("/simulation/checkpoint/parts", raw)
+    def checkpoint_in_parts(self, *, everything: bool | None = None) -> None:
+        """Take a checkpoint in parts (``ues_sim/README.md``)."""
+
+    @wire.get("/simulation/checkpoint/parts/{name}", raw)
+    def checkpoint_part(self, name: str) -> None:
+        """Fetch a new part of the checkpoint in parts that was taken last."""
+
     @wire.post("/simulation/restore", answers.Restored.read, whole_body="checkpoint")
     def restore(self, checkpoint: bytes) -> None:
         """Make the simulation equal to a checkpoint, running or not."""

@@ -157,6 +157,10 @@ class _Host(Room[Runner]):
     def fence(self, simulation_id: str) -> None:
         """Read which fence holds a simulation, also of one that was ended."""
 
+    @wire.query("/simulations/{simulation_id}/parts", json_object, whole_body="body")
+    def leave_parts(self, simulation_id: str, body: bytes) -> None:
+        """Leave parts of a checkpoint for a claim that is about to come (``ues_sim/README.md``)."""
+
     @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")
     def step(self, simulation_id: str, body: bytes) -> None:
         """Claim a simulation and carry out a step in it (``ues_sim/README.md``)."""

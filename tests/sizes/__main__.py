@@ -4,13 +4,11 @@ python -m tests.sizes [300-turns] [1000-turns] [50-MB]
 """
 
 import asyncio
-import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,10 @@ import psutil
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.packages import edited, write_package
-from tests.assessments.scripts import BEN, ask_ben
+from tests.assessments.scripts import ask_ben
 from tests.histories.reading import runs_of
 from tests.sizes.following import Size, follow, size_of, turns_in
+from tests.sizes.mailboxes import filled
 from tests.stack import Script, Stack, running_stack, serving
 
 MEGABYTE = 1_000_000
@@ -57,54 +56,6 @@ class Case:
 
 
 CASES = (Case("300-turns", 300), Case("1000-turns", 1000), Case("50-MB", 4, mailbox=50 * MEGABYTE))
-
-
-def filled(size: int) -> Callable[[dict[str, Any]], None]:
-    """Puts mails of so many bytes in all into an initial state: ten kilobytes each, of words that hardly compress."""
-
-    def change(state: dict[str, Any]) -> None:
-        dice = random.Random(size)
-        first = datetime.fromisoformat("2026-01-01T09:00:00+00:00")
-        emails, threads = {}, {}
-        for number in range(size // 10_000):
-            name, at = f"mail-{number}", (first + timedelta(minutes=number)).isoformat()
-            emails[name] = {
-                "message_id": name,
-                "thread_id": name,
-                "from_address": BEN,
-                "to_addresses": ["ana@home.example"],
-                "cc_addresses": [],
-                "bcc_addresses": [],
-                "subject": f"Report {number}",
-                "body_text": dice.randbytes(4600).hex(" ", 4),
-                "attachments": [],
-                "in_reply_to": None,
-                "references": [],
-                "sent_at": at,
-                "received_at": at,
-                "priority": "normal",
-                "labels": [],
-                "is_read": True,
-                "is_starred": False,
-                "folder": "inbox",
-            }
-            threads[name] = {
-                "thread_id": name,
-                "subject": f"Report {number}",
-                "participant_addresses": [BEN, "ana@home.example"],
-                "message_ids": [name],
-                "created_at": at,
-                "message_count": 1,
-                "unread_count": 0,
-                "last_message_at": at,
-            }
-        state["environment"]["modality_states"]["email"].update(
-            emails=emails,
-            threads=threads,
-            folders={"inbox": list(emails), "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []},
-        )
-
-    return change
 
 
 async def play(stack: Stack, case: Case) -> bool:

@@ -9,10 +9,12 @@ from pydantic import Field, TypeAdapter
 from ues_sim import checkpoint
 from ues_sim.claims import Claim, KeyWanted, claim
 from ues_sim.host import SIMULATION_ID_PATTERN, Host
+from ues_sim.http.pieces import split, with_parts
 from ues_sim.http.requests import read_json
 from ues_sim.http.route import Reply, Route
 from ues_sim.keys import new_secret
 from ues_sim.modalities import MODALITIES
+from ues_sim.parts import name_of
 from ues_sim.problems import Impossible, NotFound
 from ues_sim.schema import Int, JsonObject, Request, Response
 from ues_sim.simulation import Simulation
@@ -93,7 +95,9 @@ class ScheduledEvent(Request):
 class StepRequest(Request):
     """A claim (``ues_sim.claims.Claim``) and what is to be done then (``ues_sim.steps.Step``).
 
-    ``takes_checkpoint`` asks for the checkpoint that is reached, behind the answer's first line.
+    ``lengths`` are those of a manifest and of parts of its checkpoint, where these follow the first line, rather than a
+    whole checkpoint. ``takes_checkpoint`` asks for the checkpoint that is reached, behind the answer's first line, and
+    ``takes_parts`` for it in parts.
     """
 
     fence: Annotated[Int, Field(ge=1)]
@@ -111,11 +115,26 @@ class StepRequest(Request):
     deeds_of: str | None = None
     deeds_at: Instant | None = None
     states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
+    lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
     takes_checkpoint: bool = False
+    takes_parts: bool = False
+
+
+class LeaveRequest(Request):
+    """Parts of a checkpoint that follow the first line, for a claim that is about to come; ``lengths`` are theirs."""
+
+    lengths: Annotated[list[Annotated[Int, Field(ge=0)]], Field(min_length=1)]
+
+
+class LeaveResponse(Response):
+    """How many parts wait for the claim."""
+
+    count: int
 
 
 class StepResponse(Response):
-    """Where the simulation is, and what the step found."""
+    """Where the simulation is, and what the step found; with ``takes_parts`` also ``new`` and ``lengths``, as
+    ``GET /simulation/checkpoint/parts`` answers them."""
 
     checkpoint: str | None
     mark: str | None
@@ -130,6 +149,7 @@ class StepResponse(Response):
 
 
 _STEP: TypeAdapter[StepRequest] = TypeAdapter(StepRequest)
+_LEAVE: TypeAdapter[LeaveRequest] = TypeAdapter(LeaveRequest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +221,7 @@ def _step(call: HostCall) -> Reply:
     for name in asked.states:
         if name not in MODALITIES:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
+    pieces = split(content, asked.lengths) if asked.lengths else [content]
     simulation = claim(
         call.host,
         simulation_id,
@@ -215,7 +236,8 @@ def _step(call: HostCall) -> Reply:
             key=None if asked.key is None else KeyWanted(**asked.key.model_dump()),
             looks=asked.looks,
         ),
-        content,
+        pieces[0],
+        {name_of(part): part for part in pieces[1:]},
     )
     found = carry_out(
         simulation,
@@ -228,9 +250,21 @@ def _step(call: HostCall) -> Reply:
             states=tuple(asked.states),
         ),
     )
+    if asked.takes_parts:
+        told, pieces = with_parts(checkpoint.take_in_parts(simulation))
+        return Reply(b"\n".join((orjson.dumps({**simulation.describe(), **found, **told}), b"".join(pieces))))
     taken = checkpoint.take(simulation)[1] if asked.takes_checkpoint else b""
     said = orjson.dumps({**simulation.describe(), **found})
     return Reply(said + b"\n" + taken if taken else said)
+
+
+def _leave(call: HostCall) -> JsonObject:
+    head, _, content = call.body.partition(b"\n")
+    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
+    simulation_id = call.path["simulation_id"]
+    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
+        raise NotFound(f"There can be no simulation {simulation_id[:80]!r}.")
+    return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
 
 
 HOST_ROUTES: tuple[Route[HostCall], ...] = (
@@ -284,6 +318,18 @@ HOST_ROUTES: tuple[Route[HostCall], ...] = (
         permission=HOST_PERMISSION,
         tag="host",
         responses=(FenceResponse,),
+    ),
+    Route(
+        method="POST",
+        path="/simulations/{simulation_id}/parts",
+        summary="Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line "
+        "is the request (JSON), the rest the parts.",
+        handler=_leave,
+        permission=HOST_PERMISSION,
+        tag="host",
+        body=bytes,
+        responses=(LeaveResponse,),
+        errors=(400, 404),
     ),
     Route(
         method="POST",

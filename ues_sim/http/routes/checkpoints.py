@@ -1,9 +1,12 @@
 """Checkpoints over HTTP: this project's addition to the contract."""
 
+import orjson
 from pydantic import Field
 
 from ues_sim import checkpoint
+from ues_sim.http.pieces import with_parts
 from ues_sim.http.route import Call, Reply, Route
+from ues_sim.problems import NotFound
 from ues_sim.schema import JsonObject, Request, Response
 
 
@@ -41,6 +44,38 @@ class MarkRequest(Request):
     mark: str = Field(min_length=1, max_length=200)
 
 
+class PartsParams(Request):
+    """``everything`` has all parts count as new."""
+
+    everything: bool = False
+
+
+class PartsResponse(Response):
+    """The first line of a checkpoint in parts.
+
+    ``checkpoint`` is the SHA-256 of its manifest, ``lengths`` are those of the pieces that follow: the manifest, and
+    the first of the ``new`` parts, of each of which its name (SHA-256) and its size is told.
+    """
+
+    checkpoint: str
+    new: list[tuple[str, int]]
+    lengths: list[int]
+
+
+def _take_in_parts(call: Call) -> Reply:
+    taken = checkpoint.take_in_parts(call.simulation, everything=call.params.everything)
+    told, pieces = with_parts(taken)
+    said = orjson.dumps({"checkpoint": taken.digest, **told})
+    return Reply(b"\n".join((said, b"".join(pieces))), media_type="text/plain; charset=utf-8")
+
+
+def _part(call: Call) -> Reply:
+    content = call.simulation.parts.waiting.get(call.path["name"])
+    if content is None:
+        raise NotFound(f"No part {call.path['name'][:80]!r} of a checkpoint waits: take it anew.")
+    return Reply(content)
+
+
 def _take(call: Call) -> Reply:
     digest, content = checkpoint.take(call.simulation)
     return Reply(content, headers=((b"etag", f'"{digest}"'.encode()),))
@@ -60,6 +95,27 @@ def _mark(call: Call) -> JsonObject:
 
 
 ROUTES = (
+    Route(
+        method="GET",
+        path="/simulation/checkpoint/parts",
+        summary="Take a checkpoint in parts. The answer's first line is JSON; the manifest follows, and the first of "
+        "the parts that are new since the checkpoint that was claimed last.",
+        handler=_take_in_parts,
+        permission="simulation:checkpoint",
+        tag="simulation",
+        params=PartsParams,
+        responses=(PartsResponse,),
+        also_text=True,
+    ),
+    Route(
+        method="GET",
+        path="/simulation/checkpoint/parts/{name}",
+        summary="Fetch a new part of the checkpoint in parts that was taken last.",
+        handler=_part,
+        permission="simulation:checkpoint",
+        tag="simulation",
+        errors=(404,),
+    ),
     Route(
         method="GET",
         path="/simulation/checkpoint",

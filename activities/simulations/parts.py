@@ -1,0 +1,153 @@
+"""Checkpoints in parts (``ues_sim.parts``), as they lie in the store: a manifest, and the parts that it names.
+
+Each is a blob. Parts are put there first and the manifest last, so that whoever finds a manifest finds its parts; and
+they pass through a worker a few at a time, however many there are.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import from_json
+
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
+
+AT_ONCE = 8
+"""How many parts are on their way at the same time."""
+
+TOGETHER = 1024 * 1024
+"""Bytes of parts that are sent to the simulator in one request."""
+
+_IN_PARTS = b'{"format":2,'
+
+
+def is_in_parts(checkpoint: bytes) -> bool:
+    """Whether a checkpoint is a manifest; others are whole."""
+    return checkpoint.startswith(_IN_PARTS)
+
+
+async def keep_parts(
+    store: BlobStore, new: Iterable[BlobRef], along: Sequence[bytes], fetch: Callable[[str], Awaitable[bytes]]
+) -> None:
+    """See to it that parts are in the store: those that came along, and others, fetched by their names where they
+    aren't there.
+
+    Raises:
+        proctor_storage.blobs.StoreUnavailableError: the store can't be written just now.
+    """
+    given = {blob_ref(content): content for content in along}
+    few = asyncio.Semaphore(AT_ONCE)
+
+    async def keep(ref: BlobRef) -> None:
+        async with few:
+            if (content := given.get(ref)) is not None:
+                await store.put(content)
+            elif not await store.holds(ref):
+                await store.put(await fetch(ref.sha256))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for ref in new:
+                group.create_task(keep(ref))
+    except ExceptionGroup as problems:  # the first has ended the others
+        raise problems.exceptions[0] from None
+
+
+class StoredCheckpoint:
+    """A checkpoint in parts, as it is in the store. What is missing is named.
+
+    Args:
+        store: where it is.
+        manifest: its manifest.
+    """
+
+    def __init__(self, store: BlobStore, manifest: bytes) -> None:
+        self._store = store
+        self._ref = blob_ref(manifest)
+        self._listed: list[dict[str, Any]] = from_json(manifest)["parts"]
+
+    async def read_indexes(self) -> tuple[list[bytes], dict[str, BlobRef]]:
+        """The contents of the indexes, and all other parts by their names.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: an index isn't there, or not as it was written.
+        """
+        indexes = [await self.read(ref) for each in self._listed for ref in _refs(each["index"])]
+        pages = [ref for each in self._listed for ref in _refs(each["pages"])]
+        return indexes, {
+            ref.sha256: ref for ref in [*(r for index in indexes for r in _refs(from_json(index))), *pages]
+        }
+
+    async def read(self, part: BlobRef) -> bytes:
+        """A part's content.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
+        """
+        try:
+            return await self._store.get(part)
+        except (BlobNotFoundError, BlobDamagedError) as problem:
+            raise self._named(problem) from None
+
+    async def require(self) -> None:
+        """See whether all parts are there and sound.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: one isn't.
+        """
+        _, parts = await self.read_indexes()
+        for part in parts.values():
+            await self.read(part)
+
+    def join_states(self, states: dict[str, Any]) -> dict[str, Any]:
+        """The states of the manifest with all that is in parts; for callers without an event loop.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: a part isn't there, or not as it was written.
+        """
+        for each in self._listed:
+            top, *above, last = each["path"]
+            if top != "states":
+                continue
+            node: Any = states
+            for part in above:
+                node = node[part]
+            pages = [*(ref for index in _refs(each["index"]) for ref in _refs(self._read_now(index)))]
+            node[last] = _joined(map(self._read_now, [*pages, *_refs(each["pages"])]), node[last])
+        return states
+
+    def _read_now(self, part: BlobRef) -> Any:
+        try:
+            return from_json(self._store.get_blocking(part))
+        except (BlobNotFoundError, BlobDamagedError) as problem:
+            raise self._named(problem) from None
+
+    def _named(self, problem: BlobNotFoundError | BlobDamagedError) -> BlobNotFoundError | BlobDamagedError:
+        return type(problem)(f"a part of the checkpoint {self._ref.sha256} can't be had: {problem}")
+
+
+def batched(contents: Mapping[str, int], at_most: int = TOGETHER) -> Iterator[list[str]]:
+    """Names of contents by so many bytes each; ``contents`` has the sizes."""
+    together: list[str] = []
+    size = 0
+    for name, each in contents.items():
+        if together and size + each > at_most:
+            yield together
+            together, size = [], 0
+        together.append(name)
+        size += each
+    if together:
+        yield together
+
+
+def _refs(entries: Iterable[Sequence[Any]]) -> list[BlobRef]:
+    return [BlobRef(sha256=name, size=size) for name, size in entries]
+
+
+def _joined(pages: Iterable[Any], tail: Any) -> Any:
+    if isinstance(tail, dict):
+        whole: dict[str, Any] = {}
+        for page in pages:
+            whole.update(page)
+        return whole | tail
+    return [entry for page in pages for entry in page] + tail
