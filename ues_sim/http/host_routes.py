@@ -329,7 +329,7 @@ HOST_ROUTES: tuple[Route[HostCall], ...] = (
         tag="host",
         body=bytes,
         responses=(LeaveResponse,),
-        errors=(400, 404),
+        errors=(400, 404, 422),
     ),
     Route(
         method="POST",
