@@ -30,7 +30,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from benchmarks.turns import SCENARIO, agent_service, cpu_seconds, say
+from benchmarks.turns import SCENARIO, agent_service, cpu_seconds, say, workers_of
 from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
 from proctor.errors import CommandError
 from proctor.local import LocalStack, Ports
@@ -128,11 +128,11 @@ class Memory:
             with suppress(psutil.NoSuchProcess):
                 process = psutil.Process(pid)
                 self._keep(self._own, name, _peak(pid))
+                for worker in workers_of(pid)[1:]:
+                    self._keep(self._own, f"{name}, process {worker.pid}", _peak(worker.pid))
                 for child in process.children(recursive=True):
                     with suppress(psutil.NoSuchProcess):
                         together += child.memory_info().rss
-                        if child.cmdline()[-2:] == ["proctor", "worker"]:
-                            self._keep(self._own, f"{name}, process {child.pid}", _peak(child.pid))
                 self._keep(self._together, name, together + process.memory_info().rss)
 
     def peaks(self) -> dict[str, float]:

@@ -16,6 +16,7 @@ from activities.simulations.keys import host_key
 from proctor.errors import CommandError, UsageError
 from proctor.settings import LOOPBACK, is_open_to_others
 from proctor.supervisor import Service
+from proctor.worker_processes import how_many
 from proctor_processes.child import python_command
 from proctor_processes.ports import free_ports, is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
@@ -188,8 +189,8 @@ class LocalStack:
             *services,
             Service(
                 "worker",
-                _proctor("worker"),
-                _polls(self.ui_url, self.config.temporal_namespace, self.config.task_queue),
+                _proctor("worker", "--processes", str(how_many(self.config))),
+                _polls(self.ui_url, self.config.temporal_namespace, self.config.task_queue, how_many(self.config)),
                 {**shared, **self._observed_at(_OBSERVED_WORKER)},
                 after=("temporal", "ues"),
                 stop_seconds=10,
@@ -278,7 +279,7 @@ def throwaway_stack(config: GreenAgentConfig, folder: Path, *, with_agent: bool 
         with_agent: whether the baseline agent runs beside it.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
-    here = {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive"}
+    here = {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive", "worker_processes": 1}
     return LocalStack(
         config=config.model_copy(update=_NOTHING_OF_A_DEPLOYMENT | here),
         ports=Ports(gateway, ues, temporal, temporal_ui, agent if with_agent else None),
@@ -357,8 +358,10 @@ def _answers(url: str) -> Callable[[int], Awaitable[bool]]:
     return is_ready
 
 
-def _polls(ui_url: str, namespace: str, task_queue: str) -> Callable[[int], Awaitable[bool]]:
-    """Ready when the process polls the task queue; Temporal's default identity of a poller is ``pid@host``."""
+def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Callable[[int], Awaitable[bool]]:
+    """Ready when the process polls the task queue, or all of its processes do. Temporal's default identity of a poller
+    is ``PID@HOST``; that of a worker's process ``PID.NUMBER@HOST``, with its parent's id.
+    """
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 
     async def is_ready(pid: int) -> bool:
@@ -367,7 +370,8 @@ def _polls(ui_url: str, namespace: str, task_queue: str) -> Callable[[int], Awai
                 pollers = (await http.get(url)).json().get("pollers", [])
         except (httpx.HTTPError, ValueError):
             return False
-        if any(str(poller.get("identity", "")).startswith(f"{pid}@") for poller in pollers):
+        identities = {str(poller.get("identity", "")) for poller in pollers}
+        if sum(identity.startswith((f"{pid}@", f"{pid}.")) for identity in identities) >= processes:
             return True
         await asyncio.sleep(0.1)
         return False

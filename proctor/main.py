@@ -538,11 +538,17 @@ def worker(
     scenarios_dir: ScenariosOption = None,
     storage_url: StorageOption = None,
     state: StateOption = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"
+        ),
+    ] = None,
 ) -> None:
     """Run a worker, which plays assessments."""
     from proctor.services import run_worker
 
-    run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state)
+    run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state, processes)
 
 
 @app.command()

@@ -31,13 +31,40 @@ def run_worker(
     scenarios_dir: str | None,
     storage_url: str | None,
     state: str | None,
+    processes: int | None = None,
 ) -> None:
-    """Run a worker until SIGTERM or Ctrl-C."""
-    from activities.models.usage import PricesError
-    from proctor.worker import run_worker as work
-    from proctor_observing.tracing import TracingError
-    from proctor_storage.temporal import TemporalUnreachableError
+    """Run a worker until SIGTERM or Ctrl-C: in this process, or in several."""
+    from proctor.worker_processes import how_many, run_processes
 
+    flags = {
+        "temporal_address": temporal_address,
+        "ues_url": ues_url,
+        "scenarios_dir": scenarios_dir,
+        "storage_url": storage_url,
+        "state": state,
+    }
+    config = read_worker_settings(**flags, processes=processes)
+    warn_of_settings(config)
+    count = how_many(config)
+    if count == 1:
+        work(config)
+    elif code := asyncio.run(run_processes(config, flags, count)):
+        raise SystemExit(code)
+
+
+def read_worker_settings(
+    temporal_address: str | None = None,
+    ues_url: str | None = None,
+    scenarios_dir: str | None = None,
+    storage_url: str | None = None,
+    state: str | None = None,
+    processes: int | None = None,
+) -> GreenAgentConfig:
+    """A worker's settings: flags over the environment.
+
+    Raises:
+        UsageError: one of them doesn't fit.
+    """
     settings = read_settings(
         GreenAgentConfig,
         temporal_address=temporal_address,
@@ -45,11 +72,29 @@ def run_worker(
         scenarios_dir=scenarios_dir,
         storage_url=storage_url,
         state=state,
+        worker_processes=processes,
     )
-    config = with_secret(with_connection(with_scenarios(settings), temporal_address))
-    warn_of_settings(config)
+    return with_secret(with_connection(with_scenarios(settings), temporal_address))
+
+
+def work(config: GreenAgentConfig, number: int = 0, parent: int | None = None) -> None:
+    """Work in this process until SIGTERM or Ctrl-C.
+
+    Args:
+        config: the settings.
+        number: which of the worker's processes this is.
+        parent: the process that has started this one for that.
+
+    Raises:
+        CommandError: it can't; a sentence that says why.
+    """
+    from activities.models.usage import PricesError
+    from proctor.worker import run_worker
+    from proctor_observing.tracing import TracingError
+    from proctor_storage.temporal import TemporalUnreachableError
+
     try:
-        asyncio.run(work(config))
+        asyncio.run(run_worker(config, number=number, parent=parent))
     except TemporalUnreachableError as problem:
         raise UnreachableError(str(problem)) from None
     except TracingError as problem:

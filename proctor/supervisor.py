@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +12,11 @@ from typing import BinaryIO, Self
 from proctor.errors import CommandError
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
+from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
 
 START_SECONDS = 180.0
 """How long a service may take from its start until it is ready."""
 
-LONGEST_PAUSE = 10.0
-"""How long a child that dies again and again stays away."""
-
-_FIRST_PAUSE = 0.5
-_LONG_ENOUGH = 30.0
 _LOG_LIMIT = 10 * 1024 * 1024
 _TAIL_LINES = 15
 
@@ -185,7 +180,7 @@ class Supervisor:
         except TimeoutError:
             raise self._not_ready(child, f"was not ready within {START_SECONDS:.0f} s") from None
         if not is_ready:
-            raise self._not_ready(child, f"{_how_ended(process)} before it was ready")
+            raise self._not_ready(child, f"{how_ended(process.exit_code)} before it was ready")
         child.ready.set()
 
     def _not_ready(self, child: _Running, what: str) -> ServiceStartError:
@@ -193,18 +188,16 @@ class Supervisor:
         return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.read_log_tail(name)}")
 
     async def _keep(self, child: _Running) -> None:
-        name, pause, began = child.service.name, _FIRST_PAUSE, time.monotonic()
+        name, pauses = child.service.name, Pauses(self._longest_pause)
         while child.process:
             await child.process.wait()
             if self._is_stopping:
                 return
             child.process.kill()  # what it may have left in its group
-            self._say(f"{name} {_how_ended(child.process)}; starting it again (log: {child.log})")
-            if time.monotonic() - began > _LONG_ENOUGH:
-                pause = _FIRST_PAUSE
-            await asyncio.sleep(min(pause, self._longest_pause))
-            pause = min(pause * 2, self._longest_pause)
+            self._say(f"{name} {how_ended(child.process.exit_code)}; starting it again (log: {child.log})")
+            await asyncio.sleep(pauses.after_death())
             began = time.monotonic()
+            pauses.begin()
             try:
                 await self._spawn(child)
                 await self._until_ready(child)
@@ -227,10 +220,3 @@ def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
     """The supervisor's own environment with a service's changes."""
     wanted: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
     return {name: value for name, value in wanted.items() if value is not None}
-
-
-def _how_ended(process: Child) -> str:
-    code = process.exit_code or 0
-    if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"

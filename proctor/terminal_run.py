@@ -112,7 +112,7 @@ async def _run(options: TerminalRunOptions) -> ExitCode:
     with state_folder(Path(config.state)) as folder:
         gateway, ues, temporal, temporal_ui = free_ports(4)
         stack = LocalStack(
-            config=with_secret(config.model_copy(update={"card_url": None, "containers": "on"})),
+            config=with_secret(config.model_copy(update={"card_url": None, "containers": "on", "worker_processes": 1})),
             ports=Ports(gateway, ues, temporal, temporal_ui),
             state=folder,
             is_durable=True,

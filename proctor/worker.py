@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
@@ -114,8 +115,16 @@ def workflow_runner() -> SandboxedWorkflowRunner:
     )
 
 
-async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None) -> None:
+async def run_worker(
+    config: GreenAgentConfig, ready: asyncio.Event | None = None, *, number: int = 0, parent: int | None = None
+) -> None:
     """Work until SIGTERM or SIGINT, then finish what is in hand.
+
+    Args:
+        config: the settings.
+        ready: is set once it works.
+        number: which one of several processes this is; what there is to do once for all of them the first one does.
+        parent: the process that has started them.
 
     Raises:
         TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
@@ -143,12 +152,14 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.callback(warming.cancel)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
-        workers = _workers(client, config, deployment, participants)
+        identity = f"{parent}.{number}@{socket.gethostname()}" if parent else None
+        workers = _workers(client, config, deployment, participants, identity)
         for worker in workers:
             await stack.enter_async_context(worker)
-        watch = SimulatorWatch(config, deployment.simulations.host)
-        tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
-        stack.callback(tidying.cancel)
+        if number == 0 or config.ues_command:  # each process has servers of its own
+            watch = SimulatorWatch(config, deployment.simulations.host)
+            tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
+            stack.callback(tidying.cancel)
         trials = asyncio.create_task(play_trials(client, config, deployment))
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
@@ -162,9 +173,15 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
 
 
 def _workers(
-    client: Client, config: GreenAgentConfig, deployment: Deployment, participants: ParticipantActivities
+    client: Client,
+    config: GreenAgentConfig,
+    deployment: Deployment,
+    participants: ParticipantActivities,
+    identity: str | None,
 ) -> list[Worker]:
-    """One for each task queue, that is, for each resource which there is so much of."""
+    """One for each task queue, that is, for each resource which there is so much of; by this identity for Temporal, or
+    else the SDK's usual one, ``PID@HOST``.
+    """
     turns, verdicts, lifecycle = (
         TurnActivities(deployment),
         VerdictActivities(deployment),
@@ -210,6 +227,7 @@ def _workers(
         worker = Worker(
             client,
             task_queue=queue,
+            identity=identity,
             activities=steps,
             interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
             max_concurrent_activities=at_once,
@@ -227,6 +245,7 @@ def _workers(
     notifications = Worker(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
+        identity=identity,
         activities=[NotificationActivities(config, Stories.from_client(config, client).tell).notify],
         interceptors=[Observing(), notifications_beats],
         max_concurrent_activities=1_000,

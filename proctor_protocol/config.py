@@ -190,6 +190,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     where nobody is asked who they are; ``observe_host`` is where it listens for that. ``log_format`` is ``json``,
     ``text``, or ``auto``: text on a terminal, else JSON (docs/OBSERVING.md).
 
+    ``worker_processes`` is how many processes a worker has; unless told otherwise as many as it may use cores, and one
+    with ``ues_command``, whose servers are each one process's own.
+
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
     they began with (docs/OPERATIONS.md, versions).
     """
@@ -241,6 +244,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     commands_port: int = Field(default=0, ge=0, le=65535)
     commands_url: str | None = None
     worker_build_id: str | None = None
+    worker_processes: int | None = Field(default=None, ge=1, le=256)
     observe_host: str = "127.0.0.1"
     observe_port: int | None = Field(default=None, ge=0, le=65535)
     log_format: Literal["auto", "json", "text"] = "auto"

@@ -136,7 +136,7 @@ def running_services() -> Iterator[Services]:
         model = stack.enter_context(OpenAIEndpoint())
         gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(WORKERS))
         local = LocalStack(
-            config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios")),
+            config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios"), worker_processes=1),
             ports=Ports(gateway, ues, temporal, ui, agent),
             state=folder,
             is_durable=True,

@@ -54,6 +54,7 @@ class Sandbox:
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTBEATS_", "UES_"))}
         own = {"TMPDIR": str(self.temporary), "XDG_STATE_HOME": str(self.folder / "user-state"), MARK: self.mark}
+        own["AGENTBEATS_GREEN_WORKER_PROCESSES"] = "1"  # unless a test is about them: each takes its time to start
         return {**kept, **own, **more}
 
     def run(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -198,7 +198,7 @@ def test_an_address_that_is_no_gateway_is_3(sandbox: Sandbox) -> None:
 
 
 def test_a_worker_without_temporal_is_3(sandbox: Sandbox) -> None:
-    done = sandbox.call("worker", "--temporal-address", f"127.0.0.1:{free_ports(1)[0]}")
+    done = sandbox.call("worker", "--processes", "1", "--temporal-address", f"127.0.0.1:{free_ports(1)[0]}")
     assert done.returncode == 3
     assert "can't reach Temporal" in done.stderr
     assert "Traceback" not in done.stderr

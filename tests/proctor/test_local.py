@@ -86,6 +86,11 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(
     assert "OPENAI_API_KEY" not in worker
 
 
+def test_the_worker_has_as_many_processes_as_are_asked_for(tmp_path: Path) -> None:
+    services = {each.name: each for each in stack(tmp_path, is_durable=True, worker_processes=3).list_services()}
+    assert list(services["worker"].command)[-3:] == ["worker", "--processes", "3"]
+
+
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
     assert own.make_environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"

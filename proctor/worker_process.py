@@ -1,0 +1,30 @@
+"""One of the processes of ``proctor worker --processes N``, started by ``worker_processes``.
+
+``python -m proctor.worker_process '{"number": K, "flags": {…}}'``: which one it is, and what the command line said.
+"""
+
+import json
+import os
+import signal
+import sys
+
+from proctor.errors import CommandError
+from proctor.leaving import leave
+
+
+def main() -> None:
+    """Work until SIGTERM, and exit with the command's code."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from proctor.services import read_worker_settings, work
+
+    given = json.loads(sys.argv[1])
+    try:
+        work(read_worker_settings(**given["flags"]), number=given["number"], parent=os.getppid())
+    except CommandError as problem:
+        print(f"proctor: {problem}", file=sys.stderr)
+        leave(problem.exit_code)
+    leave(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""``proctor worker --processes N``: a parent that has N processes work, and one that died come back.
+
+Each process is a whole worker, with an event loop, a cache of workflows and processes for scenarios' code of its own;
+Temporal hands each its share of the work. What there may be only one of on a machine the first one does: terminal
+trials, whose commands come to one port, and what is said about the simulator.
+
+The first process starts alone: what keeps a worker from working (a price list that can't be read, a Temporal that isn't
+there) is said once, by it, and the command ends as it does.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from activities.packages.confinement import hide_from_neighbours
+from proctor_processes.child import Child, python_command
+from proctor_processes.cores import usable_cores
+from proctor_processes.guard import Guard
+from proctor_processes.returning import Pauses, how_ended
+from proctor_protocol.config import GreenAgentConfig
+
+STOP_SECONDS = 8.0
+"""How long a process may take to end: what is in hand is finished."""
+
+WORKS = "proctor worker polling"
+"""How the line begins that a worker writes when it works."""
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def how_many(config: GreenAgentConfig) -> int:
+    """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
+    assessment may go on in another process after each step; else as many as it may use cores.
+    """
+    return config.worker_processes or (1 if config.ues_command else usable_cores())
+
+
+async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
+    """Have so many processes work until SIGTERM, SIGINT or SIGHUP; the exit code.
+
+    Args:
+        config: the settings.
+        flags: those of them that the command line has, for each process's own command line.
+        count: how many.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in _STOP_SIGNALS:
+        loop.add_signal_handler(name, stop.set)
+    hide_from_neighbours()
+    async with AsyncExitStack() as stack:
+        guard = await asyncio.to_thread(Guard)
+        stack.push_async_callback(asyncio.to_thread, guard.dismiss)
+        processes = [_Process(config, flags, number, count, guard) for number in range(count)]
+        stack.push_async_callback(_end, processes)
+        stopped = asyncio.create_task(stop.wait())
+        stack.callback(stopped.cancel)
+        first = asyncio.create_task(processes[0].start())
+        await asyncio.wait({stopped, first}, return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():
+            first.cancel()
+            await asyncio.wait({first})
+            return 0
+        if not await first:
+            return processes[0].exit_code or 1
+        keepers = [asyncio.create_task(process.keep()) for process in processes]
+        stack.push_async_callback(_cancel, keepers)
+        print(f"{WORKS} {config.task_queue} at {config.temporal_address} with {count} processes", flush=True)
+        await stopped
+    return 0
+
+
+class _Process:
+    """One of the processes, numbered from 0."""
+
+    def __init__(
+        self, config: GreenAgentConfig, flags: Mapping[str, str | None], number: int, count: int, guard: Guard
+    ) -> None:
+        self._number = number
+        self._name = f"process {number + 1} of {count}"
+        self._guard = guard
+        given = {"number": number, "flags": {name: value for name, value in flags.items() if value is not None}}
+        self._command = python_command("-m", "proctor.worker_process", json.dumps(given))
+        self._environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if number:
+            self._environment["AGENTBEATS_GREEN_CONTAINERS"] = "off"
+            if config.observe_port:
+                self._environment["AGENTBEATS_GREEN_OBSERVE_PORT"] = str(config.observe_port + number)
+        self._child: Child | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._works = asyncio.Event()
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it has ended."""
+        return self._child.exit_code if self._child else None
+
+    async def start(self) -> bool:
+        """Start it, and wait until it works; False where it ended first."""
+        self._works.clear()
+        self._child = await Child.start(
+            self._command,
+            self._guard,
+            environment=self._environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=2,
+        )
+        self._reading = asyncio.create_task(self._read(self._child.stdout))
+        ended, works = asyncio.create_task(self._child.wait()), asyncio.create_task(self._works.wait())
+        try:
+            await asyncio.wait({ended, works}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            works.cancel()
+        return self._works.is_set()
+
+    async def keep(self) -> None:
+        """Start it where it isn't there, and again whenever it has died, until cancelled."""
+        pauses = Pauses()
+        while True:
+            if self._child is None:
+                await self.start()
+            assert self._child is not None
+            await self._child.wait()
+            self._child.kill()  # what it may have left in its group
+            self._say(f"{how_ended(self._child.exit_code)}; starting it again")
+            await asyncio.sleep(pauses.after_death())
+            pauses.begin()
+            if await self.start():
+                self._say("works again")
+
+    async def end(self) -> None:
+        """Have it end, within ``STOP_SECONDS``."""
+        if self._child is not None and not await self._child.end(STOP_SECONDS):
+            self._say(f"did not end within {STOP_SECONDS:g} s: killed")
+        if self._reading is not None:
+            await self._reading
+
+    async def _read(self, output: asyncio.StreamReader) -> None:
+        """Pass on what it writes; that it works is the parent's to say."""
+        async for line in output:
+            text = line.decode(errors="replace").rstrip("\n")
+            if text.startswith(f"{WORKS} "):
+                self._works.set()
+            if not text.startswith(WORKS) or (self._number == 0 and "Docker" in text):
+                print(text, flush=True)
+
+    def _say(self, what: str) -> None:
+        print(f"proctor worker: {self._name} {what}", flush=True)
+
+
+async def _end(processes: list[_Process]) -> None:
+    await asyncio.gather(*(process.end() for process in processes))
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

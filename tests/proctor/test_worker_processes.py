@@ -1,0 +1,145 @@
+"""A worker of several processes: one that dies comes back while the others go on, and all of them end together."""
+
+import os
+import signal
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+import pytest
+
+from proctor.worker_processes import how_many
+from proctor_processes.cores import usable_cores
+from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
+from purple_sdk.ues import AsyncUESClient
+from tests.assessments.normalising import normalised
+from tests.proctor.commands import Sandbox
+from tests.stack import Stack, play, running_stack
+from tests.waiting import eventually, wait_until
+
+
+@pytest.fixture(scope="module")
+def two(scenarios_dir: Path) -> Iterator[Stack]:
+    """An evaluator whose worker has two processes."""
+    with running_stack(scenarios_dir, processes=2) as stack:
+        yield stack
+
+
+def processes_of(pid: int | None) -> list[psutil.Process]:
+    """The worker's processes, in their order."""
+    if pid is None:
+        return []
+    found = {}
+    for child in psutil.Process(pid).children():
+        line = child.cmdline()
+        if "proctor.worker_process" in line:
+            found[line[-1]] = child
+    return [found[line] for line in sorted(found)]
+
+
+async def test_one_of_two_processes_is_killed_in_a_turn_and_the_assessment_goes_on(two: Stack) -> None:
+    client = await connect(two.config)
+    parent = two.supervisor.find_pid("worker")
+    before = processes_of(parent)
+    assert len(before) == 2
+    killed = []
+
+    async def holder() -> str:
+        """Who has the turn, as Temporal knows it."""
+        async for workflow in client.list_workflows("WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"):
+            described = await client.get_workflow_handle(workflow.id).describe()
+            for activity in described.raw_description.pending_activities:
+                if activity.activity_type.name == "purple_turn":
+                    return activity.last_worker_identity
+        return ""
+
+    async def says_hello(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+
+    async def says_hello_while_the_process_dies(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        if turn == 2 and not killed:
+            who = await holder()
+            assert who.startswith(f"{parent}."), who
+            killed.append(before[int(who.partition("@")[0].partition(".")[2])])
+            killed[0].kill()
+        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+
+    undisturbed = await play(two, "tiny", says_hello, seed=3, max_turns=3)
+    results = await play(two, "tiny", says_hello_while_the_process_dies, seed=3, max_turns=3)
+    assert normalised(results) == normalised(undisturbed)
+    assert results.turn_tries == {}
+    [dead] = killed
+    await eventually(lambda: dead.pid not in (now := [p.pid for p in processes_of(parent)]) and len(now) == 2)
+    assert two.supervisor.find_pid("worker") == parent, "the others never stopped"
+    log = two.local.logs / "worker.log"
+    assert "was killed by SIGKILL; starting it again" in log.read_text()
+    await eventually(lambda: "works again" in log.read_text())
+
+
+def worker_of_its_own(stack: Stack) -> dict[str, str]:
+    """The environment of a worker that nobody gives anything to do."""
+    return {
+        "AGENTBEATS_GREEN_TASK_QUEUE": "of-nobody",
+        "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": "of-nobody-models",
+        "AGENTBEATS_GREEN_CONTAINERS": "off",
+        "AGENTBEATS_GREEN_SECRET": "a-secret-of-this-test",
+        "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": stack.local.temporal_address,
+        "AGENTBEATS_GREEN_UES_URL": stack.ues_url,
+    }
+
+
+def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once(two: Stack, sandbox: Sandbox) -> None:
+    command = ("worker", "--processes", "2", "--state", "state", "--scenarios-dir", two.local.config.scenarios_dir)
+    with sandbox.started(*command, **worker_of_its_own(two)) as worker:
+        worker.wait_for("with 2 processes")
+        worker.wait_for("refuses this worker's key")
+        worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
+        assert worker.end(signal.SIGINT) == 0
+        assert worker.output.count("refuses this worker's key") == 1
+        assert "Traceback" not in worker.output
+    assert not sandbox.processes()
+    with sandbox.started(*command, **worker_of_its_own(two)) as worker:
+        worker.wait_for("with 2 processes")
+        worker.process.kill()
+        assert wait_until(lambda: not sandbox.processes()), "the guard ends them"
+
+
+def test_what_keeps_it_from_working_is_said_once(sandbox: Sandbox) -> None:
+    command = ("worker", "--processes", "3", "--state", "state")
+    nowhere = {"AGENTBEATS_GREEN_TEMPORAL_ADDRESS": "127.0.0.1:1", "AGENTBEATS_GREEN_CONNECT_TIMEOUT": "2"}
+    alone = sandbox.run(*command, **nowhere)
+    assert alone.returncode == 3
+    assert alone.stderr.count("can't reach Temporal at 127.0.0.1:1") == 1, alone.stderr
+    assert "Traceback" not in alone.stderr
+    assert not sandbox.processes()
+    wrong = sandbox.call(*command, AGENTBEATS_GREEN_EVALUATOR_MEMORY_MB="1")
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("AGENTBEATS_GREEN_EVALUATOR_MEMORY_MB") == 1
+    none = sandbox.call("worker", "--state", "state", AGENTBEATS_GREEN_WORKER_PROCESSES="0")
+    assert none.returncode == 2
+    assert "AGENTBEATS_GREEN_WORKER_PROCESSES" in none.stderr
+
+
+def test_as_many_as_it_may_use_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    quota = tmp_path / "cpu.max"
+    assert usable_cores(quota) == 8, "no container"
+    for said, cores in [("max 100000", 8), ("250000 100000", 2), ("20000 100000", 1), ("nonsense", 8)]:
+        quota.write_text(f"{said}\n")
+        assert usable_cores(quota) == cores
+    assert how_many(GreenAgentConfig(worker_processes=3)) == 3
+    assert how_many(GreenAgentConfig(ues_command="serve {host} {port}")) == 1, "its servers are each process's own"
+
+
+def test_who_dies_again_and_again_stays_away_for_longer_and_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("proctor_processes.returning.time.monotonic", lambda: now[0])
+    pauses = Pauses()
+    assert [pauses.after_death() for _ in range(7)] == [0.5, 1, 2, 4, 8, LONGEST_PAUSE, LONGEST_PAUSE]
+    pauses.begin()
+    now[0] += 31
+    assert pauses.after_death() == 0.5, "it had lived for a while"
+    assert [how_ended(code) for code in (-9, 70)] == ["was killed by SIGKILL", "ended with exit code 70"]
