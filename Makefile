@@ -15,7 +15,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile
 
-.PHONY: help install demo test browser engine images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
+.PHONY: help install demo test browser engine prometheus images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser engine ## all tests (some 7 minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) browser engine prometheus ## all tests (some 7 minutes on 2 idle cores; none of them measures time)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now
@@ -54,6 +54,13 @@ engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests in co
 		echo "installing docker.io, docker-compose, debootstrap and iproute2 for the tests in containers ..."; \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap iproute2 tini >/dev/null || true; fi
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
+
+prometheus: ## have prometheus and promtool for the tests of metrics and alerts: installed now where root may
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "installing prometheus for the tests of metrics and alerts ..."; \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus >/dev/null || true; \
+		else echo "no prometheus here: the tests that need it are skipped"; fi; }
 
 images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers

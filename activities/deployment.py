@@ -28,6 +28,7 @@ from activities.simulations.hosts import SimulationHost
 from activities.simulations.own_servers import OwnServers
 from activities.simulations.shared_host import SharedHost
 from activities.simulations.simulations import Simulations
+from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -60,6 +61,7 @@ class Deployment:
             verify=tls(),
             timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
+            event_hooks=tracing.httpx_hooks(),
         )
         host: SimulationHost = (
             OwnServers(config, config.ues_command, self._http)

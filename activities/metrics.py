@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities import failures
+from proctor_observing import tracing
 from proctor_observing.logs import about
 from proctor_observing.metrics import SECONDS
 
@@ -55,6 +56,9 @@ class _Observed(ActivityInboundInterceptor):
         info = activity.info()
         kind, began = info.activity_type, time.perf_counter()
         turn = getattr(input.args[0], "turn", None) if input.args else None
+        if tracing.is_on():
+            turns = {} if turn is None else {"proctor.turn": turn}
+            tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})
         with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):
             try:
                 result = await super().execute_activity(input)

@@ -16,6 +16,8 @@ def run() -> None:
     gc.set_threshold(20_000, 10, 10)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # a2a-sdk would make a span of each of its functions, for nobody; its requests carry our own (proctor_observing).
+    os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
     from proctor.leaving import leave
     from proctor.main import main
 

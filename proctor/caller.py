@@ -57,6 +57,14 @@ _END_STATES: dict[a2a.TaskState, EndState] = {
 }
 
 
+def trace_of_environment() -> dict[str, str]:
+    """The headers of the trace that this process belongs to, as OpenTelemetry has environments say it (``TRACEPARENT``,
+    ``TRACESTATE``).
+    """
+    said = {name: os.environ.get(name.upper(), "") for name in ("traceparent", "tracestate")}
+    return {name: value for name, value in said.items() if value}
+
+
 @dataclass(frozen=True)
 class Accepted:
     """The gateway has taken the request; ``workflow_url`` is the assessment in the Temporal UI, where it is known."""
@@ -130,7 +138,7 @@ class AssessmentCall:
             timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS),
             trust_env=not is_loopback(gateway_url),
             verify=tls(),
-            headers=authorization(),
+            headers={**authorization(), **trace_of_environment()},
         )
         self._client: Client | None = None
         self._accepted = asyncio.Event()

@@ -1,11 +1,21 @@
-"""What Temporal's SDK counts in a worker, where somebody wants to know it: it serves that on a loopback port."""
+"""What Temporal's SDK counts and logs in a worker: it serves its metrics on a loopback port, for ours to add, and logs
+where we do.
+"""
 
+import logging
 from dataclasses import dataclass
 from typing import Self
 
-from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    PrometheusConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
 
-from proctor_observing import metrics
+from proctor_observing import logs, metrics
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 
@@ -17,7 +27,7 @@ class Telemetry:
     """What the SDK runs in, and how all that is counted is told.
 
     Attributes:
-        runtime: None for the SDK's usual one, which counts nothing.
+        runtime: None for the SDK's usual one, which counts nothing and writes its own lines.
         render: for ``/metrics``.
     """
 
@@ -26,17 +36,27 @@ class Telemetry:
 
     @classmethod
     def of(cls, config: GreenAgentConfig) -> Self:
-        """As the settings have it: the SDK counts where there is an address to tell it at."""
+        """As the settings have it: the SDK counts where somebody can ask for it, and logs JSON where we do."""
         if config.observe_port is None:
-            return cls(None, metrics.render)
+            is_json = logs.is_json(config.log_format)
+            return cls(Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render)
         for _ in range(_TRIES):
             (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and somebody may be quicker
+            counting = _prometheus(f"127.0.0.1:{port}")
             try:
-                runtime = Runtime(telemetry=TelemetryConfig(metrics=_prometheus(f"127.0.0.1:{port}")))
+                runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))
             except (RuntimeError, ValueError, OSError):
                 continue
             return cls(runtime, metrics.render_with(f"http://127.0.0.1:{port}"))
         return cls(None, metrics.render)
+
+
+def _logging() -> LoggingConfig:
+    """What the SDK's core has to say goes through Python's logging, like all else."""
+    return LoggingConfig(
+        filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
+        forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),
+    )
 
 
 def _prometheus(address: str) -> PrometheusConfig:

@@ -4,6 +4,7 @@ Nobody is asked who they are there: it is meant for the loopback address, or for
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
@@ -68,7 +69,12 @@ async def observed(
     if port is None:
         yield None
         return
-    listener = listen(host, port, f"{who}'s observing address")
+    try:
+        listener = listen(host, port, who)
+    except OSError as problem:
+        told = f"{who} can't tell how it is at {host}:{port} ({os.strerror(problem.errno or 0)}): "
+        remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or none"
+        raise OSError(problem.errno, told + remedy) from None
     app = observing_app(needs, render)
     server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -42,11 +42,15 @@ def set_up_logs(kind: str, rooms: Mapping[str, str], others: str = "WARNING") ->
         others: the level of everything else.
     """
     handler = logging.StreamHandler(sys.stderr)
-    is_json = kind == "json" or (kind == "auto" and not sys.stderr.isatty())
-    handler.setFormatter(JsonLines() if is_json else TextLines())
+    handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
     logging.basicConfig(level=others, handlers=[handler], force=True)
     for room, level in rooms.items():
         logging.getLogger(room).setLevel(level)
+
+
+def is_json(kind: str) -> bool:
+    """Whether lines are JSON: see ``set_up_logs``."""
+    return kind == "json" or (kind == "auto" and not sys.stderr.isatty())
 
 
 class JsonLines(logging.Formatter):

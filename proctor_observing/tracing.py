@@ -6,6 +6,7 @@
 ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_BSP_…``) are read by OpenTelemetry itself.
 """
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,6 +39,23 @@ def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
     if exporter:
         return exporter != "none"
     return any(environment.get(name, "").strip() for name in _ENDPOINTS)
+
+
+def find_missing() -> str | None:
+    """The sentence for traces that are asked for and can't be made, as the extra isn't there; None where it is."""
+    try:
+        importlib.import_module("opentelemetry.sdk.trace")
+        importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    except ImportError as problem:
+        return _missing(problem)
+    return None
+
+
+def endpoint_of(environment: Mapping[str, str]) -> str | None:
+    """Where spans are sent; None where they go to the console."""
+    if environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "console":
+        return None
+    return next((environment[name] for name in _ENDPOINTS if environment.get(name)), "http://localhost:4318")
 
 
 def start_tracing(service: str) -> bool:
@@ -131,6 +149,23 @@ def carry(headers: MutableMapping[str, str]) -> None:
         from opentelemetry import propagate
 
         propagate.inject(headers)
+
+
+def httpx_hooks() -> dict[str, list[Callable[[Any], Any]]]:
+    """``event_hooks`` of an ``httpx.AsyncClient`` whose requests carry the trace that they belong to."""
+
+    async def add(request: Any) -> None:
+        carry(request.headers)
+
+    return {"request": [add]} if _tracer is not None else {}
+
+
+def note(attributes: Attributes) -> None:
+    """Add attributes to the span that is under way."""
+    if _tracer is not None:
+        from opentelemetry import trace
+
+        trace.get_current_span().set_attributes(attributes)
 
 
 def current_ids() -> dict[str, str]:

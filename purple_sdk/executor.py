@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from a2a.helpers.proto_helpers import get_data_parts, get_text_parts, new_data_part, new_text_part
@@ -24,6 +25,7 @@ from proctor_protocol.messages import (
 )
 from proctor_protocol.problems import describe
 from purple_sdk.conversations import Conversations, FromThePastError, NoAssessmentError, Turn
+from purple_sdk.ues.trace import carrying
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +62,8 @@ class PurpleAgentExecutor(AgentExecutor):
         updater = TaskUpdater(event_queue, task_id, context_id)
         self._open[task_id] = None
         try:
-            await self._answer(message, context_id, updater)
+            with carrying(_headers(context)):
+                await self._answer(message, context_id, updater)
         except (UnreadableMessageError, NoAssessmentError, FromThePastError) as problem:
             await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
         except Exception as problem:
@@ -165,6 +168,12 @@ def _object_in(message: Message) -> dict[str, Any]:
 def _identified(context: RequestContext) -> tuple[Message, str, str]:
     message = context.message or Message()
     return message, context.task_id or "", context.context_id or ""
+
+
+def _headers(context: RequestContext) -> Mapping[str, str]:
+    """Those of the HTTP request that brought a message."""
+    found = context.call_context.state.get("headers") if context.call_context else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def _answer_parts(answer: FromParticipant) -> list[Part]:

@@ -96,11 +96,13 @@ def running_stack(
     environment: dict[str, str | None] | None = None,
     dev_server: Mapping[str, str] | None = None,
     processes: int = 1,
+    observe_port: int | None = None,
 ) -> Iterator[Stack]:
     """Start an evaluator on free ports in a temporary folder; nothing of it is left afterwards.
 
     ``environment`` is added to its processes' own, and to nobody else's; None empties a variable. ``dev_server`` is
-    added to the dynamic configuration of Temporal's dev server. ``processes``: of its worker.
+    added to the dynamic configuration of Temporal's dev server. ``processes``: of its worker. From ``observe_port`` on
+    services tell how they are.
     """
 
     loop = asyncio.new_event_loop()
@@ -110,7 +112,12 @@ def running_stack(
     gateway, ues, temporal, ui = free_ports(4)
     with tempfile.TemporaryDirectory(prefix="proctor-test-", ignore_cleanup_errors=True) as folder:
         with patch.dict(os.environ, settings):
-            config = GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(scenarios_dir), worker_processes=processes)
+            config = GreenAgentConfig(
+                host="127.0.0.1",
+                scenarios_dir=str(scenarios_dir),
+                worker_processes=processes,
+                observe_port=observe_port,
+            )
         local = LocalStack(
             config=config,
             ports=Ports(gateway, ues, temporal, ui),

@@ -35,6 +35,7 @@ from activities.participant_client.addresses import Destinations, GuardedBackend
 from activities.participant_client.answer import AT_WORK, Answer
 from activities.participant_client.bounds import ParticipantBounds
 from activities.participant_client.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
+from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
@@ -112,6 +113,11 @@ class ParticipantClient:
                 ],
             )
         )
+        about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "url.full": self._url}
+        with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
+            return await self._heard(request, on_event)
+
+    async def _heard(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
         answer = Answer(self._bounds)
         try:
             async for event in self._client.send_message(request):
@@ -246,7 +252,8 @@ class ParticipantClients:
             self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
-        http = httpx.AsyncClient(timeout=self._timeout, transport=BoundedTransport(transport, self._bounds.answer))
+        bounded = BoundedTransport(transport, self._bounds.answer)
+        http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
         line = self._lines[url] = _Line(http)
         for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
             if len(self._lines) > _MOST_LINES:

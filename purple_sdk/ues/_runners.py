@@ -18,6 +18,7 @@ from purple_sdk.ues._call import Call, OwnValue, Route
 from purple_sdk.ues.answers import json_object
 from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal
 from purple_sdk.ues.tls import tls
+from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
@@ -128,12 +129,13 @@ class Exchange:
 
     def _request(self, call: Call[Any]) -> httpx.Request:
         content = call.content
+        headers = {**self.headers, **carried()}
         return httpx.Request(
             call.route.method,
             self.base_url + call.target,
             params=call.query or None,
             content=content,
-            headers=self.headers if content is None else {**self.headers, "Content-Type": "application/json"},
+            headers=headers if content is None else {**headers, "Content-Type": "application/json"},
             extensions={"timeout": httpx.Timeout(self.timeout).as_dict()},
         )
 

@@ -142,3 +142,16 @@ def test_what_is_open_to_others_is_said(tmp_path: Path, settings: dict[str, str]
 def test_a_service_at_an_address_of_its_own_is_asked_there(tmp_path: Path) -> None:
     local = stack(tmp_path, is_durable=True, host="10.1.2.3")
     assert (local.gateway_url, local.ues_url) == ("http://10.1.2.3:1", "http://10.1.2.3:2")
+
+
+def test_services_tell_how_they_are_one_port_after_the_other(tmp_path: Path) -> None:
+    def ports(**settings: int) -> dict[str, str | None]:
+        services = LocalStack(
+            GreenAgentConfig(scenarios_dir=str(tmp_path), **settings), Ports(1, 2, 3, 4), tmp_path, is_durable=False
+        ).list_services()
+        told = {each.name: each.environment.get("AGENTBEATS_GREEN_OBSERVE_PORT") for each in services}
+        return {name: told[name] for name in ("gateway", "ues", "worker")}
+
+    assert ports(observe_port=9464) == {"gateway": "9464", "ues": "9465", "worker": "9466"}
+    assert ports(observe_port=0) == {"gateway": "0", "ues": "0", "worker": "0"}
+    assert ports() == dict.fromkeys(("gateway", "ues", "worker"))

@@ -1,0 +1,134 @@
+"""``proctor doctor``: every part is looked at, side by side, and told as a table."""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from proctor.console import make_console, show
+from proctor.doctor.findings import Finding, Look, State, take
+from proctor.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
+from proctor.doctor.places import look_at_disks, look_at_store
+from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_simulator
+from proctor.doctor.temporal import look_at_temporal
+from proctor.errors import ExitCode
+from proctor.settings import read_settings, with_connection
+from proctor.state import with_secret
+from proctor_protocol.config import GreenAgentConfig, unknown_variables, validate_config
+
+_MARKS: dict[State, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "warning": ("!", "yellow"),
+    "problem": ("✗", "bold red"),
+    "skipped": ("–", "dim"),
+}
+
+
+def run_doctor(
+    *,
+    agents: Sequence[str],
+    gateway_url: str | None,
+    temporal_address: str | None,
+    ues_url: str | None,
+    storage_url: str | None,
+    state: str | None,
+    asks_models: bool,
+    as_json: bool,
+) -> ExitCode:
+    """Look at everything and show what was found; ``FAILED`` where there is a problem."""
+    settings = read_settings(
+        GreenAgentConfig, temporal_address=temporal_address, ues_url=ues_url, storage_url=storage_url, state=state
+    )
+    config = with_secret(with_connection(settings, temporal_address))
+    looks = looks_at(config, agents=agents, gateway_url=gateway_url, asks_models=asks_models)
+    console = make_console()
+    if console.is_terminal and not as_json:
+        with console.status(
+            f"looking at {len(looks)} parts, each for {max(each.seconds for each in looks):g} s at most"
+        ):
+            found = asyncio.run(_all(looks))
+    else:
+        found = asyncio.run(_all(looks))
+    if as_json:
+        print(json.dumps([asdict(each) for each in found], indent=1, ensure_ascii=False))
+    else:
+        show(console, _table(found))
+        show(console, Text(_summary(found)))
+    return ExitCode.FAILED if any(each.state == "problem" for each in found) else ExitCode.DONE
+
+
+def looks_at(
+    config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
+) -> list[Look]:
+    """What there is to look at in a deployment with these settings."""
+    gateway = (gateway_url or f"http://{config.host}:{config.port}").rstrip("/")
+    participants = list(agents) or [config.example_participant_url]
+    looks = [
+        Look("settings", lambda: _settings(config)),
+        Look("temporal", lambda: look_at_temporal(config), config.connect_timeout + 15),
+        Look("store", lambda: look_at_store(config.storage_url, "store"), 15),
+        Look("archive", lambda: look_at_store(config.archive_url, "archive"), 15),
+        Look("disk", lambda: look_at_disks(config)),
+        Look("simulator", lambda: look_at_simulator(config)),
+        Look("gateway", lambda: look_at_gateway(gateway), 15),
+        Look("traces", lambda: look_at_collector(config)),
+    ]
+    for (name, base_url), use in models_in(config).items():
+        look = partial(look_at_model, name, base_url, use) if asks_models else partial(_not_asked, name, use)
+        looks.append(Look("model", look, MODEL_SECONDS))
+    knocking = partial(look_at_participant, config=config, is_asked_for=bool(agents))
+    return looks + [Look("participant", partial(knocking, url), config.connect_timeout + 5) for url in participants]
+
+
+async def _all(looks: Sequence[Look]) -> list[Finding]:
+    return [each for found in await asyncio.gather(*map(take, looks)) for each in found]
+
+
+async def _settings(config: GreenAgentConfig) -> list[Finding]:
+    warnings = validate_config(config)
+    names = [
+        f"{name} is no setting{f': did you mean {nearest}?' if nearest else ''}"
+        for name, nearest in unknown_variables(os.environ).items()
+    ]
+    found = [Finding("settings", "warning", f"{each[:1].upper()}{each[1:]}.") for each in [*warnings, *names]]
+    return found or [Finding("settings", "ok", "All of them are known, and fit.")]
+
+
+async def _not_asked(name: str, use: str) -> Finding:
+    return Finding("model", "skipped", f"{name} ({use}) wasn't asked (--no-models).")
+
+
+def _table(found: Sequence[Finding]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("", width=1)
+    table.add_column("part", no_wrap=True)
+    table.add_column("what was found", ratio=1)
+    table.add_column("s", justify="right", no_wrap=True)
+    for each in found:
+        mark, style = _MARKS[each.state]
+        said = Text(each.said)
+        if each.remedy:
+            said.append(f"\n→ {each.remedy}", style="bold" if each.state == "problem" else "")
+        dim = "dim" if each.state == "skipped" else ""
+        table.add_row(Text(mark, style=style), Text(each.part, style=dim), said, f"{each.seconds:.1f}")
+    return table
+
+
+def _summary(found: Sequence[Finding]) -> str:
+    count = Counter(each.state for each in found)
+    if count["problem"]:
+        return f"\n{_number(count['problem'], 'problem')} to mend, {_number(count['warning'], 'warning')}."
+    if count["warning"]:
+        return f"\nAssessments can be played; {_number(count['warning'], 'warning')}."
+    return "\nAll is well."
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"

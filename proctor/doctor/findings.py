@@ -1,0 +1,55 @@
+"""What the doctor says of a part of a deployment."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+State = Literal["ok", "warning", "problem", "skipped"]
+
+_LONGEST_SAID = 500
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one part.
+
+    Attributes:
+        part: what was looked at.
+        state: ``problem`` where assessments can't be played as things are; ``warning`` where something isn't as it
+            should be; ``skipped`` where it couldn't be looked at, or needn't be there.
+        said: what was found, in a sentence.
+        remedy: what to do about it.
+        seconds: how long the look took.
+    """
+
+    part: str
+    state: State
+    said: str
+    remedy: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look at one part, which may bring several findings, and the seconds that it may take."""
+
+    part: str
+    take: Callable[[], Awaitable[Finding | list[Finding]]]
+    seconds: float = 10.0
+
+
+async def take(look: Look) -> list[Finding]:
+    """Look at one part: whatever happens, it ends in time, and with a sentence."""
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(look.seconds):
+            found = await look.take()
+    except TimeoutError:
+        found = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
+    except Exception as problem:  # the doctor must not be what fails
+        said = " ".join(str(problem).split())[:_LONGEST_SAID]
+        found = Finding(look.part, "problem", f"It can't be looked at ({type(problem).__name__}: {said}).")
+    took = round(time.monotonic() - began, 3)
+    return [replace(each, seconds=took) for each in (found if isinstance(found, list) else [found])]

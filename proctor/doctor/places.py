@@ -1,0 +1,78 @@
+"""Where things are kept: stores, disks, and the clocks of both."""
+
+import asyncio
+import shutil
+import time
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from proctor.doctor.findings import Finding
+from proctor.doctor.temporal import of_clock
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.folder import Folder
+from proctor_storage.trying import find_problem_of_store
+
+_SLOW_STORE = 2.0
+_SCARCE, _TOO_SCARCE = 5e9, 500e6
+"""Bytes free on a disk below which something is said: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
+
+
+async def look_at_store(url: str, name: str) -> list[Finding]:
+    """Whether a store can be written, read and cleaned up, how long that takes, and when it says that it was."""
+    began = time.monotonic()
+    problem = await find_problem_of_store(url, name)
+    if problem:
+        sentence, _, remedy = problem.rpartition(": ")
+        if not sentence or not problem.endswith("."):
+            sentence, remedy = problem, ""
+        return [Finding(name, "problem", sentence or problem, remedy)]
+    seconds = time.monotonic() - began
+    found = [Finding(name, "ok", f"It can be written, read and cleaned up at {url}.")]
+    if seconds > _SLOW_STORE:
+        found = [
+            Finding(
+                name,
+                "warning",
+                f"To write, read and remove 50 bytes at {url} took {seconds:.1f} s.",
+                "Every turn waits for it: have a store that is nearer to the workers.",
+            )
+        ]
+    return [*found, *await asyncio.to_thread(_clock_of, url, name)]
+
+
+def _clock_of(url: str, name: str) -> list[Finding]:
+    folder, path = Folder(url, name), f"trying/{uuid.uuid4().hex}"
+    before = datetime.now(UTC)
+    folder.write(path, b"when")
+    try:
+        written = folder.written_at(path)
+    finally:
+        folder.remove(path)
+    return [] if written is None else [of_clock(f"the {name}", (written - before).total_seconds())]
+
+
+async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
+    """How much room there is where the state folder and local stores are."""
+    return await asyncio.to_thread(_disks, config)
+
+
+def _disks(config: GreenAgentConfig) -> list[Finding]:
+    folders = {"state folder": config.state, "store": config.storage_url, "archive": config.archive_url}
+    found, seen = list[Finding](), set[int]()
+    for name, folder in folders.items():
+        place = Path(folder)
+        if "://" in folder or "::" in folder:
+            continue
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        device = place.stat().st_dev
+        if device in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(place).free
+        said = f"{free / 1e9:.1f} GB are free where the {name} is ({folder})."
+        remedy = "" if free > _SCARCE else "Free some space there, or prune what is old (`proctor prune`)."
+        state = "ok" if free > _SCARCE else "warning" if free > _TOO_SCARCE else "problem"
+        found.append(Finding("disk", state, said, remedy))  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,167 @@
+"""Temporal: whether it answers, what its namespace has, who works there, and what its clock says."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeNamespaceRequest,
+    DescribeTaskQueueRequest,
+    PollWorkflowTaskQueueRequest,
+)
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from proctor.doctor.findings import Finding
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
+from workflows.names import SEARCH_ATTRIBUTES
+
+_SECONDS = timedelta(seconds=5)
+_SHORT_RETENTION = timedelta(days=3)
+_POLLED_WITHIN = timedelta(seconds=90)
+_OWN_QUEUE = "proctor-doctor"
+"""A task queue at which nobody works: the doctor asks there for work, to learn when Temporal says that this was."""
+
+SKEW = 2.0
+"""Seconds that clocks may differ: fences go by Temporal's alone, but times in results and logs should fit together."""
+
+
+async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
+    """Everything about Temporal; without a connection only that there is none."""
+    where = f"{config.temporal_address}, namespace {config.temporal_namespace}"
+    try:
+        client = await connect(config)
+    except TemporalUnreachableError as problem:
+        sentence, _, remedy = str(problem).partition(": ")
+        return [Finding("temporal", "problem", _sentence(sentence), _sentence(remedy))]
+    try:
+        described = await client.workflow_service.describe_namespace(
+            DescribeNamespaceRequest(namespace=client.namespace), timeout=_SECONDS
+        )
+    except RPCError as problem:
+        sentence, _, remedy = refusal_by_temporal(config, problem).partition(": ")
+        return [Finding("temporal", "problem", _sentence(sentence), _sentence(remedy))]
+    retention = described.config.workflow_execution_retention_ttl.ToTimedelta()
+    return [
+        Finding("temporal", "ok", f"It answers at {where}."),
+        _of_retention(retention),
+        *await asyncio.gather(
+            _of_search_attributes(client),
+            _of_workers(client, config),
+            _of_clock(client),
+            _of_models_queue(client, config),
+        ),
+    ]
+
+
+def _of_retention(retention: timedelta) -> Finding:
+    days = retention / timedelta(days=1)
+    if retention < _SHORT_RETENTION:
+        return Finding(
+            "retention",
+            "warning",
+            f"Closed assessments can be reset, forked and replayed for {days:g} days, and no longer.",
+            "Set AGENTBEATS_GREEN_TEMPORAL_RETENTION (P30D, say) for workers, or the namespace's own retention.",
+        )
+    return Finding("retention", "ok", f"Closed assessments stay for {days:g} days.")
+
+
+async def _of_search_attributes(client: Client) -> Finding:
+    try:
+        known = await client.operator_service.list_search_attributes(
+            ListSearchAttributesRequest(namespace=client.namespace), timeout=_SECONDS
+        )
+    except RPCError as problem:
+        if problem.status in (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED):
+            return Finding("search attributes", "skipped", "This Temporal doesn't say which there are; workers will.")
+        return Finding("search attributes", "problem", f"Temporal doesn't say which there are ({problem.message}).")
+    missing = [key for key in SEARCH_ATTRIBUTES if key.name not in known.custom_attributes]
+    if missing:
+        names = ", ".join(key.name for key in missing)
+        return Finding(
+            "search attributes",
+            "problem",
+            f"The namespace lacks {names}.",
+            "Start a worker: it makes them, or says by which commands an administrator does.",
+        )
+    return Finding("search attributes", "ok", f"All {len(SEARCH_ATTRIBUTES)} are there.")
+
+
+async def _pollers(client: Client, queue: str, kind: TaskQueueType.ValueType) -> list[tuple[str, datetime]]:
+    described = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind),
+        timeout=_SECONDS,
+    )
+    return [(each.identity, each.last_access_time.ToDatetime(tzinfo=UTC)) for each in described.pollers]
+
+
+async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
+    pollers = await _pollers(client, config.task_queue, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
+    lately = {who for who, when in pollers if datetime.now(UTC) - when < _POLLED_WITHIN}
+    if not lately:
+        return Finding(
+            "workers",
+            "problem",
+            f"Nobody works at the task queue {config.task_queue!r}.",
+            "Start one: `proctor worker`.",
+        )
+    return Finding("workers", "ok", f"{len(lately)} at the task queue {config.task_queue!r}.")
+
+
+async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
+    pollers = await _pollers(client, config.models_task_queue, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
+    lately = {who for who, when in pollers if datetime.now(UTC) - when < _POLLED_WITHIN}
+    if not lately:
+        return Finding(
+            "workers for models",
+            "problem",
+            f"Nobody works at the task queue {config.models_task_queue!r}: characters and judges would wait.",
+            "Start a worker with the same AGENTBEATS_GREEN_MODELS_TASK_QUEUE.",
+        )
+    return Finding("workers for models", "ok", f"{len(lately)} at the task queue {config.models_task_queue!r}.")
+
+
+async def _of_clock(client: Client) -> Finding:
+    """Temporal notes when it is asked for work: that is its clock."""
+    asking = asyncio.create_task(
+        client.workflow_service.poll_workflow_task_queue(
+            PollWorkflowTaskQueueRequest(
+                namespace=client.namespace, task_queue=TaskQueue(name=_OWN_QUEUE), identity=client.identity
+            ),
+            timeout=_SECONDS,
+        )
+    )
+    try:
+        asked_at, seen = datetime.now(UTC), None
+        while seen is None and datetime.now(UTC) - asked_at < _SECONDS:
+            pollers = await _pollers(client, _OWN_QUEUE, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
+            seen = next((when for who, when in pollers if who == client.identity), None)
+            await asyncio.sleep(0.05)
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    if seen is None:
+        return Finding("clock of Temporal", "skipped", "It doesn't say when it was asked.")
+    return of_clock("Temporal", (seen - asked_at).total_seconds())
+
+
+def of_clock(whose: str, ahead: float) -> Finding:
+    """What to say of a clock that is so many seconds ahead of this machine's."""
+    part = f"clock of {whose}"
+    if abs(ahead) > SKEW:
+        how = "ahead of" if ahead > 0 else "behind"
+        return Finding(
+            part,
+            "warning",
+            f"It is {abs(ahead):.1f} s {how} this machine's.",
+            "Have NTP set both clocks (`timedatectl set-ntp true`).",
+        )
+    return Finding(part, "ok", f"It goes like this machine's, to {SKEW:g} s.")
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "`")) or not text else ".")

@@ -1,0 +1,54 @@
+"""Log lines, for people and for machines."""
+
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+
+from proctor_observing.logs import JsonLines, TextLines, about
+from tests.proctor_observing.conftest import Observed
+
+
+def record(message: str, *args: object, **more: Any) -> logging.LogRecord:
+    return logging.LogRecord("activities.turns", logging.WARNING, "turns.py", 1, message, args, more.get("exc_info"))
+
+
+def test_a_line_for_machines_says_what_it_is_about() -> None:
+    with about(task="t-1", turn=2, step="apply", attempt=3):
+        line = json.loads(JsonLines().format(record('the store said "%s"\nand no more', "é")))
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "level": "WARNING",
+        "logger": "activities.turns",
+        "message": 'the store said "é"\nand no more',
+        "task": "t-1",
+        "turn": 2,
+        "step": "apply",
+        "attempt": 3,
+    }
+
+
+def test_a_line_for_people_says_it_at_its_end() -> None:
+    with about(task="t-1", turn=None):
+        assert TextLines().format(record("slow")).endswith("WARNING activities.turns: slow [task=t-1]")
+    assert TextLines().format(record("slow")).endswith("WARNING activities.turns: slow")
+
+
+def test_a_defect_has_its_traceback_on_the_same_line() -> None:
+    try:
+        raise ValueError("odd")
+    except ValueError:
+        line = JsonLines().format(record("failed", exc_info=sys.exc_info()))
+    assert "\n" not in line
+    assert "ValueError: odd" in json.loads(line)["exception"]
+
+
+@pytest.mark.parametrize("service", ["gateway", "ues", "worker"])
+def test_services_log_json_where_they_are_told_to(observed: Observed, service: str) -> None:
+    lines = [line for line in observed.log_of(service).splitlines() if line.startswith("{")]
+    for line in lines:
+        assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
+    others = [line for line in observed.log_of(service).splitlines() if not line.startswith("{")]
+    assert all(line.startswith(("proctor ", "ues_sim ")) for line in others), others
