@@ -24,14 +24,18 @@ from activities.packages.manager import (
     fingerprint,
 )
 from activities.packages.processes import ScenarioCode
+from activities.plan import Plan
+from activities.simulations.addresses import are_several
 from activities.simulations.hosts import SimulationHost
 from activities.simulations.own_servers import OwnServers
 from activities.simulations.shared_host import SharedHost
+from activities.simulations.shared_hosts import SharedHosts
 from activities.simulations.simulations import Simulations
 from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+from purple_sdk.ues import UESConnectionError
 from purple_sdk.ues.tls import tls
 
 if TYPE_CHECKING:
@@ -63,11 +67,14 @@ class Deployment:
             limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
             event_hooks=tracing.httpx_hooks(),
         )
-        host: SimulationHost = (
-            OwnServers(config, config.ues_command, self._http)
-            if config.ues_command
-            else SharedHost(config, self._http, self.store)
-        )
+        self.has_several_simulators = not config.ues_command and are_several(config)
+        host: SimulationHost
+        if config.ues_command:
+            host = OwnServers(config, config.ues_command, self._http)
+        elif self.has_several_simulators:
+            host = SharedHosts(config, self._http, self.store)
+        else:
+            host = SharedHost(config, self._http, self.store)
         self.simulations = Simulations(host, self.store)
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
@@ -78,6 +85,22 @@ class Deployment:
         await self._http.aclose()
         if self._unpacked is not None:
             self._unpacked.cleanup()
+
+    def simulations_of(self, plan: Plan) -> Simulations:
+        """The simulations on the server that an assessment's is on."""
+        return self.simulations.at(plan.simulator)
+
+    async def choose_simulator(self) -> str | None:
+        """The server for a simulation that is to be made; None where there is one only.
+
+        Raises:
+            UESConnectionError: there are several, and none answers.
+        """
+        if not self.has_several_simulators:
+            return None
+        if (chosen := await self.simulations.host.choose()) is None:
+            raise UESConnectionError(f"no simulator answers, of those at {self.config.ues_url}")
+        return chosen
 
     async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of

@@ -25,6 +25,9 @@ DEADLINE = "Deadline"
 SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
+HOST_LOST = "HostLost"
+"""The simulator's server that an assessment was on is gone; a detail names the one on which it goes on."""
+
 ENVIRONMENT_LOST = "EnvironmentLost"
 """A terminal trial's container stands no more: the trial begins again from its image."""
 

@@ -47,7 +47,8 @@ class ForkActivities:
     async def set_up_fork(self, plan: Plan) -> ForkSetUp:
         """Make the fork's simulation of the original's checkpoint, with keys of its own."""
         assert plan.fork is not None
-        store, simulations = self._deployment.store, self._deployment.simulations
+        store, simulator = self._deployment.store, await self._deployment.choose_simulator()
+        simulations = self._deployment.simulations.at(simulator)
         inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))
         first, last = inherited.turns[0], inherited.turns[-1]
         found, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
@@ -56,7 +57,11 @@ class ForkActivities:
         initial_state = await store.put(to_json(found.states))
 
         beginning = Prepared(
-            checkpoint=first.checkpoint, initial_state=initial_state, current_time=first.reached, summary=summary
+            checkpoint=first.checkpoint,
+            initial_state=initial_state,
+            current_time=first.reached,
+            summary=summary,
+            simulator=simulator,
         )
         now = beginning.model_copy(
             update={"checkpoint": await simulations.keep(simulation, everything=True), "current_time": last.reached}

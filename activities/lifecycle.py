@@ -36,7 +36,8 @@ class LifecycleActivities:
     async def set_up(self, plan: Plan) -> Prepared:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
         initial_state = from_json(await self._deployment.store.get(plan.initial_state))
-        simulations = self._deployment.simulations
+        simulator = await self._deployment.choose_simulator()
+        simulations = self._deployment.simulations.at(simulator)
         simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
             await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
@@ -53,12 +54,13 @@ class LifecycleActivities:
             initial_state=await self._deployment.store.put(to_json(states)),
             current_time=plan.start_time,
             summary=await summarise(simulation.admin, plan.start_time, states),
+            simulator=simulator,
         )
 
     @activity.defn
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
-        found, checkpoint = await self._deployment.simulations.step(
+        found, checkpoint = await self._deployment.simulations_of(given.plan).step(
             given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
         )
         record = JudgeRecord(

@@ -90,11 +90,11 @@ class ParticipantActivities:
             )
         answer.require_success()
         simulation.participant_was_told()
-        checkpoint = await patiently(lambda: self._deployment.simulations.keep(simulation))
+        checkpoint = await patiently(lambda: self._deployment.simulations_of(plan).keep(simulation))
         return Greeted(
             sha256=checkpoint.sha256,
             size=checkpoint.size,
-            key=ParticipantKey(issue=_key_in(simulation), run=_run()),
+            key=ParticipantKey(issue=_key_in(simulation), run=_run(), simulator=plan.simulator),
             card=card,
         )
 
@@ -118,11 +118,13 @@ class ParticipantActivities:
                 raise failures.of_ended_task(problem) from None
             checkpoint = given.checkpoint
             if _key_in(simulation) != given.key.issue or not stands.is_untouched:
-                checkpoint = await patiently(lambda: self._deployment.simulations.keep(simulation))
+                checkpoint = await patiently(lambda: self._deployment.simulations_of(plan).keep(simulation))
         except SimulationGoneError:
             raise _lost(step) from None
         issue = _key_in(simulation)
-        key = given.key if issue == given.key.issue else ParticipantKey(issue=issue, run=_run())
+        key = (
+            given.key if issue == given.key.issue else ParticipantKey(issue=issue, run=_run(), simulator=plan.simulator)
+        )
         if isinstance(said, TurnCompleteMessage):
             return TurnAnswer(
                 checkpoint=checkpoint,
@@ -153,7 +155,7 @@ class ParticipantActivities:
         plan = given.plan
         with suppress(UESError, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
-                if await self._deployment.simulations.is_held_by_newer(plan.simulation_id):
+                if await self._deployment.simulations_of(plan).is_held_by_newer(plan.simulation_id):
                     return
         left = list(given.left)
         with suppress(RPCError):
@@ -183,7 +185,7 @@ class ParticipantActivities:
             ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
                 ``may_start_over``; what earlier attempts noted is void then.
         """
-        simulations, plan = self._deployment.simulations, work.plan
+        simulations, plan = self._deployment.simulations_of(work.plan), work.plan
 
         async def begin() -> Simulation:
             if (noted := participant_tasks.noted_mark()) is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from activities.troubles import Wait
@@ -12,6 +13,9 @@ T = TypeVar("T")
 
 _PATIENCE, _PAUSE = 60.0, 0.3
 """Seconds for which an absent simulator or store is waited for, and between two looks."""
+
+WITHOUT_SIMULATOR: ContextVar[float] = ContextVar("patience_without_simulator", default=_PATIENCE)
+"""Seconds for which an absent simulator is waited for here."""
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
@@ -24,13 +28,14 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
         purple_sdk.ues.UESConnectionError, proctor_storage.blobs.StoreUnavailableError: it stays away.
     """
     clock = asyncio.get_running_loop().time
-    give_up_at = clock() + _PATIENCE
+    began_at = clock()
     wait = Wait()
     while True:
         try:
             return await work()
         except (UESConnectionError, StoreUnavailableError) as problem:
-            if clock() > give_up_at:
+            is_simulator = isinstance(problem, UESConnectionError)
+            if clock() - began_at > (WITHOUT_SIMULATOR.get() if is_simulator else _PATIENCE):
                 raise
             await wait.goes_on(problem)
             await asyncio.sleep(_PAUSE)

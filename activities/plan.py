@@ -49,7 +49,8 @@ class Plan(Model):
 
     ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from,
     ``package`` that of all files of the scenario with its evaluators, which judge as they were then; None in plans of
-    proctor 0.1.
+    proctor 0.1. ``simulator`` is the address of the simulator's server that the simulation is on; None where there is
+    one server only, which the settings name, and before one is chosen.
     """
 
     assessment_id: str
@@ -84,22 +85,29 @@ class Plan(Model):
     canary: str | None = None
     proctor_version: str | None = None
     fork: ForkPlan | None = None
+    simulator: str | None = None
 
 
 class Prepared(Model):
-    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts."""
+    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts, and the
+    simulator's server that it is on (``Plan.simulator``).
+    """
 
     checkpoint: BlobRef
     initial_state: BlobRef
     current_time: datetime
     summary: InitialStateSummary
+    simulator: str | None = None
 
 
 class ParticipantKey(Model):
-    """Which key the participant has: the fence of the attempt that made it, and the run that this was in."""
+    """Which key the participant has: the fence of the attempt that made it, the run that this was in, and the server
+    (``Plan.simulator``) that it opens.
+    """
 
     issue: int = 0
     run: str = ""
+    simulator: str | None = None
 
 
 class Greeted(BlobRef):

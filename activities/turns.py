@@ -39,7 +39,7 @@ class TurnActivities:
         """Let the turn settle, then read from the event log what the participant did and whom it wrote to."""
         plan = given.plan
         scenario = await self._deployment.load_scenario(plan.scenario)
-        found, checkpoint = await self._deployment.simulations.step(
+        found, checkpoint = await self._deployment.simulations_of(plan).step(
             plan.simulation_id,
             given.checkpoint,
             Step(to=given.turn_start + TURN_SETTLES, deeds_at=given.turn_start),
@@ -76,7 +76,7 @@ class TurnActivities:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
         scenario = await self._deployment.load_scenario(plan.scenario)
-        found, checkpoint = await self._deployment.simulations.step(
+        found, checkpoint = await self._deployment.simulations_of(plan).step(
             plan.simulation_id,
             given.checkpoint,
             Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),

@@ -117,7 +117,9 @@ class VerdictActivities:
         plan = given.plan
         lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
         async with lock:  # one criterion's judge restores it for all
-            simulation = await self._deployment.simulations.look_at(plan.simulation_id, given.evidence.checkpoint)
+            simulation = await self._deployment.simulations_of(plan).look_at(
+                plan.simulation_id, given.evidence.checkpoint
+            )
         try:
             directory, code = await self._code(given)
             bench = Bench(

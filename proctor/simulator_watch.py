@@ -23,25 +23,33 @@ class SimulatorWatch:
     def __init__(self, config: GreenAgentConfig, host: SimulationHost) -> None:
         self._config = config
         self._host = host
-        self._trouble: str | None = None
+        self._troubles: dict[str, str | None] = {}
 
     async def list_standing(self) -> dict[str, int]:
         """The names of the simulations that stand there, and the fences that hold them; none where the simulator gives
         no answer.
         """
+        parts = await self._host.parts()
+        if len(parts) > 1:
+            for address, host in parts.items():
+                await self._look_at(host, address)
+        return await self._look_at(self._host, next(iter(parts)) if len(parts) == 1 else "")
+
+    async def _look_at(self, host: SimulationHost, address: str) -> dict[str, int]:
+        config = self._config.model_copy(update={"ues_url": address}) if address else self._config
         try:
-            standing = await self._host.list_standing()
+            standing = await host.list_standing()
         except UESError as problem:
-            self._note(trouble_with(self._config, problem))
+            self._note(config, trouble_with(config, problem))
             return {}
-        self._note(None)
+        self._note(config, None)
         return standing
 
-    def _note(self, trouble: str | None) -> None:
-        if trouble == self._trouble:
+    def _note(self, config: GreenAgentConfig, trouble: str | None) -> None:
+        if trouble == self._troubles.get(config.ues_url):
             return
-        self._trouble = trouble
-        said = trouble or f"the simulator at {self._config.ues_url} answers now"
+        self._troubles[config.ues_url] = trouble
+        said = trouble or f"the simulator at {config.ues_url} answers now"
         print(f"proctor worker: {said}", file=sys.stderr, flush=True)
 
 

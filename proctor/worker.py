@@ -31,6 +31,7 @@ from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
 from activities.metrics import Observing
+from activities.moving import Moving
 from activities.notifications import NotificationActivities
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
@@ -229,7 +230,16 @@ def _workers(
             task_queue=queue,
             identity=identity,
             activities=steps,
-            interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), scrubbing, Fencing()],
+            interceptors=[
+                Observing(),
+                Elapsed(),
+                beats,
+                Troubles(),
+                Keeping(),
+                scrubbing,
+                Fencing(),
+                Moving(deployment),
+            ],
             max_concurrent_activities=at_once,
             max_concurrent_activity_task_polls=_POLLS,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

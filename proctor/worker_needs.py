@@ -8,6 +8,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
+from activities.simulations.addresses import known_addresses
 from proctor_observing.readiness import Look, kept_for
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.trying import find_problem_of_store
@@ -28,7 +29,10 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
         return None if is_well else f"Temporal at {config.temporal_address} says that it is not serving."
 
     async def simulator() -> str | None:
-        return await find_problem_of_simulator(config.ues_url)
+        problems = [await find_problem_of_simulator(address) for address in await known_addresses(config)]
+        if not problems:
+            return f"Nobody knows where the simulators at {config.ues_url} are."
+        return problems[0] if None not in problems else None  # one that answers is enough
 
     async def polls() -> str | None:
         return None if all(worker.is_running for worker in workers) else "The worker asks for no more work."

@@ -153,6 +153,10 @@ class GreenAgentConfig(AgentBeatsConfig):
 
     ``prices`` is a file (TOML, or JSON) with what models cost, for the results (docs/OPERATIONS.md, what models cost).
 
+    ``ues_url`` is where the embedded simulator is: one address, or those of several servers, with spaces between them,
+    or ``dns+http://NAME:PORT`` for all that a name stands for. ``ues_public_url`` may then name as many, or have a
+    ``{host}`` in it.
+
     ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
     ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
     seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
@@ -297,10 +301,14 @@ class GreenAgentConfig(AgentBeatsConfig):
 
     @field_validator("ues_url")
     @classmethod
-    def _address_is_one_of_http(cls, address: str) -> str:
-        if not address.startswith(("http://", "https://")):
-            raise ValueError("write it as http://HOST:PORT")
-        return address
+    def _addresses_are_of_http(cls, addresses: str) -> str:
+        words = addresses.replace(",", " ").split()
+        if not words or not all(word.startswith(("http://", "https://", "dns+http://")) for word in words):
+            raise ValueError(
+                "write it as http://HOST:PORT; several with spaces between them, or as dns+http://NAME:PORT, if NAME "
+                "stands for several"
+            )
+        return addresses
 
     @field_validator("observe_port", mode="before")
     @classmethod

@@ -59,6 +59,7 @@ class Assessment:
         self._time = TimePlayed(self._steps, carried.progress.paused if carried else 0.0)
         self._judging = Judging(self._steps, self._telling, self._time)
         if carried:
+            self._steps.simulator = carried.plan.simulator
             self._follow(carried.plan)
 
     @workflow.run
@@ -176,9 +177,11 @@ class Assessment:
         options = limits.prepared(f"prepare {plan.scenario_id}")
         if plan.fork:
             fork: ForkSetUp = await self._steps.do(ForkActivities.set_up_fork, plan, **options)
+            self._steps.simulator = fork.now.simulator
             self._progress = Progress.of_fork(started_at, fork)
             return self._progress, fork.now
         prepared: Prepared = await self._steps.do(LifecycleActivities.set_up, plan, **options)
+        self._steps.simulator = prepared.simulator
         self._progress = Progress(
             started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
         )
@@ -193,7 +196,9 @@ class Assessment:
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
                 await self._time.measure_pauses(progress)
                 await self._telling.stream.continue_as_new(
-                    lambda stream: [self._carry_on(Carried(plan=plan, progress=progress, stream=stream))]
+                    lambda stream: [
+                        self._carry_on(Carried(plan=self._steps.placed(plan), progress=progress, stream=stream))
+                    ]
                 )
         evidence: Evidence = await self._steps.do_quickly(
             LifecycleActivities.conclude,
@@ -282,7 +287,8 @@ class Assessment:
                 partings.append(archive(self._steps, self._telling, self._given, self._plan, self._progress, results))
             if self._place.is_taken:
                 left = self._progress.tasks_left if self._progress else []
-                partings += [tell_participant(self._plan, reason, left), take_down(self._plan.simulation_id)]
+                told = tell_participant(self._steps.placed(self._plan), reason, left)
+                partings += [told, take_down(self._plan.simulation_id)]
             return partings
 
         so_far = results if status == names.Status.CANCELED else None

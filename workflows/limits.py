@@ -105,7 +105,7 @@ TURN_LOSSES = 10
 participant's.
 """
 
-LOST = {failures.SIMULATION_LOST, failures.WORKERS_LOST}
+LOST = {failures.SIMULATION_LOST, failures.WORKERS_LOST, failures.HOST_LOST}
 """How a turn fails by no fault of the participant's."""
 
 TRIED_AGAIN = {failures.PARTICIPANT_FAILED, failures.TURN_TIMEOUT}

@@ -27,16 +27,18 @@ async def greet(
     lost = 0
     while True:
         try:
-            return await steps.do(
+            return await steps.do_once(
                 ParticipantActivities.greet,
                 GreetInput(plan=plan, prepared=prepared, resumes_turn=resumes_turn),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
             lost += 1
-            if lost > limits.TURN_LOSSES or not _was_lost_with_workers(problem):
+            has_moved = steps.has_moved(problem)
+            if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
                 raise
-            telling.publish_failure(failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message"))
+            kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
+            telling.publish_failure(*(what_failed(problem)[:2] if has_moved else (kind, sentence)))
 
 
 async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
@@ -44,10 +46,11 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
     failed = lost = 0
     needs_new_key = _was_reset_since(progress.key)
     while True:
+        needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # it was told another address
         attempt = failed + lost + 1
         again = f" · try {attempt}" if attempt > 1 else ""
         try:
-            answer: TurnAnswer = await steps.do(
+            answer: TurnAnswer = await steps.do_once(
                 ParticipantActivities.purple_turn,
                 TurnInput(
                     plan=plan,
@@ -67,6 +70,7 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
             return answer
         except ActivityError as problem:
             kind, sentence, _ = what_failed(problem)
+            steps.has_moved(problem)
             if _was_lost_with_workers(problem):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
             if not _has_stopped(problem):

@@ -3,8 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from temporalio import workflow
+from temporalio.exceptions import ActivityError
 
+from activities.moving import lost_of, moved_to
+from activities.plan import Plan
 from activities.troubles import Trouble
 from proctor_protocol import updates
 from workflows import limits
@@ -24,16 +28,51 @@ class Steps:
     def __init__(self, telling: Telling) -> None:
         self._telling = telling
         self._under_way = UnderWay()
+        self.simulator: str | None = None
+        """The simulator's server that the assessment is on (``Plan.simulator``): every step is told."""
 
     async def do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
-        """An activity that some worker takes from a task queue."""
+        """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
+        the server that it names.
+        """
+        while True:
+            try:
+                return await self.do_once(step, given, **options)
+            except ActivityError as problem:
+                if not self.has_moved(problem):
+                    raise
+
+    async def do_once(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+        """The same, for whoever decides what is to be done again."""
         with self._under_way.begin_step(step.__name__):
-            return await workflow.execute_activity_method(step, given, **options)
+            return await workflow.execute_activity_method(step, self._placed(given), **options)
+
+    def has_moved(self, problem: ActivityError) -> bool:
+        """Whether a step failed since the server was lost; the assessment is on another one from now on.
+
+        Of several steps that were under way at once, the first one chooses for all.
+        """
+        if (there := moved_to(problem.cause)) is None:
+            return False
+        if lost_of(problem.cause) == self.simulator:
+            workflow.logger.warning("the simulator at %s is lost: going on at %s", self.simulator, there)
+            self.simulator = there
+        return True
+
+    def placed(self, plan: Plan) -> Plan:
+        """A plan that says on which server the assessment is."""
+        return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
+
+    def _placed(self, given: Given) -> Given:
+        plan = getattr(given, "plan", None)
+        if not isinstance(plan, Plan) or not isinstance(given, BaseModel) or plan.simulator == self.simulator:
+            return given
+        return given.model_copy(update={"plan": self.placed(plan)})
 
     async def do_here(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
         with self._under_way.begin_step(step.__name__):
-            return await workflow.execute_local_activity_method(step, given, **options)
+            return await workflow.execute_local_activity_method(step, self._placed(given), **options)
 
     async def do_quickly(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, summary: str) -> Done:
         """A step that changes the simulation, some milliseconds' work."""

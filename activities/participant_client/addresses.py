@@ -74,8 +74,9 @@ def own_services(config: GreenAgentConfig) -> list[Service]:
     services = [(host.strip("[]"), int(port))] if port.isdecimal() else []
     gateway = "localhost" if config.host in ("0.0.0.0", "::", "") else config.host
     services.append((gateway, config.port))
-    for url in (config.temporal_ui_url, config.ues_url, config.ues_public_url, config.card_url):
-        if url and "{port}" not in url:
+    simulators = f"{config.ues_url} {config.ues_public_url or ''}".replace(",", " ").replace("dns+", "").split()
+    for url in (config.temporal_ui_url, *simulators, config.card_url):
+        if url and "{port}" not in url and "{host}" not in url:
             parts = urlsplit(url)
             services.append((parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)))
     return [(host, port) for host, port in services if host and port]

@@ -190,6 +190,24 @@ class SimulationHost(ABC):
 
     may_be_others = False
 
+    def at(self, address: str | None) -> "SimulationHost":
+        """Those on one server (``Plan.simulator``); all of them where there is one place only."""
+        return self
+
+    async def choose(self, but: str | None = None) -> str | None:
+        """The address of the server that has the fewest, of those that answer and are not ``but``; None where there is
+        none, and where there is one place only.
+        """
+        return None
+
+    async def answers(self, address: str | None) -> bool:
+        """Whether a server answers just now."""
+        return True
+
+    async def parts(self) -> dict[str, "SimulationHost"]:
+        """Every server by its address; one without where there is one place only."""
+        return {"": self}
+
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
         """Make an empty one, in the place of one that may stand there from an earlier attempt."""

@@ -7,6 +7,7 @@ import httpx
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
+from activities.simulations.addresses import public_address
 from activities.simulations.hosts import (
     Access,
     Claim,
@@ -59,15 +60,16 @@ class HostedSimulation(Simulation):
         fence: int | None,
         where: CurrentCheckpoint,
         http: httpx.AsyncClient,
+        at: str,
         store: BlobStore | None = None,
     ) -> None:
         self._secret = config.secret.get_secret_value()
         self._simulation_id = simulation_id
-        inside = f"{config.ues_url.rstrip('/')}/simulations/{simulation_id}"
+        inside = f"{at}/simulations/{simulation_id}"
         self.reader_secret = reader_key(self._secret, simulation_id)
         self.admin = AsyncUESClient(inside, admin_key(self._secret, simulation_id), http=http, fence=fence)
         self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
-        self._address = f"{(config.ues_public_url or config.ues_url).rstrip('/')}/simulations/{simulation_id}"
+        self._address = f"{public_address(config, at)}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
         self._store = store
 
@@ -125,12 +127,21 @@ class HostedSimulation(Simulation):
 
 
 class SharedHost(SimulationHost):
-    """The simulations of the embedded simulator's server. Without a ``store``, checkpoints are whole."""
+    """The simulations of one server of the embedded simulator; ``address`` is the one that the settings name, unless
+    they name several. Without a ``store``, checkpoints are whole.
+    """
 
     may_be_others = True
 
-    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore | None = None) -> None:
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        http: httpx.AsyncClient,
+        store: BlobStore | None = None,
+        address: str | None = None,
+    ) -> None:
         self._config = config
+        self._address = (address or config.ues_url).rstrip("/")
         self._secret = config.secret.get_secret_value()
         self._http = http
         self._store = store
@@ -232,10 +243,10 @@ class SharedHost(SimulationHost):
 
     def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
         where = CurrentCheckpoint.read(said)
-        return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._store)
+        return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:
-        return AsyncUESHost(self._config.ues_url, host_key(self._secret), http=self._http, fence=fence or None)
+        return AsyncUESHost(self._address, host_key(self._secret), http=self._http, fence=fence or None)
 
 
 class _Pieces(BaseModel):

@@ -19,6 +19,10 @@ class Simulations:
         self.host = host
         self._store = store
 
+    def at(self, simulator: str | None) -> "Simulations":
+        """Those on one of the simulator's servers (``Plan.simulator``)."""
+        return Simulations(self.host.at(simulator), self._store)
+
     async def create(self, simulation_id: str, seed: int) -> Simulation:
         """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
