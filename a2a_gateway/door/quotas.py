@@ -1,19 +1,23 @@
 """How much a caller may have: asked of Temporal and the archive for every assessment that begins.
 
-Temporal's list may lag behind by some milliseconds, so what this gateway has just started is counted from memory. Two
-gateways that are asked at the same instant don't know of each other's: a quota may be passed by what was asked of the
-others in that instant.
+One thing of a caller's is started at a time, by whichever gateway: whoever counts has the caller's turn, a workflow
+that nobody works on, of which Temporal lets only one run. It is given back when what was started is in Temporal's list,
+so that the next one counts it; and ends by itself soon, should its gateway die. What this gateway has started is
+counted from memory besides, for lists that lag behind for longer.
 """
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from a2a.utils.errors import InvalidRequestError
 from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import RPC_TIMEOUT
@@ -27,6 +31,14 @@ from workflows.names import ASSESSMENT_WORKFLOW, PROCTOR_OWNER, TRIAL_WORKFLOW
 _DAY = timedelta(days=1)
 _LAG = 15.0
 """Seconds within which what was started is in Temporal's list."""
+
+_TURN_WORKFLOW = "QuotaTurn"
+_TURN_LASTS = timedelta(seconds=10)
+"""After so long the turn of a gateway that has died is over."""
+
+_TURN_WAITED_FOR = 25.0
+_LISTED_WITHIN = 5.0
+"""Seconds for which a turn is kept until what was started is listed."""
 
 _COUNTED = f"WorkflowType IN ('{ASSESSMENT_WORKFLOW}', '{TRIAL_WORKFLOW}')"
 """Assessments and trials, those of campaigns too; a campaign itself plays nothing."""
@@ -56,10 +68,14 @@ class Allowance:
             yield
             return
         async with self._locks.setdefault(caller.name, asyncio.Lock()):
-            if not await _is_there(client, task_id):  # else the same message comes again, and starts nothing
+            if await _is_there(client, task_id):  # the same message comes again, and starts nothing
+                yield
+                return
+            async with _turn_of(client, caller.name):
                 await self._check(client, caller, *_wanted(request))
-            yield
-            self._lately.setdefault(caller.name, {})[task_id] = time.monotonic()
+                yield
+                self._lately.setdefault(caller.name, {})[task_id] = time.monotonic()
+                await _listed(client, task_id)
 
     async def _check(self, client: Client, caller: Caller, at_once: int, in_all: int) -> None:
         quotas, now = caller.quotas, datetime.now(UTC)
@@ -91,6 +107,51 @@ class Allowance:
     def _spent(self, caller: Caller, since: datetime) -> float:
         own = [entry for entry in self._archive.entries() if entry.owner == caller.name]
         return sum(entry.cost or 0.0 for entry in own if entry.kind != "campaign" and entry.ended_at >= since)
+
+
+@asynccontextmanager
+async def _turn_of(client: Client, owner: str) -> AsyncIterator[None]:
+    """Among all gateways, be the one that starts something in a caller's name.
+
+    Raises:
+        InvalidRequestError: the others have so much to start that it didn't come to that.
+        temporalio.service.RPCError: Temporal doesn't answer.
+    """
+    give_up_at = time.monotonic() + _TURN_WAITED_FOR
+    while True:
+        try:
+            turn = await client.start_workflow(
+                _TURN_WORKFLOW,
+                id=f"quota.{owner}",
+                task_queue="nobody-works-on-turns",
+                execution_timeout=_TURN_LASTS,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                rpc_timeout=RPC_TIMEOUT,
+            )
+            break
+        except WorkflowAlreadyStartedError:
+            if time.monotonic() > give_up_at:
+                raise InvalidRequestError(
+                    "So much is being started in your name just now that it can't be seen whether your quota has room "
+                    "for this: ask again later."
+                ) from None
+            await asyncio.sleep(random.uniform(0.02, 0.08))
+    try:
+        yield
+    finally:
+        with suppress(RPCError):  # it ends by itself
+            await turn.terminate(rpc_timeout=RPC_TIMEOUT)
+
+
+async def _listed(client: Client, task_id: str) -> None:
+    """Wait until something that was started is in Temporal's list, or for as long as is reasonable."""
+    with suppress(RPCError, TimeoutError):  # it is started: whoever asked for it hears of that
+        async with asyncio.timeout(_LISTED_WITHIN):
+            while True:
+                if await _count(client, f"WorkflowId = '{task_id}'"):
+                    return
+                await asyncio.sleep(0.02)
 
 
 async def _is_there(client: Client, task_id: str) -> bool:

@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -23,6 +23,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from temporalio.client import Client
 
+from a2a_gateway.door import quotas
 from a2a_gateway.door.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
 from proctor.page_actions import page_actions
@@ -399,6 +400,29 @@ async def test_quotas_hold_for_what_is_asked_for_at_once(place: Place) -> None:
         "this would be 9 more: ask again later, or ask for fewer"
         in (await asked(place, text, json.dumps(campaign))).text
     )
+
+
+async def test_two_gateways_let_in_no_more_than_one_would(place: Place) -> None:
+    """Each is asked for more than the quota in the same instant, and neither knows what the other one is asked."""
+    pages = routes(place.config.archive_url, "http://ui.example")
+    other = replace(place, app=create_app(place.config, partial(connect, place.config), pages))
+    token, text = make_token(f"erin{next(_numbers)}", quotas=Quotas(at_once=3))
+    Tokens(Path(place.config.state) / "tokens.json").add(token)
+    held = json.dumps(request(hold=True))
+    answers = await asyncio.gather(*(asked(gateway, text, held) for gateway in (place, other) for _ in range(4)))
+    assert sum(answer.status_code == 200 for answer in answers) == 3
+    assert {answer.json()["error"]["message"] for answer in answers if answer.status_code != 200} == {
+        "Your quota is 3 assessments at the same time; there are 3, and this would be 1 more: ask again later."
+    }
+
+
+async def test_the_turn_of_a_gateway_that_died_is_over_soon(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "_TURN_LASTS", timedelta(seconds=1))
+    token, text = make_token(f"frank{next(_numbers)}", quotas=Quotas(at_once=3))
+    Tokens(Path(place.config.state) / "tokens.json").add(token)
+    turn = quotas._turn_of(place.client, token.name)
+    await turn.__aenter__()  # and it is never given back
+    assert (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
 
 
 async def test_who_has_spent_what_they_may_waits_for_another_day(place: Place) -> None:
