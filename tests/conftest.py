@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from tests.assessments.bad_packages import write_bad_packages
@@ -38,6 +39,17 @@ def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
             patch.delenv(name)
         patch.setenv("TEMPORAL_CONFIG_FILE", os.devnull)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """This process trusts one authority instead of some 140, which every HTTP client that a test makes would read."""
+    text, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----")
+    file = tmp_path_factory.mktemp("trusted") / "one.pem"
+    file.write_text(text + end + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(file))
         yield
 
 

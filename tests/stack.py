@@ -37,6 +37,11 @@ T = TypeVar("T")
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
+FORGETS_SOON = {
+    f"history.{queue}ProcessorUpdateAckInterval": '"500ms"' for queue in ("transfer", "visibility", "timer")
+}
+"""Settings without which a dev server that is told to delete a workflow does so half a minute later."""
+
 Script = Callable[[int, AsyncUESClient, datetime], Awaitable[Any]]
 """What a scripted participant does in a turn: ``await script(turn, ues, now)``.
 
@@ -123,7 +128,7 @@ def running_stack(
             ports=Ports(gateway, ues, temporal, ui),
             state=Path(folder),
             is_durable=is_durable,
-            dev_server={**DEV_SERVER_SETTINGS, **(dev_server or {})},
+            dev_server={**DEV_SERVER_SETTINGS, **FORGETS_SOON, **(dev_server or {})},
         )
         services = [replace(each, environment={**each.environment, **settings}) for each in local.list_services()]
         supervisor = Supervisor(services, local.logs, say=print)

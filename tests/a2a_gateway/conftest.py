@@ -31,6 +31,7 @@ from proctor_storage.temporal import connect
 from purple_sdk.ues.tls import tls
 from tests.a2a_gateway.standin import StandIn, play
 from tests.processes import Process, end, start
+from tests.stack import FORGETS_SOON
 from tests.waiting import PATIENCE, eventually
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -39,8 +40,10 @@ QUICK = (
     "history.transferProcessorMaxPollRPS=2000",
     "history.timerProcessorMaxPollRPS=2000",
     'history.timerProcessorMaxTimeShift="10ms"',
+    *(f"{setting}={value}" for setting, value in FORGETS_SOON.items()),
 )
-"""Settings without which a dev server hands out at most twenty remote activities and timers a second."""
+"""Settings without which a dev server hands out at most twenty remote activities and timers a second, and deletes late.
+"""
 REQUEST: dict[str, Any] = {
     "participants": {"personal_assistant": "http://participant"},
     "config": {"scenario_id": "email_triage_basic", "seed": 12345},

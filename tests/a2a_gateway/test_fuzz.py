@@ -93,7 +93,7 @@ async def test_whatever_is_sent_strangers_stay_outside_and_callers_get_an_answer
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(tmp_path / "a2a.json"), "--no-color"),
         *("--checks", "not_a_server_error,status_code_conformance", "--continue-on-failure"),
-        *("--phases", "fuzzing", "--max-examples", "500" if NIGHTLY else "8", "--header", "A2A-Version: 1.0"),
+        *("--phases", "fuzzing", "--max-examples", "500" if NIGHTLY else "4", "--header", "A2A-Version: 1.0"),
         *(("--header", f"Authorization: Bearer {text}") if has_token else ()),
         *(() if NIGHTLY else ("--generation-deterministic",)),
     ]

@@ -1,4 +1,8 @@
-"""One table of bad requests: the state and the sentence that come back, and that nothing is left behind."""
+"""One table of bad requests: the state and the sentence that come back, and that nothing is left behind.
+
+What rejects a request is one activity, which is asked in this process about all of them; some go the whole way, as in
+``make nightly`` all do.
+"""
 
 import asyncio
 import json
@@ -6,16 +10,25 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from a2a.types import GetTaskRequest, Part, Task
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
 
+from a2a_gateway.parts import request_of
+from activities import failures
+from activities.admission import AdmissionActivities
+from activities.deployment import Deployment
+from activities.plan import AdmitInput
 from proctor_processes.ports import free_ports
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
@@ -24,6 +37,7 @@ from tests.assessments.observers import simulations_left
 from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import idle
 from tests.stack import Stack, listening, serving
+from tests.work import only_nightly
 from workflows.names import PROCTOR_STATUS
 
 Json = dict[str, Any]
@@ -296,7 +310,41 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+REJECTED = [case for case in CASES if case.state == "rejected"]
+THE_WHOLE_WAY = ("broken JSON", "no scenario_id", "a path as scenario", "evaluators that are no Python")
+"""One for each that looks at a request: who reads it, who knows its fields, who finds the scenario, who loads it."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def deployment(scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Deployment]:
+    store = tmp_path_factory.mktemp("storage")
+    deployment = Deployment(GreenAgentConfig(scenarios_dir=str(scenarios_dir), storage_url=str(store)))
+    yield deployment
+    await deployment.aclose()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("case", REJECTED, ids=[case.name for case in REJECTED])
+async def test_rejected(deployment: Deployment, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    given = AdmitInput(task_id="t", request=request_of(message(*parts_of(case, "http://127.0.0.1:9")).message))
+    with pytest.raises(ApplicationError) as problem:
+        await ActivityEnvironment().run(AdmissionActivities(deployment).admit, given)
+    assert problem.value.type == failures.REJECTED
+    assert_says(problem.value.message, case.sentence)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=case.name,
+            marks=[only_nightly] if case in REJECTED and case.name not in THE_WHOLE_WAY else [],
+        )
+        for case in CASES
+    ],
+)
 async def test_bad_request(stack: Stack, case: Case) -> None:
     async with case.participant() as url, sdk_client(stack.gateway_url, streaming=False) as caller:
         ended = await send(caller, message(*parts_of(case, url)))

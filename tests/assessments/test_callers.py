@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -11,6 +12,9 @@ from a2a.types import GetTaskRequest, StreamResponse, Task
 from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict
 
+from activities.participant_client import ParticipantClients
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import MILESTONES, TaskUpdate, parse_update
 from tests.a2a_gateway.callers import (
@@ -30,6 +34,7 @@ from tests.assessments import participants
 from tests.assessments.participants import DONE, Answer, Json, by_hand
 from tests.assessments.scripts import diligent
 from tests.stack import Stack, assess, serving
+from tests.work import only_nightly
 
 ONE_TURN = ["turn_started", "action_observed", "turn_completed"]
 STORY = [
@@ -53,7 +58,7 @@ def request_for(url: str, **config: Any) -> Json:
     }
 
 
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@pytest.mark.parametrize("binding", [JSONRPC, pytest.param(REST, marks=only_nightly)])
 async def test_a_streaming_caller_of_today_gets_the_whole_story(stack: Stack, binding: TransportProtocol) -> None:
     async with serving(diligent) as url, sdk_client(stack.gateway_url, binding) as caller:
         events = await collect(caller.send_message(message(data_part(request_for(url)))))
@@ -83,7 +88,7 @@ async def test_a_caller_of_protocol_03_gets_the_whole_story(stack: Stack) -> Non
     assert (end["status"]["state"], end["final"]) == ("completed", True)
 
 
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@pytest.mark.parametrize("binding", [pytest.param(JSONRPC, marks=only_nightly), REST])
 async def test_a_caller_that_does_not_stream_gets_the_ended_task(stack: Stack, binding: TransportProtocol) -> None:
     async with serving(diligent) as url, sdk_client(stack.gateway_url, binding, streaming=False) as caller:
         task = await send(caller, message(data_part(request_for(url))))
@@ -114,8 +119,21 @@ ANSWERS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-async def test_a_participant_of_protocol_03_may_answer_in_any_form(stack: Stack, answer: Answer) -> None:
-    async with by_hand(answer) as participant:
+async def test_a_participant_of_protocol_03_may_answer_in_any_form(answer: Answer) -> None:
+    turn = TurnStartMessage(turn_number=1, current_time=datetime(2026, 3, 2, 9, tzinfo=UTC), events_processed=0)
+    clients = ParticipantClients(GreenAgentConfig())
+    async with by_hand(answer) as participant, clients.talk(participant.url, "an assessment") as line:
+        said = await line.send(turn, "an id")
+    await clients.aclose()
+    assert said.to_turn() == TurnCompleteMessage(actions=[])
+    assert set(participant.methods) == {"message/send"}
+
+
+@pytest.mark.parametrize(
+    "form", [form if "prose" in form else pytest.param(form, marks=only_nightly) for form in ANSWERS]
+)
+async def test_a_participant_of_protocol_03_is_assessed_by_its_answers(stack: Stack, form: str) -> None:
+    async with by_hand(ANSWERS[form]) as participant:
         assessed = await assess(stack, participant.url, "tiny", max_turns=2)
     assert assessed.state == "completed", assessed.sentence
     assert assessed.results is not None

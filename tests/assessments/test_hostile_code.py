@@ -1,5 +1,5 @@
 """Scenarios whose code does harm, all at once, beside one whose doesn't: each fails in its own judging, and nobody
-else.
+else. What every attack comes to is in ``tests/activities``; ``make nightly`` plays all of them.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from tests.assessments.packages import TINY, write_package
 from tests.assessments.scripts import diligent, idle
 from tests.assessments.test_replay import comparable, follow
 from tests.stack import Stack, assess, serving
+from tests.work import NIGHTLY
 
 ATTACKS = {
     "leaves": ("os._exit(3)", r"evaluator asked ended its process (exit code 3) instead of returning a result"),
@@ -26,6 +27,7 @@ ATTACKS = {
     ),
     "floods": ("while True: print('a' * 10**6)", "evaluator asked printed more than 1024 kB and was stopped"),
 }
+PLAYED = ATTACKS if NIGHTLY else {name: ATTACKS[name] for name in ("leaves", "hoards")}
 _CODE = """
 import asyncio, os, time
 
@@ -40,20 +42,20 @@ async def told(ctx, params):
 async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_once_it_is_mended(
     stack: Stack, scenarios_dir: Path
 ) -> None:
-    for name, (attack, _) in ATTACKS.items():
+    for name, (attack, _) in PLAYED.items():
         write_package(scenarios_dir, f"harm_{name}", files={"evaluators.py": _CODE.format(attack)})
     write_package(scenarios_dir, "harm_blocks", files={"evaluators.py": _CODE.format("time.sleep(4); 1 / 0")})
     async with serving(diligent) as url:
         undisturbed = await assess(stack, url, "tiny")
         neighbour, *attacked = await asyncio.gather(
             assess(stack, url, "tiny"),
-            *(assess(stack, url, f"harm_{name}", max_turns=2) for name in ATTACKS),
+            *(assess(stack, url, f"harm_{name}", max_turns=2) for name in PLAYED),
             assess(stack, url, "harm_blocks", max_turns=2),
         )
     assert undisturbed.results is not None
     assert neighbour.results is not None
     assert comparable(neighbour.results) == comparable(undisturbed.results)
-    sentences = [*(sentence for _, sentence in ATTACKS.values()), "evaluator asked raised ZeroDivisionError"]
+    sentences = [*(sentence for _, sentence in PLAYED.values()), "evaluator asked raised ZeroDivisionError"]
     for assessed, sentence in zip(attacked, sentences, strict=True):
         assert assessed.state == "failed", assessed.sentence
         assert f"Criterion asked: {sentence}" in assessed.sentence

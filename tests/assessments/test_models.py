@@ -112,15 +112,13 @@ async def test_characters_answer_and_the_judge_judges(modelled: Stack, endpoint:
     assert (results.coverage, results.offline, results.scores.overall.max_score) == (1.0, False, 20)
     assert [request["model"] for request in endpoint.requests] == ["people", "people", "judge"]
     assert {request["seed"] for request in endpoint.requests} == {7}
+    says_who_was_asked_what_it_took_and_what_it_cost(results, endpoint)
 
 
-async def test_a_result_says_who_was_asked_what_it_took_and_what_it_cost(
-    modelled: Stack, server: OpenAIEndpoint, endpoint: OpenAIEndpoint
-) -> None:
-    assessed = await assessed_by_models(modelled)
-    provenance = completed(assessed).provenance
+def says_who_was_asked_what_it_took_and_what_it_cost(results: AssessmentResults, endpoint: OpenAIEndpoint) -> None:
+    provenance = results.provenance
     assert provenance is not None
-    host = server.base_url.removeprefix("http://").removesuffix("/v1")
+    host = endpoint.base_url.removeprefix("http://").removesuffix("/v1")
     [judge], [people] = provenance.judges, provenance.characters
     assert (judge.model, judge.endpoint, judge.temperature) == (JUDGE, host, 0.0)
     assert judge.prompt_version == model_judge.PROMPT_VERSION

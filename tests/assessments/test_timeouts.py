@@ -60,6 +60,7 @@ def hasty(endpoint: OpenAIEndpoint, scenarios_dir: Path) -> Iterator[Stack]:
         yield stack
 
 
+@only_nightly
 async def test_an_assessment_ends_at_its_deadline(hasty: Stack) -> None:
     """With exactly what of the result is in ``tests/workflows``: a busy machine may not get to turn 2 in time."""
     played: list[int] = []

@@ -19,6 +19,7 @@ from tests.processes import end, start
 from tests.proctor.commands import PROCTOR, Sandbox
 from tests.stack import Stack
 from tests.waiting import PATIENCE, wait_until
+from tests.work import only_nightly
 
 LINES = """\
 frobnicate
@@ -106,6 +107,7 @@ def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox) -> None:
     assert output.read_text().endswith("\nproctor: the assessment is cancelled\n")
 
 
+@only_nightly
 def test_quit_cancels_it_too(stack: Stack, sandbox: Sandbox) -> None:
     played = play(sandbox, "quit\n", "tiny", "--gateway", stack.gateway_url)
     assert played.returncode == 4
@@ -124,7 +126,7 @@ def test_quit_cancels_it_too(stack: Stack, sandbox: Sandbox) -> None:
     ],
 )
 def test_what_cannot_be_played_is_told(sandbox: Sandbox, arguments: list[str], sentence: str) -> None:
-    played = play(sandbox, "", *arguments)
+    played = sandbox.call("play", *arguments)
     assert (played.returncode, played.stdout) == (2, "")
     assert sentence.replace("'", '"') in played.stderr.replace("'", '"')
 

@@ -17,7 +17,6 @@ from proctor_protocol.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS
-from tests.work import only_nightly
 
 MAIL = {
     "modality_type": "email",
@@ -83,13 +82,14 @@ async def asked(ctx, params):
     return {{"score": 1, "max_score": 1, "explanation": "found"}}
 
 async def told(ctx, params):
+    {told}
     assert (await ctx.get_state("email"))["emails"] is not None
     return {{"score": 0, "max_score": 1, "explanation": str(len(ctx.action_log))}}
 """
 
 
-def package(directory: Path, asked: str = "pass") -> ScenarioPackage:
-    write_package(directory, "tried", files={"evaluators.py": EVALUATORS.format(asked=asked)})
+def package(directory: Path, asked: str = "pass", told: str = "pass") -> ScenarioPackage:
+    write_package(directory, "tried", files={"evaluators.py": EVALUATORS.format(asked=asked, told=told)})
     [found] = load_packages([directory / "tried"])
     assert isinstance(found, ScenarioPackage), found
     return found
@@ -99,29 +99,33 @@ async def tried(found: ScenarioPackage) -> Tried:
     return await try_evaluators(found, read_settings(GreenAgentConfig))
 
 
-@pytest.mark.parametrize(
-    ("asked", "fault"),
+LOOKS_AT_NOTHING = ("ctx.action_log[0]", "on an empty log without a model: evaluator {} raised IndexError")
+FAULTS = [
     [
-        ("ctx.action_log[0]", "criterion asked, on an empty log without a model: evaluator asked raised IndexError"),
+        LOOKS_AT_NOTHING,
         (
             "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
-            "criterion asked, on a busy log without a model: evaluator asked raised AssertionError",
-        ),
-        pytest.param(
-            "ctx.llm.invoke",
-            "criterion asked, on an empty log without a model: evaluator asked raised AttributeError",
-            marks=only_nightly,
-        ),
-        (
-            "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
-            "criterion asked: evaluator asked asks a model where there is one, and gives a score on all",
+            "on a busy log without a model: evaluator {} raised AssertionError",
         ),
     ],
-)
-def test_an_evaluator_that_would_fail_is_named_with_when(tmp_path: Path, asked: str, fault: str) -> None:
-    found = asyncio.run(tried(package(tmp_path, asked)))
-    assert [said for said in found.faults if said.startswith(fault)], found
-    assert not [said for said in found.faults if "told" in said]
+    [
+        (
+            "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
+            "evaluator {} asks a model where there is one, and gives a score on all",
+        ),
+        ("ctx.llm.invoke", "on an empty log without a model: evaluator {} raised AttributeError"),
+    ],
+]
+"""What the evaluators ``asked`` and ``told`` do, and what is said of it."""
+
+
+@pytest.mark.parametrize("both", FAULTS)
+def test_an_evaluator_that_would_fail_is_named_with_when(tmp_path: Path, both: list[tuple[str, str]]) -> None:
+    (asked, fault_of_asked), (told, fault_of_told) = both
+    found = asyncio.run(tried(package(tmp_path, asked, told)))
+    for name, fault in (("asked", fault_of_asked), ("told", fault_of_told)):
+        begins = tuple(f"criterion {name}{sign} {fault.format(name)}" for sign in ",:")
+        assert [said for said in found.faults if said.startswith(begins)], found
 
 
 def test_evaluators_that_hold_are_no_problem(tmp_path: Path) -> None:

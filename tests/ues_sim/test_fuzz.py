@@ -213,9 +213,9 @@ def populated(single: Server, tmp_path: Path) -> Populated:
 
 @pytest.mark.timeout(3600)
 def test_no_request_breaks_a_simulation(populated: Populated, tmp_path: Path) -> None:
-    report = fuzz(f"{populated.url}/openapi.json", ADMIN_KEY, tmp_path, *amount(2, 60), **populated.environment)
+    report = fuzz(f"{populated.url}/openapi.json", ADMIN_KEY, tmp_path, *amount(1, 60), **populated.environment)
     assert report["operations"]["tested"] == report["operations"]["total"] > 100
-    assert report["test_cases"]["generated"] >= (8_000 if NIGHTLY else 200)
+    assert report["test_cases"]["generated"] >= (8_000 if NIGHTLY else 100)
 
 
 @pytest.mark.timeout(3600)

@@ -1,15 +1,16 @@
 """One archive, its pages served, and one browser for all tests of this folder."""
 
-import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 import uvicorn
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 from starlette.applications import Starlette
 
 from proctor_processes.ports import free_ports
@@ -83,24 +84,49 @@ class Reader:
         assert [url for url in self.asked if not url.startswith((site, "data:"))] == []
 
 
+Reading = Callable[..., AbstractAsyncContextManager[Reader]]
+
+in_the_browser = pytest.mark.asyncio(loop_scope="session")
+"""For tests that have the fixture ``reading``: the browser's loop is theirs."""
+
+
 @asynccontextmanager
-async def reading(width: int = 1400, scheme: str = "light") -> AsyncIterator[Reader]:
-    """A browser that knows nothing yet, with one page."""
+async def browsing() -> AsyncIterator[Browser]:
+    """A headless Chromium."""
     async with async_playwright() as playwright:
         program = require_chromium(playwright.chromium.executable_path)
-        with tempfile.TemporaryDirectory(prefix="proctor-browser-", ignore_cleanup_errors=True) as profile:
-            browser = await playwright.chromium.launch_persistent_context(
-                profile,
-                executable_path=program,
-                args=FLAGS,
-                viewport={"width": width, "height": 900},
-                color_scheme=scheme,  # type: ignore[arg-type]
-            )
-            try:
-                browser.set_default_timeout(PATIENCE * 1000)
-                yield Reader(browser.pages[0])
-            finally:
-                await browser.close()
+        browser = await playwright.chromium.launch(executable_path=program, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def a_reader(browser: Browser, width: int = 1400, scheme: str = "light") -> AsyncIterator[Reader]:
+    """One whose browser knows nothing yet, with one page."""
+    context = await browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+    try:
+        context.set_default_timeout(PATIENCE * 1000)
+        yield Reader(await context.new_page())
+    finally:
+        await context.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One Chromium for all tests of a session; what a reader leaves in it, no other finds."""
+    async with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture
+def reading(browser: Browser) -> Reading:
+    """Has a reader come: ``async with reading(width, scheme) as reader``."""
+    return partial(a_reader, browser)
 
 
 @pytest.fixture

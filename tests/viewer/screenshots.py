@@ -8,11 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 from proctor_storage.archive import Archive
 from tests.viewer.campaign_entries import write_campaign, write_run
-from tests.viewer.conftest import reading, serving_pages
+from tests.viewer.conftest import Reader, a_reader, browsing, serving_pages
 from tests.viewer.entries import write_day
 from tests.viewer.under_way import ScriptedLive
 from viewer.actions import Action, Actions
@@ -59,21 +60,24 @@ async def take(folder: Path, word: str) -> None:
         write_campaign(archive, "campaign-1")
         write_run(archive, "run-1")
         write_day(archive, "live-2-a", campaign="live-2")
-        with served(archive) as site:
-            for width in (1400, 400):
-                for scheme in ("light", "dark"):
-                    async with reading(width, scheme) as reader:
-                        for name, path in PAGES.items():
-                            if word in name:
-                                await reader.opens(site + path)
-                                if name == "trial":
-                                    await reader.page.wait_for_selector(".ap-player")
-                                    await reader.page.wait_for_timeout(500)
-                                await reader.page.screenshot(
-                                    path=folder / f"viewer-{name}-{scheme}-{width}.png", full_page=True
-                                )
-                                print(name, scheme, width, *reader.complaints)
-                                reader.complaints.clear()
+        async with browsing() as browser:
+            with served(archive) as site:
+                for width, scheme in product((1400, 400), ("light", "dark")):
+                    async with a_reader(browser, width, scheme) as reader:
+                        await take_each(reader, site, folder, f"{scheme}-{width}", word)
+
+
+async def take_each(reader: Reader, site: str, folder: Path, looks: str, word: str) -> None:
+    """Take a picture of each page as it looks to somebody."""
+    for name, path in PAGES.items():
+        if word in name:
+            await reader.opens(site + path)
+            if name == "trial":
+                await reader.page.wait_for_selector(".ap-player")
+                await reader.page.wait_for_timeout(500)
+            await reader.page.screenshot(path=folder / f"viewer-{name}-{looks}.png", full_page=True)
+            print(name, looks, *reader.complaints)
+            reader.complaints.clear()
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from playwright.async_api import expect
 from proctor_storage.archive import Archive
 from proctor_storage.folder import Folder
 from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
-from tests.viewer.conftest import Reader, reading
+from tests.viewer.conftest import Reader, Reading, in_the_browser
 from tests.viewer.entries import HOSTILE, write_day
 from viewer.pages import Pages
 
 
-async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str) -> None:
+@in_the_browser
+async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str, reading: Reading) -> None:
     async with reading() as reader:
         page = reader.page
         await reader.opens(site)
@@ -53,7 +54,8 @@ async def plays(reader: Reader) -> None:
     await expect(page.locator(".ap-term")).to_contain_text("access.log")
 
 
-async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str) -> None:
+@in_the_browser
+async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str, reading: Reading) -> None:
     async with reading() as reader:
         page = reader.page
         await reader.opens(f"{site}/view/run-1")
@@ -79,7 +81,10 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str) -> None:
         await reader.require_calm(site)
 
 
-async def test_campaigns_and_trials_open_from_the_disk_without_a_network(archive: Archive, tmp_path: Path) -> None:
+@in_the_browser
+async def test_campaigns_and_trials_open_from_the_disk_without_a_network(
+    archive: Archive, tmp_path: Path, reading: Reading
+) -> None:
     for name in ("campaign-1", "run-1", "run-1.sort-log.1", "hostile-run.sort-log.1", "hostile-campaign"):
         (tmp_path / f"{name}.html").write_text(Pages(archive).entry(archive.find(name), as_file=True))
     async with reading() as reader:
@@ -96,7 +101,8 @@ async def test_campaigns_and_trials_open_from_the_disk_without_a_network(archive
         await reader.require_calm("file://")
 
 
-async def test_what_was_printed_in_a_terminal_is_dead_text(site: str) -> None:
+@in_the_browser
+async def test_what_was_printed_in_a_terminal_is_dead_text(site: str, reading: Reading) -> None:
     """Markup and escape sequences, in commands, outputs, recordings, logs, names of tests, agents and failures."""
     async with reading(400, "dark") as reader:
         page = reader.page

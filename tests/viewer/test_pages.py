@@ -6,12 +6,15 @@ from pathlib import Path
 from playwright.async_api import expect
 
 from proctor_storage.archive import Archive
-from tests.viewer.conftest import reading
+from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import HOSTILE
 from viewer.pages import Pages
 
 
-async def test_a_reader_finds_their_way_from_the_overview_to_the_mail_that_a_verdict_quotes(site: str) -> None:
+@in_the_browser
+async def test_a_reader_finds_their_way_from_the_overview_to_the_mail_that_a_verdict_quotes(
+    site: str, reading: Reading
+) -> None:
     async with reading() as reader:
         page = reader.page
         await reader.opens(f"{site}/?search=day")
@@ -48,7 +51,8 @@ async def test_a_reader_finds_their_way_from_the_overview_to_the_mail_that_a_ver
         await reader.require_calm(site)
 
 
-async def test_two_side_by_side(site: str) -> None:
+@in_the_browser
+async def test_two_side_by_side(site: str, reading: Reading) -> None:
     async with reading() as reader:
         await reader.opens(f"{site}/?search=day")
         boxes = reader.page.locator("[data-pick]")
@@ -60,7 +64,8 @@ async def test_two_side_by_side(site: str) -> None:
         await reader.require_calm(site)
 
 
-async def test_what_somebody_wrote_is_dead_text(site: str) -> None:
+@in_the_browser
+async def test_what_somebody_wrote_is_dead_text(site: str, reading: Reading) -> None:
     async with reading(400, "dark") as reader:
         page = reader.page
         for path in ("/", "/view/hostile?turn=2", "/compare?a=hostile&b=day-one", "/view/huge", "/view/<script>"):
@@ -82,7 +87,10 @@ async def test_what_somebody_wrote_is_dead_text(site: str) -> None:
                 assert len(await page.content()) < 2_000_000
 
 
-async def test_an_export_opens_from_the_disk_without_a_network(archive: Archive, tmp_path: Path) -> None:
+@in_the_browser
+async def test_an_export_opens_from_the_disk_without_a_network(
+    archive: Archive, tmp_path: Path, reading: Reading
+) -> None:
     for name in ("day-one", "hostile"):
         page_of = Pages(archive).assessment(archive.find(name), as_file=True)
         (tmp_path / f"{name}.html").write_text(page_of)

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from starlette.testclient import TestClient
 
 from proctor_storage.archive import Archive
-from tests.viewer.conftest import reading, serving_pages
+from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, updates_of
 from viewer.actions import Actions
@@ -32,7 +32,10 @@ def live_site(kept: Archive, live: ScriptedLive) -> Iterator[str]:
         yield url
 
 
-async def test_an_assessment_is_followed_until_it_has_ended(live_site: str, live: ScriptedLive, kept: Archive) -> None:
+@in_the_browser
+async def test_an_assessment_is_followed_until_it_has_ended(
+    live_site: str, live: ScriptedLive, kept: Archive, reading: Reading
+) -> None:
     async with reading() as reader:
         page = reader.page
         await reader.opens(f"{live_site}/?search=agent.example")
@@ -55,7 +58,8 @@ async def test_an_assessment_is_followed_until_it_has_ended(live_site: str, live
         await reader.require_calm(live_site)
 
 
-async def test_a_campaign_fills_up(live_site: str, live: ScriptedLive, kept: Archive) -> None:
+@in_the_browser
+async def test_a_campaign_fills_up(live_site: str, live: ScriptedLive, kept: Archive, reading: Reading) -> None:
     write_day(kept, "first", campaign="live-2")
     async with reading(400, "dark") as reader:
         page = reader.page
@@ -71,7 +75,8 @@ async def test_a_campaign_fills_up(live_site: str, live: ScriptedLive, kept: Arc
         assert await page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-async def test_what_is_told_meanwhile_is_dead_text(live_site: str, live: ScriptedLive) -> None:
+@in_the_browser
+async def test_what_is_told_meanwhile_is_dead_text(live_site: str, live: ScriptedLive, reading: Reading) -> None:
     live.stories = {
         "live-1": story("live-1", updates_of(2, HOSTILE), HOSTILE),
         "live-2": campaign("live-2", HOSTILE),

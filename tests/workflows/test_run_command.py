@@ -20,6 +20,7 @@ from proctor_protocol.runs import RunResults
 from tests.a2a_gateway.callers import data_part, message, state_name
 from tests.a2a_gateway.conftest import Gateway
 from tests.proctor.commands import Running, Sandbox
+from tests.work import only_nightly
 from tests.workflows.scripted_runs import ScriptedRun
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import request as trials_request
@@ -84,18 +85,22 @@ async def told(running: Running, text: str, times: int = 1) -> None:
     await asyncio.to_thread(running.wait_for, text, times=times)
 
 
-async def test_a_campaign_is_shown_kept_and_played_again_from_its_file(shell: Shell, scripted: ScriptedRun) -> None:
-    said = await shell.says("run", "day", "night", *AGENTS, "--seeds", "1-2", "--repeats", "2", "--offline")
+@pytest.mark.parametrize("scenarios", [["day"], pytest.param(["day", "night"], marks=only_nightly)], ids=len)
+async def test_a_campaign_is_shown_kept_and_played_again_from_its_file(
+    shell: Shell, scripted: ScriptedRun, scenarios: list[str]
+) -> None:
+    said = await shell.says("run", *scenarios, *AGENTS, "--seeds", "1-2", "--repeats", "2", "--offline")
     assert said.count("good · day · seed 1 · repeat 2 (") == 1
+    whole, each = "all" if len(scenarios) > 1 else "day", 4 * len(scenarios)
     for line in (
-        r"good +all +100.0% +.* 8/8 +1.00 \(k=4\) +8/8 +4",
-        r"poor +night +30.0% .*",
-        r"good less poor: \+70.0 points \(.*\), p = .*, over 8 pairs",
+        rf"good +{whole} +100.0% +.* {each}/{each} +1.00 \(k=4\) +{each}/{each} +{each // 2}",
+        rf"poor +{scenarios[-1]} +30.0% .*",
+        rf"good less poor: \+70.0 points \(.*\), p = .*, over {each} pairs",
         r" +to see a difference of 5 points takes \d+ pairs of scenario and seed.*",
     ):
         assert re.search(f"^{line}$", said, re.MULTILINE), said
     ((first, file),) = shell.kept()
-    assert file["scenarios"] == ["day", "night"]
+    assert file["scenarios"] == scenarios
     assert (file["seeds"], file["repeats"], file["offline"]) == ([1, 2], 2, True)
     assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
     (folder,) = (shell._sandbox.folder / "runs").iterdir()

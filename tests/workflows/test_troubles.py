@@ -16,6 +16,7 @@ from activities.scrubbing import REMOVED, Scrubbing
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
+from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played
 from tests.workflows.scripted import Deed, ScriptedActivities, fails, plan
 
@@ -57,12 +58,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     ("step", "sentence", "turn", "attempts"),
     [
         ("admit", "Checking the request", None, 12),
-        ("set_up", "Preparing the simulation", None, 12),
-        ("greet", "Greeting the participant", None, 6),
+        pytest.param("set_up", "Preparing the simulation", None, 12, marks=only_nightly),
+        pytest.param("greet", "Greeting the participant", None, 6, marks=only_nightly),
         ("purple_turn", "The participant's turn", 1, 6),
         ("apply", "Reading what the participant did", 1, 12),
         ("advance", "Moving the simulation's clock", 1, 12),
-        ("conclude", "Closing the simulation", None, 12),
+        pytest.param("conclude", "Closing the simulation", None, 12, marks=only_nightly),
         ("judge_criterion", "Judging (c1)", None, 10),
     ],
 )

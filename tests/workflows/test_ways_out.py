@@ -13,6 +13,7 @@ from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.asking import played
 from tests.workflows.scripted import ScriptedActivities, fails
 from workflows.context_queue import queue_id
@@ -21,6 +22,8 @@ from workflows.turns import Turns
 
 LOCAL = ("join_queue", "apply", "advance", "conclude")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
+SHORT = ("join_queue", "apply", "conclude", "purple_turn", "judge_criterion")
+"""Before the beginning, in a turn, at the end; local and not. ``make nightly`` has every step fail."""
 SENTENCE = "The store is full: make room."
 
 
@@ -29,7 +32,10 @@ async def status_of(client: Client, task_id: str) -> str | None:
     return described.typed_search_attributes.get(PROCTOR_STATUS)
 
 
-@pytest.mark.parametrize("step", [*LOCAL, *REMOTE])
+@pytest.mark.parametrize(
+    "step",
+    [each if each in SHORT else pytest.param(each, marks=only_nightly) for each in (*LOCAL, *REMOTE)],
+)
 async def test_a_step_that_fails_for_good(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
