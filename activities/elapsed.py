@@ -21,10 +21,17 @@ def since_scheduled() -> timedelta:
 
     On a worker without ``Elapsed`` it is the time until this attempt began.
     """
-    info = activity.info()
-    before = max(info.started_time - info.scheduled_time, timedelta(0))
+    before = waited_for_worker()
     begun = _begun.get()
     return before if begun is None else before + timedelta(seconds=time.monotonic() - begun)
+
+
+def waited_for_worker() -> timedelta:
+    """How long this attempt had to wait until a worker began it, since the step was scheduled: of a first attempt, how
+    long the step has waited.
+    """
+    info = activity.info()
+    return max(info.started_time - info.scheduled_time, timedelta(0))
 
 
 class Elapsed(Interceptor):

@@ -23,6 +23,9 @@ _MARKED = "marked: "
 stopped, and marks a simulator that has lost all, makes another mark, which is not taken for this one.
 """
 
+_WAITED = "waited: "
+"""Before the seconds that the step had to wait for a worker: none of the participant's time."""
+
 _LEFT = "tasks left"
 _MOST_RUNS = 20
 """How many runs that came before are asked for, the last ones first."""
@@ -38,6 +41,17 @@ def note_mark(mark: str) -> None:
 def note_task(task_id: str) -> None:
     """Note a task that the participant is at for this step."""
     heartbeats.note(task_id)
+
+
+def note_wait(seconds: float) -> None:
+    """Note how long the step had to wait for its first attempt."""
+    heartbeats.note(f"{_WAITED}{seconds}")
+
+
+def noted_wait() -> float:
+    """How long the step had to wait for its first attempt, in seconds, as that has noted it; else 0."""
+    waits = [note.removeprefix(_WAITED) for note in heartbeats.notes() if note.startswith(_WAITED)]
+    return float(waits[-1]) if waits else 0.0
 
 
 def noted_mark() -> str | None:
@@ -118,4 +132,4 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
 
 
 def _tasks_in(notes: list[str]) -> list[str]:
-    return [note for note in notes if not note.startswith(_MARKED)]
+    return [note for note in notes if not note.startswith((_MARKED, _WAITED))]

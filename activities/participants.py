@@ -26,7 +26,7 @@ from temporalio.service import RPCError
 
 from activities import failures, heartbeats, participant_tasks
 from activities.deployment import Deployment
-from activities.elapsed import since_scheduled
+from activities.elapsed import since_scheduled, waited_for_worker
 from activities.fencing import own_fence
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
@@ -57,6 +57,9 @@ _LAST_KNOCK_SECONDS = 1.0
 """How long an attempt that comes when the time is over looks for the participant, and for an answer that was there
 before: it may have been the store or the simulator that the attempt before had to wait for.
 """
+
+_WORTH_NOTING = 1.0
+"""How many seconds a step has to wait for a worker until later attempts are told."""
 
 _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when somebody may have gone on with the assessment."""
@@ -186,6 +189,8 @@ class ParticipantActivities:
                 ``may_start_over``; what earlier attempts noted is void then.
         """
         simulations, plan = self._deployment.simulations_of(work.plan), work.plan
+        if (waited := _waited()) > _WORTH_NOTING:
+            participant_tasks.note_wait(waited)
 
         async def begin() -> Simulation:
             if (noted := participant_tasks.noted_mark()) is not None:
@@ -195,6 +200,7 @@ class ParticipantActivities:
                     if not work.may_start_over:
                         raise _lost(work.step) from None
                     heartbeats.forget()
+                    participant_tasks.note_wait(waited)
             # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
             is_first = activity.info().attempt == 1
             issue = own_fence() if work.issue is None or not is_first else work.issue
@@ -413,4 +419,10 @@ async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least
 
 
 def _seconds_left(plan: Plan) -> float:
-    return plan.turn_timeout - since_scheduled().total_seconds()
+    """What is left of the participant's time: it begins when a worker first gets at the step."""
+    return plan.turn_timeout + _waited() - since_scheduled().total_seconds()
+
+
+def _waited() -> float:
+    """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
+    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else participant_tasks.noted_wait()

@@ -81,29 +81,31 @@ _POLLS = 3
 """How many activities a worker asks for at a time. One that is stopped swallows as many, and each is one attempt: of
 the six that a step with the participant has, enough have to be left.
 """
-_QUICK_AT_ONCE = 24
+_QUICK_AT_ONCE = 12
 """How many quick steps a worker takes on at a time. What Temporal has handed out comes to the event loop one by one,
-and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. It
-takes the loop some 30 ms to get at each, when it has much to do; more at once would not be done any sooner.
+and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. More at
+once would not be done any sooner, and on a machine that has far too much to do, too late.
 """
-_WORKFLOW_TASKS_AT_ONCE = 16
+_WORKFLOW_TASKS_AT_ONCE = 6
 """The same for steps of workflows."""
-_JUDGED_AT_ONCE = 24
+_WORKFLOW_THREADS = 2
+"""Python runs one at a time; another one may begin while one waits for a lock."""
+_JUDGED_AT_ONCE = 8
+"""Judgements by scenarios' own code, each in a process of its own meanwhile."""
 _THINKING_AT_ONCE = 100
 _WAITING_AT_ONCE = 3_000
 _BEGUN_PER_SECOND = 25.0
 """How many of those that wait for somebody a worker begins in a second, where a great many come at once: the same holds
 for them.
 """
-_WORKFLOW_THREADS = 4
-"""Python runs one at a time; another one may begin while one waits for a lock."""
-
 _CACHED = 3_000
 """Workflows that a worker remembers: those of an assessment are its own and its context's. One that was forgotten is
 replayed from its beginning at its next step.
 """
-_MISSED_AFTER = timedelta(seconds=2)
-"""After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them."""
+_MISSED_AFTER = timedelta(seconds=5)
+"""After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them: which
+has to replay the workflow, and so has even less time for others, if that one was only busy.
+"""
 
 
 WORKFLOWS: list[type] = [Assessment, AssessmentCell, Campaign, ContextQueue, Notifications, TerminalTrial]

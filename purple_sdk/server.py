@@ -12,6 +12,7 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, c
 from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
 from proctor_processes.serving import Server, listen
 from proctor_protocol.config import PurpleAgentConfig, merge_configs
@@ -19,6 +20,7 @@ from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor
 from purple_sdk.task_store import BoundedTaskStore
+from purple_sdk.whole_requests import WholeRequests
 
 _EARLY_CARD_PATH = "/.well-known/agent.json"
 """Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""
@@ -99,7 +101,7 @@ def _app(executor: AgentExecutor, card: AgentCard, close: Callable[[], Awaitable
         *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True),
         *create_rest_routes(handler, enable_v0_3_compat=True),
     ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(WholeRequests)])
 
 
 def serve(

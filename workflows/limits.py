@@ -10,10 +10,10 @@ from activities import failures
 from activities.plan import Plan
 from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
-HEARTBEAT = timedelta(seconds=3)
+HEARTBEAT = timedelta(seconds=4)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""
 
-_WAITING = timedelta(seconds=8)
+_WAITING = timedelta(seconds=10)
 """The same for an attempt that waits for a participant or a model: a worker may have a thousand of them, and each sign
 of life is a request to Temporal.
 """
@@ -35,7 +35,7 @@ _EVENTS_AT_PLAY = 8
 FORMER_CAMPAIGN_EVENTS = 4_000
 """The same for the runs of campaigns that began before that was so."""
 
-WORKFLOW_TASK = timedelta(seconds=3)
+WORKFLOW_TASK = timedelta(seconds=6)
 """How long a worker may take over one step of a workflow, local activities not counted: it reports on those while they
 run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
 """

@@ -140,3 +140,22 @@ async def test_an_application_that_ends_leaves_no_turn_running() -> None:
         playing = await conversations.take_turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
     assert playing.task.cancelled()
     assert len(conversations) == 0
+
+
+async def test_a_caller_that_hangs_up_in_the_middle_of_a_request_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[object] = [
+        {"type": "http.request", "body": b'{"jsonrpc": "2.0", "meth', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    said = []
+
+    async def receive() -> object:
+        return heard.pop(0)
+
+    async def send(message: object) -> None:
+        said.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", b"application/json")]}
+    app = create_app(ProbeAgent, PurpleAgentConfig())
+    await app({**scope, "query_string": b"", "root_path": "", "http_version": "1.1"}, receive, send)  # type: ignore[arg-type]
+    assert (said, caplog.records) == ([], [])
