@@ -13,8 +13,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
-from temporalio.worker import Worker, WorkerDeploymentConfig
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
 from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
@@ -109,13 +108,6 @@ has to replay the workflow, and so has even less time for others, if that one wa
 
 
 WORKFLOWS: list[type] = [Assessment, AssessmentCell, Campaign, ContextQueue, Notifications, TerminalTrial]
-
-
-def workflow_runner() -> SandboxedWorkflowRunner:
-    """How workflows run: in Temporal's sandbox, with our own modules imported once and not for every workflow."""
-    return SandboxedWorkflowRunner(
-        restrictions=SandboxRestrictions.default.with_passthrough_modules(*_OUR_ROOMS, "pydantic", "isodate")
-    )
 
 
 async def run_worker(
@@ -273,7 +265,7 @@ def _workers(
             [*quick, *waiting, *thinking],
             _QUICK_AT_ONCE,
             workflows=WORKFLOWS,
-            workflow_runner=workflow_runner(),
+            workflow_runner=UnsandboxedWorkflowRunner(),
             workflow_task_executor=ThreadPoolExecutor(_WORKFLOW_THREADS, thread_name_prefix="proctor-workflow"),
             max_concurrent_workflow_tasks=_WORKFLOW_TASKS_AT_ONCE,
             max_cached_workflows=_CACHED,

@@ -8,33 +8,32 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
-with workflow.unsafe.imports_passed_through():
-    from activities import failures
-    from activities.admission import AdmissionActivities
-    from activities.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
-    from activities.forks import ForkActivities
-    from activities.lifecycle import LifecycleActivities
-    from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan, Prepared
-    from activities.troubles import TROUBLE_SIGNAL, Trouble
-    from proctor_protocol import updates
-    from proctor_protocol.messages import CompletionReason
-    from proctor_protocol.request import is_fork_request
-    from proctor_protocol.results import AssessmentResults
-    from workflows import limits, names
-    from workflows.archiving import archive
-    from workflows.context_queue import GRANT_SIGNAL
-    from workflows.ending import end, run_undisturbed, take_down, tell_participant
-    from workflows.inputs import AssessmentInput
-    from workflows.judging import Judging
-    from workflows.participant import greet
-    from workflows.place_in_context import PlaceInContext
-    from workflows.progress import Carried, Progress
-    from workflows.steps import Steps
-    from workflows.summing_up import last_update, note_score, sum_up
-    from workflows.telling import Telling
-    from workflows.time_played import TimePlayed
-    from workflows.turns import Turns, tell_inherited
-    from workflows.what_failed import WhatFailed, what_failed
+from activities import failures
+from activities.admission import AdmissionActivities
+from activities.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
+from activities.forks import ForkActivities
+from activities.lifecycle import LifecycleActivities
+from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan, Prepared
+from activities.troubles import TROUBLE_SIGNAL, Trouble
+from proctor_protocol import updates
+from proctor_protocol.messages import CompletionReason
+from proctor_protocol.request import is_fork_request
+from proctor_protocol.results import AssessmentResults
+from workflows import limits, names
+from workflows.archiving import archive
+from workflows.context_queue import GRANT_SIGNAL
+from workflows.ending import end, run_undisturbed, take_down, tell_participant
+from workflows.inputs import AssessmentInput
+from workflows.judging import Judging
+from workflows.participant import greet
+from workflows.place_in_context import PlaceInContext
+from workflows.progress import Carried, Progress
+from workflows.steps import Steps
+from workflows.summing_up import last_update, note_score, sum_up
+from workflows.telling import Telling
+from workflows.time_played import TimePlayed
+from workflows.turns import Turns, tell_inherited
+from workflows.what_failed import WhatFailed, what_failed
 
 LOCAL_FAILURES_TOO = "local-failures-too"
 """The change since which an assessment that a local activity fails for good takes the way out that all others take."""

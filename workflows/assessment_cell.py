@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import SearchAttributePair, WorkflowIDReusePolicy
 from temporalio.exceptions import (
@@ -14,19 +15,16 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-with workflow.unsafe.imports_passed_through():
-    from pydantic import ValidationError
-
-    from activities import failures
-    from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment, cost_of, tokens_of
-    from activities.campaign_plan import CellInput, CellOutcome
-    from proctor_protocol.results import AssessmentResults
-    from proctor_protocol.runs import RunConfig
-    from workflows import limits, names
-    from workflows.archiving import MEMO_CAMPAIGN
-    from workflows.inputs import AssessmentInput
-    from workflows.steps import Steps
-    from workflows.telling import Telling
+from activities import failures
+from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment, cost_of, tokens_of
+from activities.campaign_plan import CellInput, CellOutcome
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.runs import RunConfig
+from workflows import limits, names
+from workflows.archiving import MEMO_CAMPAIGN
+from workflows.inputs import AssessmentInput
+from workflows.steps import Steps
+from workflows.telling import Telling
 
 
 @workflow.defn(name=CELL_WORKFLOW)

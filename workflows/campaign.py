@@ -13,47 +13,45 @@ from typing import Any
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import (
+    ApplicationError,
     ChildWorkflowError,
     FailureError,
     WorkflowAlreadyStartedError,
     is_cancelled_exception,
 )
 
-with workflow.unsafe.imports_passed_through():
-    from temporalio.exceptions import ApplicationError
-
-    from activities import failures
-    from activities.campaign_plan import (
-        MEMO_LEDGER,
-        CampaignArchiveInput,
-        CampaignPlan,
-        CampaignResults,
-        CellInput,
-        CellList,
-        CellOutcome,
-        CellsInput,
-        CellStatus,
-        EndedCell,
-        JoinInput,
-        LedgerInput,
-        Summed,
-        SumUpInput,
-        cell_workflow_id,
-    )
-    from activities.campaigns import CampaignActivities
-    from activities.plan import AdmitInput
-    from activities.troubles import TROUBLE_SIGNAL, Trouble
-    from proctor_protocol import campaigns
-    from workflows import limits, names
-    from workflows.archiving import archive_campaign
-    from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
-    from workflows.context_queue import GRANT_SIGNAL
-    from workflows.ending import end, run_undisturbed
-    from workflows.inputs import CampaignInput
-    from workflows.place_in_context import PlaceInContext
-    from workflows.steps import Steps
-    from workflows.telling import Telling
-    from workflows.what_failed import WhatFailed, what_failed
+from activities import failures
+from activities.campaign_plan import (
+    MEMO_LEDGER,
+    CampaignArchiveInput,
+    CampaignPlan,
+    CampaignResults,
+    CellInput,
+    CellList,
+    CellOutcome,
+    CellsInput,
+    CellStatus,
+    EndedCell,
+    JoinInput,
+    LedgerInput,
+    Summed,
+    SumUpInput,
+    cell_workflow_id,
+)
+from activities.campaigns import CampaignActivities
+from activities.plan import AdmitInput
+from activities.troubles import TROUBLE_SIGNAL, Trouble
+from proctor_protocol import campaigns
+from workflows import limits, names
+from workflows.archiving import archive_campaign
+from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
+from workflows.context_queue import GRANT_SIGNAL
+from workflows.ending import end, run_undisturbed
+from workflows.inputs import CampaignInput
+from workflows.place_in_context import PlaceInContext
+from workflows.steps import Steps
+from workflows.telling import Telling
+from workflows.what_failed import WhatFailed, what_failed
 
 _PAGE = 100
 """So many cells are read at a time, and so many outcomes make a page of the ledger."""

@@ -11,8 +11,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
-with workflow.unsafe.imports_passed_through():
-    from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
+from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
 
 GRANT_SIGNAL = "begin"
 LEAVE_SIGNAL = "leave"

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-with workflow.unsafe.imports_passed_through():
-    from activities.notifications import Delivery, NotificationActivities
-    from workflows import limits, names
+from activities.notifications import Delivery, NotificationActivities
+from workflows import limits, names
 
 
 @workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)

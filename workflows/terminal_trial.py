@@ -13,33 +13,32 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType, is_cancelled_exception
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-with workflow.unsafe.imports_passed_through():
-    from activities import failures
-    from activities.campaign_plan import CellInput, CellOutcome
-    from activities.terminal_trials import INTERACTION_LOG, TrialActivities, TrialKeeping
-    from activities.trial_plan import (
-        Collected,
-        CollectInput,
-        EnvironmentInput,
-        PreparedTrial,
-        StartedTrial,
-        StepInput,
-        Tested,
-        TrialArchiveInput,
-        TrialPlan,
-        Worked,
-    )
-    from activities.troubles import TROUBLE_SIGNAL, Trouble
-    from proctor_protocol.provenance import added_up
-    from proctor_protocol.results import ResultStatus
-    from proctor_protocol.terminal import Blame, FailureMode, TrialResult
-    from proctor_storage.blobs import BlobRef
-    from workflows import limits, names
-    from workflows.archiving import archive_trial
-    from workflows.ending import run_undisturbed
-    from workflows.steps import Steps
-    from workflows.telling import Telling
-    from workflows.what_failed import what_failed
+from activities import failures
+from activities.campaign_plan import CellInput, CellOutcome
+from activities.terminal_trials import INTERACTION_LOG, TrialActivities, TrialKeeping
+from activities.trial_plan import (
+    Collected,
+    CollectInput,
+    EnvironmentInput,
+    PreparedTrial,
+    StartedTrial,
+    StepInput,
+    Tested,
+    TrialArchiveInput,
+    TrialPlan,
+    Worked,
+)
+from activities.troubles import TROUBLE_SIGNAL, Trouble
+from proctor_protocol.provenance import added_up
+from proctor_protocol.results import ResultStatus
+from proctor_protocol.terminal import Blame, FailureMode, TrialResult
+from proctor_storage.blobs import BlobRef
+from workflows import limits, names
+from workflows.archiving import archive_trial
+from workflows.ending import run_undisturbed
+from workflows.steps import Steps
+from workflows.telling import Telling
+from workflows.what_failed import what_failed
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """How a step fails by nobody's fault: the trial begins again."""

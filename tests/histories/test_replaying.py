@@ -10,23 +10,21 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.worker import Replayer
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, WorkflowRunner
 from temporalio.workflow import NondeterminismError
 
-from proctor.worker import WORKFLOWS, workflow_runner
+from proctor.worker import WORKFLOWS
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import data_converter
 from tests.histories.record import FOLDER, RECORDED, release
+from tests.workflows.guarding import guarded_runner
 from workflows.turns import Turns
 
 RECORDINGS = sorted(FOLDER.glob("*/*.json.gz"))
 
 
-@pytest.fixture
-def replayer(tmp_path: Path) -> Replayer:
-    return Replayer(
-        workflows=WORKFLOWS, workflow_runner=workflow_runner(), data_converter=data_converter(BlobStore(str(tmp_path)))
-    )
+def make_replayer(store: Path, runner: WorkflowRunner) -> Replayer:
+    return Replayer(workflows=WORKFLOWS, workflow_runner=runner, data_converter=data_converter(BlobStore(str(store))))
 
 
 def recording(path: Path) -> WorkflowHistory:
@@ -34,14 +32,15 @@ def recording(path: Path) -> WorkflowHistory:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name} {path.name.partition('.')[0]}")
-async def test_replays(replayer: Replayer, path: Path) -> None:
-    await replayer.replay_workflow(recording(path))
+async def test_replays(tmp_path: Path, path: Path) -> None:
+    await make_replayer(tmp_path, guarded_runner()).replay_workflow(recording(path))
 
 
 async def test_a_change_that_breaks_running_assessments_is_noticed(
-    replayer: Replayer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Turns, "is_another_due", lambda *_: False)
+    replayer = make_replayer(tmp_path, UnsandboxedWorkflowRunner())  # the sandbox would import the turns anew
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(recording(FOLDER / release() / "completed.json.gz"))
 

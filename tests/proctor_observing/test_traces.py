@@ -15,9 +15,9 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from temporalio.contrib.opentelemetry import OpenTelemetryPlugin, create_tracer_provider
-from temporalio.worker import Replayer
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
-from proctor.worker import WORKFLOWS, workflow_runner
+from proctor.worker import WORKFLOWS
 from proctor_observing import tracing
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import data_converter
@@ -118,7 +118,7 @@ async def test_old_histories_replay_with_traces_and_send_nothing_again(tmp_path:
     trace.set_tracer_provider(provider)
     replayer = Replayer(
         workflows=WORKFLOWS,
-        workflow_runner=workflow_runner(),
+        workflow_runner=UnsandboxedWorkflowRunner(),
         data_converter=data_converter(BlobStore(str(tmp_path))),
         plugins=[OpenTelemetryPlugin(add_temporal_spans=True)],
     )

@@ -3,8 +3,9 @@
 from temporalio.client import Client
 from temporalio.worker import Replayer
 
-from proctor.worker import WORKFLOWS, workflow_runner
+from proctor.worker import WORKFLOWS
 from tests.histories.reading import runs_of
+from tests.workflows.guarding import guarded_runner
 
 
 async def replayed(client: Client, workflow_id: str) -> int:
@@ -13,7 +14,7 @@ async def replayed(client: Client, workflow_id: str) -> int:
     Raises:
         temporalio.workflow.NondeterminismError: the code does something else than what is recorded.
     """
-    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=workflow_runner(), data_converter=client.data_converter)
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=guarded_runner(), data_converter=client.data_converter)
     runs = await runs_of(client, workflow_id)
     for run in runs:
         await replayer.replay_workflow(run)

@@ -5,12 +5,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.worker import Interceptor, Worker
+from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker
 
 from activities.elapsed import Elapsed
 from activities.heartbeats import Heartbeats
 from activities.troubles import Troubles
-from proctor.worker import workflow_runner
 from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
 
@@ -34,7 +33,7 @@ async def working(
                 workflows=workflows if queue == task_queue else [],
                 activities=activities,
                 interceptors=[Elapsed(), beats, Troubles(), *interceptors],
-                **{"workflow_runner": workflow_runner(), **options},
+                **{"workflow_runner": UnsandboxedWorkflowRunner(), **options},
             )
             beats.beat_through(worker)
             await stack.enter_async_context(worker)

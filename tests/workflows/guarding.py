@@ -1,0 +1,25 @@
+"""Workflows in Temporal's sandbox, where whatever isn't deterministic fails: the clock, chance, files, the network.
+
+Workers run them without it, since going in and out is a good part of what a step of a workflow costs. So it stands
+where what they have recorded is played again, and guards more than it could there: our own room of workflows is
+imported anew for every one of them, and only what they may call is not.
+"""
+
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+_CALLED = (
+    "a2a_gateway",
+    "activities",
+    "isodate",
+    "proctor_observing",
+    "proctor_processes",
+    "proctor_protocol",
+    "proctor_storage",
+    "purple_sdk",
+    "pydantic",
+)
+
+
+def guarded_runner() -> SandboxedWorkflowRunner:
+    """How workflows are replayed in tests."""
+    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*_CALLED))
