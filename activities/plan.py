@@ -166,12 +166,16 @@ class TurnAnswer(Model):
 
 
 class ApplyInput(Model):
-    """Find out what the participant did in a turn that began at ``turn_start``."""
+    """Find out what the participant did in a turn that began at ``turn_start``.
+
+    ``quiet_to`` is the instant that time moves on to at once, where no character has to be asked for an answer.
+    """
 
     plan: Plan
     turn: int
     checkpoint: BlobRef
     turn_start: datetime
+    quiet_to: datetime | None = None
 
 
 class Addressed(Model):
@@ -181,13 +185,24 @@ class Addressed(Model):
     character_id: str
 
 
+class Advanced(Model):
+    """Where the simulation stands after its clock has moved."""
+
+    checkpoint: BlobRef
+    current_time: datetime
+    events_processed: int
+
+
 class TurnApplied(Model):
-    """What the participant did, what it wrote, and whom that reached."""
+    """What the participant did, what it wrote, and whom that reached; ``advanced`` where that was nobody who has to be
+    asked, and time has moved on.
+    """
 
     checkpoint: BlobRef
     actions: list[ActionLogEntryWithTurn]
     messages: list[OutgoingMessage]
     addressed: list[Addressed]
+    advanced: Advanced | None = None
 
 
 class RespondInput(Model):
@@ -228,14 +243,6 @@ class AdvanceInput(Model):
     checkpoint: BlobRef
     replies: list[PlannedReply]
     to: datetime
-
-
-class Advanced(Model):
-    """Where the simulation stands after its clock has moved."""
-
-    checkpoint: BlobRef
-    current_time: datetime
-    events_processed: int
 
 
 class ConcludeInput(Model):

@@ -76,12 +76,19 @@ class Turns:
             )
         )
         answer = await let_play(self._steps, self._telling, plan, progress, turn)
+        step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
+        target = min(began_at + step, plan.end_time)
         applied = await self._steps.do_quickly(
             TurnActivities.apply,
-            ApplyInput(plan=plan, turn=turn, checkpoint=answer.checkpoint, turn_start=began_at),
+            ApplyInput(
+                plan=plan,
+                turn=turn,
+                checkpoint=answer.checkpoint,
+                turn_start=began_at,
+                quiet_to=None if answer.kind == "early_completion" else target,
+            ),
             f"turn {turn}",
         )
-        step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
         self._note(turn, answer, applied, step)
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
@@ -90,12 +97,13 @@ class Turns:
             )
             return
         replies = await self._let_characters_reply(turn, applied)
-        target = min(began_at + step, plan.end_time)
-        advanced = await self._steps.do_quickly(
-            TurnActivities.advance,
-            AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
-            f"turn {turn} · to {target:%H:%M}",
-        )
+        advanced = applied.advanced  # where nobody had to be asked, time has moved on already; until 0.1 it never had
+        if advanced is None:
+            advanced = await self._steps.do_quickly(
+                TurnActivities.advance,
+                AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
+                f"turn {turn} · to {target:%H:%M}",
+            )
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
         progress.events_processed = advanced.events_processed

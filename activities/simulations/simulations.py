@@ -6,10 +6,12 @@ So a retry, a dead simulator, another worker and a reset all do the right thing 
 claimed from can do nothing any more.
 """
 
+from collections.abc import Callable
+
 from activities import failures
 from activities.fencing import own_fence
 from activities.simulations.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 
 
 class Simulations:
@@ -49,9 +51,30 @@ class Simulations:
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
         """Carry out a step from a checkpoint; what it found, and the checkpoint that it reached."""
+        (found,), reached = await self.step_on(simulation_id, checkpoint, step, lambda _: None)
+        return found, reached
+
+    async def step_on(
+        self, simulation_id: str, checkpoint: BlobRef, step: Step, go_on: Callable[[Stepped], Step | None]
+    ) -> tuple[list[Stepped], BlobRef]:
+        """Carry out a step, and another one right after it if ``go_on`` has one in view of what the first one found.
+
+        Returns:
+            What each step found, and the checkpoint that the last one reached. What was reached between them is not
+            kept, since a retry begins with the first one.
+        """
         claim = Claim(simulation_id, own_fence(), checkpoint)
         found, content = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
-        return found, await self._store.put(content)
+        further = go_on(found)
+        if further is None:
+            return [found], await self._store.put(content)
+
+        async def between() -> bytes:
+            return content
+
+        claim = Claim(simulation_id, own_fence(), blob_ref(content))
+        found_then, reached = await self.host.step(claim, further, between)
+        return [found, found_then], await self._store.put(reached)
 
     async def look_at(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
         """Have a simulation stand at a checkpoint, for those who only look at it."""

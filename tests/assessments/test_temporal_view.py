@@ -15,9 +15,11 @@ from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from tests.assessments import participants
 from tests.assessments.participants import by_hand
-from tests.assessments.scripts import diligent
+from tests.assessments.scripts import diligent, idle
 from tests.stack import Stack, assess, serving
 from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
+
+MOVED = "update_simulation_advanced"
 
 OPENING = {
     ("admit", "check the request"),
@@ -81,6 +83,19 @@ async def test_the_history_reads_like_the_story(stack: Stack) -> None:
     assert attributes[PROCTOR_PARTICIPANT] == url
     assert attributes[PROCTOR_STATUS] == "completed"
     assert attributes[PROCTOR_SCORE] == 1.0
+
+
+async def test_a_turn_in_which_nobody_is_written_to_is_one_step_to_its_end(stack: Stack) -> None:
+    """No character is to be asked, so time moves on at once; what is told is the same as after an answer."""
+    async with serving(idle) as url:
+        assessed = await assess(stack, url, "tiny", max_turns=2)
+    assert assessed.results is not None, assessed.sentence
+    handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
+    steps = [step_of(event) async for event in handle.fetch_history_events()]
+    turns = [step for step in steps if step is not None and step[1].startswith("turn ")]
+    assert turns == [("purple_turn", "turn 1"), ("apply", "turn 1"), ("purple_turn", "turn 2"), ("apply", "turn 2")]
+    moves = [(u.previous_time.hour, u.new_time.hour) for u in assessed.updates if u.message_type == MOVED]
+    assert moves == [(9, 10), (10, 11)]
 
 
 async def test_no_key_is_in_the_history(stack: Stack) -> None:

@@ -89,6 +89,18 @@ async def test_every_step_starts_where_the_one_before_it_ended(caller: Caller, a
     assert [given.checkpoint for given in activities.inputs["conclude"]] == [at("moved 2")]
 
 
+async def test_time_that_has_moved_on_is_not_moved_again(caller: Caller, activities: ScriptedActivities) -> None:
+    async def apply(given: Any) -> TurnApplied:
+        moved = Advanced(checkpoint=NOWHERE, current_time=given.quiet_to, events_processed=3)
+        return TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[], advanced=moved)
+
+    activities.deeds = {"apply": apply}
+    await played(caller)
+    assert story(activities) == ["set_up", "greet", *["purple_turn", "apply"] * 2, *END]
+    first, second = activities.inputs["purple_turn"]
+    assert (second.current_time - first.current_time, second.events_processed) == (timedelta(hours=1), 3)
+
+
 async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, activities: ScriptedActivities) -> None:
     """Those who say something, in the order of the messages; nobody else."""
     message = OutgoingMessage(modality="email", message_id="m1", to=["a@x.example"], sent_at=MORNING)
