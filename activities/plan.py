@@ -87,6 +87,10 @@ class Plan(Model):
     fork: ForkPlan | None = None
     simulator: str | None = None
 
+    def for_step(self) -> "Plan":
+        """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""
+        return self.model_copy(update={"criteria": []})
+
 
 class Prepared(Model):
     """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts, and the

@@ -27,10 +27,12 @@ from activities.packages.processes import Bench, EvaluatorFailedError, Evaluator
 from activities.packages.tasks import JudgeTask
 from activities.plan import JudgeInput, JudgeRecord, Plan
 from activities.resets import asks_for_current_evaluators
+from activities.simulations.hosts import Simulation
 from activities.simulations.simulations import require_still
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobRef
 
 _LAST_RESORT = 3
 """The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
@@ -46,6 +48,7 @@ class VerdictActivities:
         self._deployment = deployment
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._wishes: dict[str, bool] = {}
+        self._looked_at: WeakValueDictionary[tuple[str, BlobRef], Simulation] = WeakValueDictionary()
 
     @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
@@ -115,11 +118,7 @@ class VerdictActivities:
     ) -> CriterionResult:
         """By the scenario's files as they were at admission, unless a reset asks for those of today."""
         plan = given.plan
-        lock = self._locks.setdefault(plan.simulation_id, asyncio.Lock())
-        async with lock:  # one criterion's judge restores it for all
-            simulation = await self._deployment.simulations_of(plan).look_at(
-                plan.simulation_id, given.evidence.checkpoint
-            )
+        simulation = await self._look_at(given)
         try:
             directory, code = await self._code(given)
             bench = Bench(
@@ -139,10 +138,32 @@ class VerdictActivities:
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
-            await require_still(simulation)
+            await self._require_still(given, simulation)
             raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
-        await require_still(simulation)
+        await self._require_still(given, simulation)
         return result.model_copy(update={"evaluator_hash": code})
+
+    async def _look_at(self, given: JudgeInput) -> Simulation:
+        """The simulation as it was when the turns were over. One criterion's judge has it restored for all that are at
+        work at the same time: each makes sure, when it has judged, that it is still the same one.
+        """
+        place = (given.plan.simulation_id, given.evidence.checkpoint)
+        async with self._locks.setdefault(given.plan.simulation_id, asyncio.Lock()):
+            simulation = self._looked_at.get(place)
+            if simulation is None:
+                simulations = self._deployment.simulations_of(given.plan)
+                simulation = self._looked_at[place] = await simulations.look_at(*place)
+        return simulation
+
+    async def _require_still(self, given: JudgeInput, simulation: Simulation) -> None:
+        """As ``require_still``; where it isn't, whoever comes next looks anew."""
+        try:
+            await require_still(simulation)
+        except BaseException:
+            place = (given.plan.simulation_id, given.evidence.checkpoint)
+            if self._looked_at.get(place) is simulation:
+                del self._looked_at[place]
+            raise
 
     async def _code(self, given: JudgeInput) -> tuple[Path, str]:
         """The folder with the evaluators that judge, and the hash of its files."""

@@ -63,15 +63,13 @@ async def assess(gateway_url: str, agent_url: str, seed: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process and its children have used so far."""
+    """Processor time that a process and its children have used so far, those that have ended included."""
     used = 0.0
     process = psutil.Process(pid)
     for each in [process, *process.children(recursive=True)]:
         with suppress(psutil.NoSuchProcess):
             times = each.cpu_times()
-            used += times.user + times.system
-            if each is process:
-                used += times.children_user + times.children_system
+            used += times.user + times.system + times.children_user + times.children_system
     return used
 
 

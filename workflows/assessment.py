@@ -202,7 +202,7 @@ class Assessment:
         evidence: Evidence = await self._steps.do_quickly(
             LifecycleActivities.conclude,
             ConcludeInput(
-                plan=plan,
+                plan=plan.for_step(),
                 checkpoint=progress.checkpoint,
                 initial_state=progress.prepared.initial_state,
                 action_log=progress.action_log,

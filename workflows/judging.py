@@ -52,7 +52,10 @@ class Judging:
             verdict = await self._steps.do(
                 VerdictActivities.judge_criterion,
                 JudgeInput(
-                    plan=plan, criterion_id=criterion.criterion_id, evidence=evidence, is_reset=self._time.is_reset
+                    plan=plan.for_step(),
+                    criterion_id=criterion.criterion_id,
+                    evidence=evidence,
+                    is_reset=self._time.is_reset,
                 ),
                 **_options(plan, criterion),
             )

@@ -29,7 +29,7 @@ async def greet(
         try:
             return await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan, prepared=prepared, resumes_turn=resumes_turn),
+                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
@@ -53,7 +53,7 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
             answer: TurnAnswer = await steps.do_once(
                 ParticipantActivities.purple_turn,
                 TurnInput(
-                    plan=plan,
+                    plan=plan.for_step(),
                     turn=turn,
                     attempt=attempt,
                     checkpoint=progress.checkpoint,

@@ -81,7 +81,7 @@ class Turns:
         applied = await self._steps.do_quickly(
             TurnActivities.apply,
             ApplyInput(
-                plan=plan,
+                plan=plan.for_step(),
                 turn=turn,
                 checkpoint=answer.checkpoint,
                 turn_start=began_at,
@@ -101,7 +101,9 @@ class Turns:
         if advanced is None:
             advanced = await self._steps.do_quickly(
                 TurnActivities.advance,
-                AdvanceInput(plan=plan, turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
+                AdvanceInput(
+                    plan=plan.for_step(), turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target
+                ),
                 f"turn {turn} · to {target:%H:%M}",
             )
         progress.checkpoint = advanced.checkpoint
