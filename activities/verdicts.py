@@ -40,6 +40,9 @@ _LAST_RESORT = 3
 _SEEDS = 1_000
 _WISHES_KEPT = 1_000
 
+_Place = tuple[str, str | None, BlobRef]
+"""Which simulation, on which of the simulator's servers, and where it stands."""
+
 
 class VerdictActivities:
     """The judges."""
@@ -48,7 +51,7 @@ class VerdictActivities:
         self._deployment = deployment
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._wishes: dict[str, bool] = {}
-        self._looked_at: WeakValueDictionary[tuple[str, BlobRef], Simulation] = WeakValueDictionary()
+        self._looked_at: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
 
     @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
@@ -147,12 +150,14 @@ class VerdictActivities:
         """The simulation as it was when the turns were over. One criterion's judge has it restored for all that are at
         work at the same time: each makes sure, when it has judged, that it is still the same one.
         """
-        place = (given.plan.simulation_id, given.evidence.checkpoint)
+        place = _place_of(given)
         async with self._locks.setdefault(given.plan.simulation_id, asyncio.Lock()):
             simulation = self._looked_at.get(place)
             if simulation is None:
                 simulations = self._deployment.simulations_of(given.plan)
-                simulation = self._looked_at[place] = await simulations.look_at(*place)
+                simulation = self._looked_at[place] = await simulations.look_at(
+                    given.plan.simulation_id, given.evidence.checkpoint
+                )
         return simulation
 
     async def _require_still(self, given: JudgeInput, simulation: Simulation) -> None:
@@ -160,9 +165,8 @@ class VerdictActivities:
         try:
             await require_still(simulation)
         except BaseException:
-            place = (given.plan.simulation_id, given.evidence.checkpoint)
-            if self._looked_at.get(place) is simulation:
-                del self._looked_at[place]
+            if self._looked_at.get(_place_of(given)) is simulation:
+                del self._looked_at[_place_of(given)]
             raise
 
     async def _code(self, given: JudgeInput) -> tuple[Path, str]:
@@ -208,6 +212,10 @@ class VerdictActivities:
                 raise classified(problem, config.evaluation_model) from problem
 
         return ask
+
+
+def _place_of(given: JudgeInput) -> _Place:
+    return given.plan.simulation_id, given.plan.simulator, given.evidence.checkpoint
 
 
 def _blame(criterion: EvaluationCriterion, sentence: str) -> str:

@@ -23,13 +23,17 @@ from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
 
+_IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
+"""What httpx and those beneath it import only when they are used."""
+
 
 def main(control: socket.socket, parent: int) -> None:
     """Fork on demand until the other end of ``control`` is closed."""
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
-    tls()  # once before processes are forked
+    import_late_ones()
+    tls()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -47,6 +51,12 @@ def main(control: socket.socket, parent: int) -> None:
             break
     for pid in children:
         os.kill(pid, signal.SIGKILL)
+
+
+def import_late_ones() -> None:
+    """Import what libraries import only when they are used: once, here, and not in every process that is forked."""
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
