@@ -4,6 +4,7 @@ Each gives the environment with which a process of its own, or this one, finds t
 """
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -86,6 +87,7 @@ def s3() -> Iterator[S3]:
     """A server with S3's protocol in this process, and a bucket in it."""
     server = make_server("127.0.0.1", 0, lambda *_: [], threaded=True)
     store = S3(f"http://127.0.0.1:{server.port}")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server.app = store.failing(DomainDispatcherApplication(create_backend_app))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -2,6 +2,9 @@
 
 ``python -m tests.chaos --cancel``: an assessment cancelled in every situation, in three ways; prints another table.
 
+``python -m tests.chaos --fleet --minutes 8``: any process of a fleet is killed at any moment (two gateways, three
+workers of two processes, two simulators, the store in S3), in the order of ``--seed``; prints a table.
+
 ``python -m tests.chaos --past``: nothing from the past may act. Processes are stopped and go on later, random schedules
 mix kills, stops and cut networks, assessments are reset while they run; prints how many differed, and in what.
 """
@@ -14,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from tests.chaos import freezes, replays, stops
+from tests.chaos import fleet, freezes, replays, stops
 from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
 from tests.chaos.lanes import Placement, counted, play_in_lanes
 from tests.chaos.mixtures import Mixture, disturbed_by
@@ -153,12 +156,17 @@ def main() -> int:
     parser.add_argument("--cancel", action="store_true", help="cancel assessments instead of killing processes")
     parser.add_argument("--situations", nargs="*", default=list(SITUATIONS), metavar="SITUATION", help="to cancel in")
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="in which to cancel")
+    parser.add_argument("--fleet", action="store_true", help="kill any of a fleet, with its store in S3")
     parser.add_argument("--past", action="store_true", help="stop, mix and reset instead of killing")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, help="what of the past")
     parser.add_argument("--skip", type=int, default=0, help="how many placements of the past, in the seed's order")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="after which none of the past begins")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="after which none of the past, or of the fleet, begins"
+    )
     parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once, for the past")
     chosen = parser.parse_args()
+    if chosen.fleet:
+        return int(fleet.play(chosen.phases, chosen.seed, chosen.minutes) > 0)
     if chosen.past:
         return int(from_the_past(chosen) > 0)
     with running_services() as services:

@@ -130,12 +130,17 @@ def listening_post(moments: Moments, port: int) -> Iterator[str]:
 
 
 @contextmanager
-def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]:
-    """Serve what ``upstream`` serves, with moments; gives the address."""
+def proxy(
+    moments: Moments, who: str, upstream: str, port: int, is_away: Callable[[], bool] = lambda: False
+) -> Iterator[str]:
+    """Serve what ``upstream`` serves, with moments; gives the address. While it ``is_away`` nobody gets an answer."""
     target = urlsplit(upstream)
 
     class Handler(_Handler):
         def answer(self, body: bytes) -> None:
+            if is_away():
+                self.close_connection = True
+                return
             what = f"{self.command} {urlsplit(self.path).path}"
             moments.pass_by(who, what, _document(body), self.client_address[1], is_on_its_way=True)
             connection = http.client.HTTPConnection(str(target.hostname), target.port, timeout=_LONGEST_HOLD)
@@ -155,7 +160,7 @@ def proxy(moments: Moments, who: str, upstream: str, port: int) -> Iterator[str]
                 moments.checkpoints[what.split("/")[2]] = content
             elif what.startswith("POST /simulations/") and what.endswith("/step") and b"\n" in content:
                 moments.checkpoints[what.split("/")[2]] = content.partition(b"\n")[2]
-            if moments.pass_by(who, what, _document(body), self.client_address[1]):
+            if moments.pass_by(who, what, _document(body), self.client_address[1]) and not is_away():
                 self.reply(response.status, response.getheaders(), content)
             else:
                 self.close_connection = True

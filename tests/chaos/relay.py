@@ -1,22 +1,29 @@
 """A network between two processes, as a process of its own: stopped it delays, killed it cuts every connection.
 
-``python -m tests.chaos.relay PORT HOST:PORT`` listens on PORT and passes everything on to HOST:PORT, and back.
+``python -m tests.chaos.relay PORT HOST:PORT…`` listens on PORT and passes everything on to HOST:PORT, and back; of
+several to each by turns, unless it isn't there.
 """
 
 import asyncio
+import itertools
 import sys
 from contextlib import suppress
 
 _CHUNK = 65536
 
 
-async def relay(port: int, host: str, upstream_port: int) -> None:
+async def relay(port: int, upstreams: list[tuple[str, int]]) -> None:
     """Pass on until the process ends."""
+    turns = itertools.count()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            upstream_reader, upstream_writer = await asyncio.open_connection(host, upstream_port)
-        except OSError:
+        first = next(turns)
+        for number in range(len(upstreams)):
+            with suppress(OSError):
+                upstream = upstreams[(first + number) % len(upstreams)]
+                upstream_reader, upstream_writer = await asyncio.open_connection(*upstream)
+                break
+        else:
             writer.close()
             return
         with suppress(OSError):
@@ -36,5 +43,5 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 if __name__ == "__main__":
-    _host, _, _port = sys.argv[2].rpartition(":")
-    asyncio.run(relay(int(sys.argv[1]), _host, int(_port)))
+    _places = [word.rpartition(":") for word in sys.argv[2:]]
+    asyncio.run(relay(int(sys.argv[1]), [(host, int(port)) for host, _, port in _places]))

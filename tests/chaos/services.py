@@ -126,14 +126,35 @@ class Services(Stack):
         raise AssertionError(f"no worker is at {seen.what}")
 
 
+def write_scenario(folder: Path) -> None:
+    """The scenario that is played, below a folder."""
+    write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS})
+
+
+@contextmanager
+def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
+    """The models of characters and judges, with moments; gives a worker's environment."""
+    with OpenAIEndpoint() as model:
+        model.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+        model.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+        model.answer("Now judge this criterion", quoting(_RUBRIC))
+        with proxy(moments, "model", model.base_url.removesuffix("/v1"), port) as url:
+            yield {
+                "OPENAI_API_KEY": "key-of-this-test",
+                "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
+                "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": f"{url}/v1",
+                "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
+                "AGENTBEATS_GREEN_EVALUATION_BASE_URL": f"{url}/v1",
+            }
+
+
 @contextmanager
 def running_services() -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards."""
     moments = Moments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
-        write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS})
-        model = stack.enter_context(OpenAIEndpoint())
+        write_scenario(folder)
         gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(WORKERS))
         local = LocalStack(
             config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios"), worker_processes=1),
@@ -141,27 +162,19 @@ def running_services() -> Iterator[Services]:
             state=folder,
             is_durable=True,
         )
-        model.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
-        model.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-        model.answer("Now judge this criterion", quoting(_RUBRIC))
-        model_url = stack.enter_context(proxy(moments, "model", model.base_url.removesuffix("/v1"), model_port)) + "/v1"
         to_simulator, *to_temporal = (f"127.0.0.1:{port}" for port in relay_ports)
         ues_url = stack.enter_context(proxy(moments, "simulator", f"http://{to_simulator}", ues_port))
         for_workers = {
-            "OPENAI_API_KEY": "key-of-this-test",
-            "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
-            "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": model_url,
-            "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
-            "AGENTBEATS_GREEN_EVALUATION_BASE_URL": model_url,
+            **stack.enter_context(serving_models(moments, model_port)),
             "AGENTBEATS_GREEN_UES_URL": ues_url,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
         }
         each_service = [
-            _relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
-            *(_relay(*named, local.temporal_address) for named in zip(_TO_TEMPORAL.values(), to_temporal, strict=True)),
+            relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
+            *(relay(*named, local.temporal_address) for named in zip(_TO_TEMPORAL.values(), to_temporal, strict=True)),
             *_all_services(local, for_workers, to_temporal, stack.enter_context(listening_post(moments, post))),
         ]
-        loop = stack.enter_context(_loop_of_its_own())
+        loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
         services = Services(local, supervisor, loop)
         services.moments, services.each_service = moments, each_service
@@ -173,7 +186,8 @@ def running_services() -> Iterator[Services]:
             services.run(supervisor.stop())
 
 
-def _relay(name: str, address: str, upstream: str) -> Service:
+def relay(name: str, address: str, *upstreams: str) -> Service:
+    """A relay as a service."""
     port = address.rpartition(":")[2]
 
     async def is_ready(_: int) -> bool:
@@ -184,7 +198,7 @@ def _relay(name: str, address: str, upstream: str) -> Service:
         writer.close()
         return True
 
-    return Service(name, [sys.executable, "-m", "tests.chaos.relay", port, upstream], is_ready)
+    return Service(name, [sys.executable, "-m", "tests.chaos.relay", port, *upstreams], is_ready)
 
 
 def _all_services(
@@ -203,7 +217,7 @@ def _all_services(
 
 
 @contextmanager
-def _loop_of_its_own() -> Iterator[asyncio.AbstractEventLoop]:
+def loop_of_its_own() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -14,7 +14,7 @@ from tests.processes import ROOT
 
 PROCTOR: Any = typer.main.get_command(app)
 TARGETS = set(re.findall(r"^([a-z-]+):", document("Makefile"), re.MULTILINE))
-SHELL = {"", "cat", "cd", "export", "mkdir", "sed", "pip", "python", "pytest", "python3"}
+SHELL = {"", "cat", "cd", "cp", "export", "mkdir", "sed", "tar", "pip", "python", "pytest", "python3"}
 
 ELSEWHERE = {
     "make demo": "tests/proctor/test_demo.py",
@@ -38,6 +38,8 @@ ELSEWHERE = {
     "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/proctor_storage/test_codec.py",
     "proctor token": "tests/a2a_gateway/test_door.py",
     "tcld namespace search-attributes": "Temporal Cloud's own command",
+    'mkdir -p -m 700 "$BACKUP"': "tests/proctor/test_up.py: a backup, restored",
+    'tar -C "$STATE" -xf': "tests/proctor/test_up.py: a backup, restored",
     "proctor check-agent": "tests/proctor/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
     "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
+import subprocess
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -15,6 +17,7 @@ from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import message03
+from tests.docs.blocks import of_language
 from tests.proctor.commands import Running, Sandbox
 from tests.stack import SCENARIOS, assess, serving
 from tests.waiting import PATIENCE
@@ -92,6 +95,41 @@ async def a_participant_elsewhere_is_told_an_address_that_it_can_reach(
     assert f"whoever reaches port {ports[0]} of this machine may start assessments" in running.output
     assert f"port {ports[1]} is open, too" in running.output
     assert f"participants: http://{this_machine}:{ports[1]}" in running.output
+
+
+@only_nightly
+async def test_a_backup_that_was_made_in_mid_assessment_is_restored_and_goes_on(sandbox: Sandbox) -> None:
+    """The commands are those of docs/OPERATIONS.md; what was played after the backup is played again."""
+    ports = free_ports(4)
+    gateway = f"http://127.0.0.1:{ports[0]}"
+    state, backup = sandbox.folder / "state", sandbox.folder / "backup"
+    known = {**os.environ, "STATE": str(state), "BACKUP": str(backup)}
+
+    def run(note: str) -> None:
+        (block,) = [each for each in of_language("console") if each.note == note]
+        for line in block.text.splitlines():
+            ended = subprocess.run(["bash", "-c", line.removeprefix("$ ")], env=known, check=False)
+            assert ended.returncode in (0, 1), line
+
+    async with serving(take_a_second) as agent:
+        with sandbox.started(*up(ports)) as first:
+            await asyncio.to_thread(first.wait_for, "proctor is up")
+            assess = ("assess", "email_triage_basic", "--agent", agent, "--gateway", gateway)
+            with sandbox.started(*assess, "--offline", "--max-turns", "4", "--json", "r.json") as caller:
+                await asyncio.to_thread(caller.wait_for, "turn 2/4")
+                await asyncio.to_thread(run, "backup")
+                await asyncio.to_thread(caller.wait_for, "turn 3/4")
+                assert await asyncio.to_thread(first.end, signal.SIGINT) == 0
+                shutil.rmtree(state)
+                state.mkdir(mode=0o700)
+                await asyncio.to_thread(run, "restore")
+                with sandbox.started(*up(ports)) as second:
+                    await asyncio.to_thread(second.wait_for, "proctor is up")
+                    code = await asyncio.to_thread(caller.process.wait, PATIENCE)
+                    assert await asyncio.to_thread(second.end, signal.SIGTERM) == 0
+    assert code == 0, caller.output
+    results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
+    assert (results.turns_taken, results.actions_taken) == (4, 4)
 
 
 def all_is_there_without_temporals_database(sandbox: Sandbox, gateway: str, results: AssessmentResults) -> None:
