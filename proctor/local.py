@@ -31,6 +31,9 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
     # makes a tick of 50 ms of every activity.
     "history.transferProcessorMaxPollRPS": "2000",
     "history.timerProcessorMaxPollRPS": "2000",
+    # A worker that is stopped has asked for work, and is given some in vain for as long as that is remembered: by
+    # default a minute.
+    "matching.longPollExpirationInterval": '"10s"',
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.settings import (
@@ -16,6 +17,9 @@ from proctor.settings import (
 )
 from proctor.state import with_secret
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+
+if TYPE_CHECKING:
+    from proctor.worker import Part
 
 AGENTS = {
     "assistant": ("purple_sdk.examples.assistant_agent", "AssistantAgent"),
@@ -77,13 +81,12 @@ def read_worker_settings(
     return with_secret(with_connection(with_scenarios(settings), temporal_address))
 
 
-def work(config: GreenAgentConfig, number: int = 0, parent: int | None = None) -> None:
+def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     """Work in this process until SIGTERM or Ctrl-C.
 
     Args:
         config: the settings.
-        number: which of the worker's processes this is.
-        parent: the process that has started this one for that.
+        part: which of the worker's processes this is; None where it is the only one.
 
     Raises:
         CommandError: it can't; a sentence that says why.
@@ -94,7 +97,7 @@ def work(config: GreenAgentConfig, number: int = 0, parent: int | None = None) -
     from proctor_storage.temporal import TemporalUnreachableError
 
     try:
-        asyncio.run(run_worker(config, number=number, parent=parent))
+        asyncio.run(run_worker(config, part=part))
     except TemporalUnreachableError as problem:
         raise UnreachableError(str(problem)) from None
     except TracingError as problem:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -44,6 +45,7 @@ from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
 from proctor.containers import play_trials
+from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.simulator_watch import SimulatorWatch
 from proctor.telemetry import Telemetry
@@ -76,9 +78,9 @@ _OUR_ROOMS = (
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
-_POLLS = 3
+_POLLS, _WAITING_POLLS = 2, 1
 """How many activities a worker asks for at a time. One that is stopped swallows as many, and each is one attempt: of
-the six that a step with the participant has, enough have to be left.
+the six that a step with the participant has, enough have to be left; and of these each one takes longer to be missed.
 """
 _QUICK_AT_ONCE = 12
 """How many quick steps a worker takes on at a time. What Temporal has handed out comes to the event loop one by one,
@@ -110,16 +112,32 @@ has to replay the workflow, and so has even less time for others, if that one wa
 WORKFLOWS: list[type] = [Assessment, AssessmentCell, Campaign, ContextQueue, Notifications, TerminalTrial]
 
 
-async def run_worker(
-    config: GreenAgentConfig, ready: asyncio.Event | None = None, *, number: int = 0, parent: int | None = None
-) -> None:
+@dataclass(frozen=True)
+class Part:
+    """One of several processes of a worker. What there is to do once for all of them the first one does.
+
+    Attributes:
+        number: which one, from 0.
+        parent: the process that has started them.
+        attempts: the descriptor for what it is at.
+    """
+
+    number: int
+    parent: int
+    attempts: int
+
+    def identity(self) -> str:
+        """Its name for Temporal; a worker of one process has the SDK's usual one, ``PID@HOST``."""
+        return f"{self.parent}.{self.number}@{socket.gethostname()}"
+
+
+async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None, *, part: Part | None = None) -> None:
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Args:
         config: the settings.
         ready: is set once it works.
-        number: which one of several processes this is; what there is to do once for all of them the first one does.
-        parent: the process that has started them.
+        part: which one of several processes this is; None where it is the only one.
 
     Raises:
         TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
@@ -147,11 +165,10 @@ async def run_worker(
         stack.callback(warming.cancel)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
-        identity = f"{parent}.{number}@{socket.gethostname()}" if parent else None
-        workers = _workers(client, config, deployment, participants, identity)
+        workers = _workers(client, config, deployment, participants, part)
         for worker in workers:
             await stack.enter_async_context(worker)
-        if number == 0 or config.ues_command:  # each process has servers of its own
+        if part is None or part.number == 0 or config.ues_command:  # each process has servers of its own
             watch = SimulatorWatch(config, deployment.simulations.host)
             tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
             stack.callback(tidying.cancel)
@@ -172,11 +189,10 @@ def _workers(
     config: GreenAgentConfig,
     deployment: Deployment,
     participants: ParticipantActivities,
-    identity: str | None,
+    part: Part | None,
 ) -> list[Worker]:
-    """One for each task queue, that is, for each resource which there is so much of; by this identity for Temporal, or
-    else the SDK's usual one, ``PID@HOST``.
-    """
+    """One for each task queue, that is, for each resource which there is so much of."""
+    identity, written = (part.identity(), [WritingDown(part.attempts)]) if part else (None, [])
     turns, verdicts, lifecycle = (
         TurnActivities(deployment),
         VerdictActivities(deployment),
@@ -217,7 +233,7 @@ def _workers(
         turns.advance,
     ]
 
-    def make(queue: str, steps: list[Callable[..., Any]], at_once: int, **more: Any) -> Worker:
+    def make(queue: str, steps: list[Callable[..., Any]], at_once: int, polls: int = _POLLS, **more: Any) -> Worker:
         beats = Heartbeats()
         worker = Worker(
             client,
@@ -225,6 +241,7 @@ def _workers(
             identity=identity,
             activities=steps,
             interceptors=[
+                *written,
                 Observing(),
                 Elapsed(),
                 beats,
@@ -235,7 +252,7 @@ def _workers(
                 Moving(deployment),
             ],
             max_concurrent_activities=at_once,
-            max_concurrent_activity_task_polls=_POLLS,
+            max_concurrent_activity_task_polls=polls,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             graceful_shutdown_timeout=timedelta(seconds=5),
@@ -271,7 +288,13 @@ def _workers(
             max_cached_workflows=_CACHED,
             sticky_queue_schedule_to_start_timeout=_MISSED_AFTER,
         ),
-        make(config.task_queue + WAITING_QUEUE, waiting, _WAITING_AT_ONCE, max_activities_per_second=_BEGUN_PER_SECOND),
+        make(
+            config.task_queue + WAITING_QUEUE,
+            waiting,
+            _WAITING_AT_ONCE,
+            _WAITING_POLLS,
+            max_activities_per_second=_BEGUN_PER_SECOND,
+        ),
         make(config.task_queue + JUDGING_QUEUE, [verdicts.judge_criterion], _JUDGED_AT_ONCE),
         make(
             config.models_task_queue,

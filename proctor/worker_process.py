@@ -1,6 +1,7 @@
 """One of the processes of ``proctor worker --processes N``, started by ``worker_processes``.
 
-``python -m proctor.worker_process '{"number": K, "flags": {…}}'``: which one it is, and what the command line said.
+``python -m proctor.worker_process '{"number": K, "attempts": FD, "flags": {…}}'``: which one it is, where it writes
+down the attempts that it is at, and what the command line said.
 """
 
 import json
@@ -16,10 +17,11 @@ def main() -> None:
     """Work until SIGTERM, and exit with the command's code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from proctor.services import read_worker_settings, work
+    from proctor.worker import Part
 
     given = json.loads(sys.argv[1])
     try:
-        work(read_worker_settings(**given["flags"]), number=given["number"], parent=os.getppid())
+        work(read_worker_settings(**given["flags"]), part=Part(given["number"], os.getppid(), given["attempts"]))
     except CommandError as problem:
         print(f"proctor: {problem}", file=sys.stderr)
         leave(problem.exit_code)

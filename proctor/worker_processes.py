@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from activities.packages.confinement import hide_from_neighbours
+from proctor.handing_back import Attempts, hand_back, pipe_for_lines
 from proctor_processes.child import Child, python_command
 from proctor_processes.cores import usable_cores
 from proctor_processes.guard import Guard
@@ -24,6 +25,9 @@ from proctor_protocol.config import GreenAgentConfig
 
 STOP_SECONDS = 8.0
 """How long a process may take to end: what is in hand is finished."""
+
+_LAST_WORDS_SECONDS = 1.0
+"""How long what a process has written is read after its end."""
 
 WORKS = "proctor worker polling"
 """How the line begins that a worker writes when it works."""
@@ -82,8 +86,8 @@ class _Process:
         self._number = number
         self._name = f"process {number + 1} of {count}"
         self._guard = guard
-        given = {"number": number, "flags": {name: value for name, value in flags.items() if value is not None}}
-        self._command = python_command("-m", "proctor.worker_process", json.dumps(given))
+        self._config = config
+        self._flags = {name: value for name, value in flags.items() if value is not None}
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         if number:
             self._environment["AGENTBEATS_GREEN_CONTAINERS"] = "off"
@@ -91,6 +95,8 @@ class _Process:
                 self._environment["AGENTBEATS_GREEN_OBSERVE_PORT"] = str(config.observe_port + number)
         self._child: Child | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._noting: asyncio.Task[None] | None = None
+        self._attempts = Attempts()
         self._works = asyncio.Event()
 
     @property
@@ -101,13 +107,21 @@ class _Process:
     async def start(self) -> bool:
         """Start it, and wait until it works; False where it ended first."""
         self._works.clear()
-        self._child = await Child.start(
-            self._command,
-            self._guard,
-            environment=self._environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=2,
-        )
+        read, write = pipe_for_lines()
+        given = {"number": self._number, "attempts": write, "flags": self._flags}
+        try:
+            self._child = await Child.start(
+                python_command("-m", "proctor.worker_process", json.dumps(given)),
+                self._guard,
+                environment=self._environment,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=2,
+                descriptors=[write],
+            )
+        finally:
+            os.close(write)
+            self._attempts = Attempts()
+            self._noting = asyncio.create_task(_note(read, self._attempts))
         self._reading = asyncio.create_task(self._read(self._child.stdout))
         ended, works = asyncio.create_task(self._child.wait()), asyncio.create_task(self._works.wait())
         try:
@@ -127,6 +141,7 @@ class _Process:
             await self._child.wait()
             self._child.kill()  # what it may have left in its group
             self._say(f"{how_ended(self._child.exit_code)}; starting it again")
+            await self._hand_back()
             await asyncio.sleep(pauses.after_death())
             pauses.begin()
             if await self.start():
@@ -136,8 +151,15 @@ class _Process:
         """Have it end, within ``STOP_SECONDS``."""
         if self._child is not None and not await self._child.end(STOP_SECONDS):
             self._say(f"did not end within {STOP_SECONDS:g} s: killed")
-        if self._reading is not None:
-            await self._reading
+        readers = {reading for reading in (self._reading, self._noting) if reading is not None}
+        if readers:
+            await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
+
+    async def _hand_back(self) -> None:
+        """Give back to Temporal what it was at."""
+        assert self._noting is not None
+        await self._noting
+        await hand_back(self._config, self._attempts.left())
 
     async def _read(self, output: asyncio.StreamReader) -> None:
         """Pass on what it writes; that it works is the parent's to say."""
@@ -150,6 +172,17 @@ class _Process:
 
     def _say(self, what: str) -> None:
         print(f"proctor worker: {self._name} {what}", flush=True)
+
+
+async def _note(pipe: int, attempts: Attempts) -> None:
+    """Follow what a process writes down, until it is gone."""
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb"))
+    try:
+        async for line in reader:
+            attempts.take(line)
+    finally:
+        transport.close()
 
 
 async def _end(processes: list[_Process]) -> None:

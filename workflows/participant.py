@@ -94,6 +94,8 @@ def _was_reset_since(key: ParticipantKey) -> bool:
 def _was_lost_with_workers(problem: ActivityError) -> bool:
     """Whether no worker lived, or had the network, to say how the last attempt went."""
     cause = problem.cause
+    if isinstance(cause, ApplicationError) and cause.type == failures.WORKERS_LOST:
+        return True
     is_silence = isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.HEARTBEAT
     return is_silence and workflow.patched(LOST_WITH_WORKERS)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from activities import failures
 from proctor.worker_processes import how_many
 from proctor_processes.cores import usable_cores
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
@@ -71,6 +72,10 @@ async def test_one_of_two_processes_is_killed_in_a_turn_and_the_assessment_goes_
     results = await play(two, "tiny", says_hello_while_the_process_dies, seed=3, max_turns=3)
     assert normalised(results) == normalised(undisturbed)
     assert results.turn_tries == {}
+    history = await client.get_workflow_handle(results.assessment_id).fetch_history()
+    begun = [event.activity_task_started_event_attributes for event in history.events]
+    again = {each.last_failure.application_failure_info.type for each in begun if each.attempt > 1}
+    assert again == {failures.WORKERS_LOST}, "its parent has given back what it was at: nobody waited for a heartbeat"
     [dead] = killed
     await eventually(lambda: dead.pid not in (now := [p.pid for p in processes_of(parent)]) and len(now) == 2)
     assert two.supervisor.find_pid("worker") == parent, "the others never stopped"

@@ -1,0 +1,127 @@
+"""What a worker's process was at when it died goes back to Temporal at once, and not after a heartbeat is missed.
+
+Each process writes down in a pipe to its parent which attempts it begins and ends. When it is dead the parent fails
+those that are left, so that Temporal hands out the next ones, and has their workflows go on with whichever process is
+there. Where parent and processes die together, or are cut off, heartbeats are missed as ever.
+"""
+
+import asyncio
+import base64
+import fcntl
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from temporalio import activity
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetStickyTaskQueueRequest
+from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities import failures
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import TemporalUnreachableError, connect
+
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt that a process was at: its token, and whose it is."""
+
+    token: bytes
+    workflow_id: str
+    run_id: str
+
+
+class Attempts:
+    """The attempts that one process is at, as it has written them down."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, Attempt] = {}
+
+    def take(self, line: bytes) -> None:
+        """Read one line of a process's; half of one, from a process that died in it, says nothing."""
+        with suppress(ValueError):
+            token, *whose = json.loads(line)
+            if whose:
+                self._begun[token] = Attempt(base64.b64decode(token), *whose)
+            else:
+                self._begun.pop(token, None)
+
+    def left(self) -> list[Attempt]:
+        """Those that have begun and not ended."""
+        return list(self._begun.values())
+
+
+class WritingDown(Interceptor):
+    """A worker's interceptor that writes down which attempts it is at.
+
+    Args:
+        pipe: the descriptor to write to. Where its reader is late, a line is left out: nobody waits for that.
+    """
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        os.set_inheritable(pipe, False)
+        os.set_blocking(pipe, False)
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Written(next, self)
+
+    def write(self, *what: str) -> None:
+        """Write one line."""
+        with suppress(OSError):
+            os.write(self._pipe, json.dumps(what).encode() + b"\n")
+
+
+class _Written(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, book: WritingDown) -> None:  # noqa: A002
+        super().__init__(next)
+        self._book = book
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        info = activity.info()
+        if info.is_local or not info.workflow_id:
+            return await super().execute_activity(input)
+        token = base64.b64encode(info.task_token).decode()
+        self._book.write(token, info.workflow_id, info.workflow_run_id or "")
+        try:
+            return await super().execute_activity(input)
+        finally:
+            self._book.write(token)
+
+
+def pipe_for_lines() -> tuple[int, int]:
+    """A pipe with room for what a busy process has to write: the end to read from, and that to write to."""
+    read, write = os.pipe()
+    with suppress(OSError, AttributeError):
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)
+    return read, write
+
+
+async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:
+    """Give back the attempts of a process that is dead; what can't be given back is missed at its heartbeat."""
+    if not left:
+        return
+    with suppress(TemporalUnreachableError, RPCError):
+        client = await connect(config)
+        free = asyncio.Semaphore(_AT_ONCE)
+        await asyncio.gather(*(_give_back(client, attempt, free) for attempt in left))
+
+
+async def _give_back(client: Client, attempt: Attempt, free: asyncio.Semaphore) -> None:
+    async with free:
+        run = WorkflowExecution(workflow_id=attempt.workflow_id, run_id=attempt.run_id)
+        with suppress(RPCError):
+            await client.workflow_service.reset_sticky_task_queue(
+                ResetStickyTaskQueueRequest(namespace=client.namespace, execution=run)
+            )
+        lost = ApplicationError("The worker's process that was at it has died.", type=failures.WORKERS_LOST)
+        with suppress(RPCError):
+            await client.get_async_activity_handle(task_token=attempt.token).fail(lost)
