@@ -4,9 +4,11 @@ what it does in the simulator, and the models.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,16 @@ from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from proctor.worker import WORKFLOWS
 from proctor_observing import tracing
+from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import data_converter
+from purple_sdk.ues import AsyncUESClient
 from tests.histories.test_replaying import RECORDINGS, recording
 from tests.proctor_observing.collector import Collected, write_spans
 from tests.proctor_observing.conftest import CALLER, JUDGE, PEOPLE, TRACE, Observed
+from tests.stack import assess
 from tests.waiting import eventually
+from tests.work import only_nightly
 
 GATEWAY, WORKER, SIMULATOR = "proctor-gateway", "proctor-worker", "proctor-simulator"
 
@@ -173,3 +179,41 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     with pytest.raises(tracing.TracingError, match=r"pip install 'proctor\[otel\]'"):
         tracing.start_tracing("proctor-worker")
+
+
+@only_nightly
+async def test_a_trace_stays_whole_when_the_worker_dies(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack, killed = observed.stack, list[int]()
+
+    async def kills_the_worker(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+        if not killed:
+            killed.append(stack.supervisor.find_pid("worker") or 0)
+            os.kill(killed[0], signal.SIGKILL)
+        return EarlyCompletionMessage() if turn > 1 else None
+
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    monkeypatch.setenv("TRACEPARENT", f"00-{trace_id}-{CALLER}-01")
+    with stack.serving(kills_the_worker) as participant:
+        assessed = await assess(stack, participant, "tiny")
+    assert assessed.state == "completed", assessed.sentence
+
+    async def is_whole() -> bool:
+        return "RunWorkflow:Assessment" in {span.name for span in observed.collector.of_trace(trace_id)}
+
+    await eventually(is_whole)
+    spans = observed.collector.of_trace(trace_id)
+    assert [span.name for span in spans].count("RunWorkflow:Assessment") == 1
+    known = {span.span_id for span in spans}
+    lost = {span.parent_id for span in spans} - known - {CALLER}
+    # What the killed worker had not sent: the attempt that it was in, and what was sent less than a moment before.
+    in_nothing = [span for span in spans if span.parent_id in lost]
+    assert {span.name for span in in_nothing} <= LOST_WITH_A_WORKER, in_nothing
+    second = one(spans, WORKER, "RunActivity:purple_turn", proctor__turn=1)
+    assert second.attributes["proctor.attempt"] == 2
+
+
+LOST_WITH_A_WORKER = {
+    "RunActivity:purple_turn",
+    "GET /simulations/{simulation_id}/simulation/checkpoint/current",
+    "POST /simulations/{simulation_id}/step",
+}
