@@ -1,5 +1,6 @@
 """What a worker needs so that it can play: Temporal, the simulator, the store, and that it still asks for work."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -29,7 +30,7 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
         return None if is_well else f"Temporal at {config.temporal_address} says that it is not serving."
 
     async def simulator() -> str | None:
-        problems = [await find_problem_of_simulator(address) for address in await known_addresses(config)]
+        problems = await asyncio.gather(*map(find_problem_of_simulator, await known_addresses(config)))
         if not problems:
             return f"Nobody knows where the simulators at {config.ues_url} are."
         return problems[0] if None not in problems else None  # one that answers is enough

@@ -5,11 +5,13 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import httpx
 
+from activities.simulations.addresses import known_addresses
 from activities.simulations.keys import host_key
 from proctor.doctor.findings import Finding
 from proctor.doctor.temporal import of_clock
@@ -21,57 +23,48 @@ from purple_sdk.ues.tls import tls
 _SECONDS = 5.0
 
 
-async def look_at_simulator(config: GreenAgentConfig) -> list[Finding]:
-    """Whether the simulator answers, and takes this deployment's key."""
+async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
+    """Whether each simulator answers, and takes this deployment's key; that one of several doesn't is a warning."""
     if config.ues_command:
-        return [
-            Finding(
-                "simulator", "skipped", "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
-            )
-        ]
-    url = config.ues_url.rstrip("/")
+        said = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
+        return [Finding("simulator", "skipped", said)]
+    addresses = await known_addresses(config)
+    if not addresses:
+        said = f"Nobody knows where the simulators at {config.ues_url} are."
+        return [Finding("simulator", "problem", said, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
+    looks = await asyncio.gather(*(_look_at_simulator(address, config) for address in addresses))
+    is_one_well = any(look[0].state == "ok" for look in looks)
+    found = [each for look in looks for each in look]
+    return [replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in found]
+
+
+async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding]:
     async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+        asked = time.time()
         try:
-            asked = time.time()
             answer = await http.get(f"{url}/health")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            return [
-                Finding(
-                    "simulator",
-                    "problem",
-                    f"Nobody answers at {url} ({str(problem) or type(problem).__name__}).",
-                    "Start it (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL.",
-                )
-            ]
+            said = f"Nobody answers at {url} ({str(problem) or type(problem).__name__})."
+            return [_ill(said, "Start it (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL.")]
         if answer.status_code != 200:
-            return [
-                Finding(
-                    "simulator",
-                    "problem",
-                    f"What answers at {url}/health is no simulator, or an ill one (status {answer.status_code}).",
-                    "Set AGENTBEATS_GREEN_UES_URL to the simulator's address.",
-                )
-            ]
+            said = f"What answers at {url}/health is no simulator, or an ill one (status {answer.status_code})."
+            return [_ill(said, "Set AGENTBEATS_GREEN_UES_URL to the simulator's address.")]
         clock = _clock("the simulator", answer.headers, asked)
         try:
             host = AsyncUESHost(url, host_key(config.secret.get_secret_value()), http=http)
             standing = len((await host.list())["simulations"])
         except AuthenticationError:
-            return [
-                Finding(
-                    "simulator",
-                    "problem",
-                    f"The one at {url} doesn't take this deployment's key.",
-                    "Give simulator and workers the same AGENTBEATS_GREEN_SECRET, or state folder.",
-                ),
-                *clock,
-            ]
+            said = f"The one at {url} doesn't take this deployment's key."
+            remedy = "Give simulator and workers the same AGENTBEATS_GREEN_SECRET, or state folder."
+            return [_ill(said, remedy), *clock]
         except (UESError, KeyError, TypeError) as problem:
-            return [Finding("simulator", "problem", f"The one at {url} can't be asked ({problem})."), *clock]
-    return [
-        Finding("simulator", "ok", f"It answers at {url} and takes the key; simulations there: {standing}."),
-        *clock,
-    ]
+            return [_ill(f"The one at {url} can't be asked ({problem}).", "See its log."), *clock]
+    said = f"It answers at {url} and takes the key; simulations there: {standing}."
+    return [Finding("simulator", "ok", said), *clock]
+
+
+def _ill(said: str, remedy: str) -> Finding:
+    return Finding("simulator", "problem", said, remedy)
 
 
 async def look_at_gateway(url: str) -> list[Finding]:

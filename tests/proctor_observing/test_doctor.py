@@ -9,6 +9,7 @@ import pytest
 
 from proctor.doctor.command import looks_at
 from proctor.doctor.findings import Finding, Look, take
+from proctor.doctor.services import look_at_simulators
 from proctor.doctor.temporal import of_clock
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
@@ -156,3 +157,14 @@ def test_services_that_take_connections_and_say_nothing_are_told(sandbox: Sandbo
     for part in ("temporal", "simulator", "participant", "model"):
         assert found[part]["state"] == "problem", found[part]
     assert found["gateway"]["state"] == "warning"
+
+
+async def test_one_of_several_simulators_that_is_away_is_a_warning(observed: Observed) -> None:
+    nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
+    config = observed.stack.config.model_copy(update={"ues_url": f"{nobody} {observed.stack.ues_url}"})
+    found = await look_at_simulators(config)
+    assert [(each.state, each.part) for each in found] == [
+        ("warning", "simulator"),
+        ("ok", "simulator"),
+        ("ok", "clock of the simulator"),
+    ]
