@@ -14,7 +14,14 @@ from xdist.workermanage import WorkerController
 
 ROOT = Path(__file__).parents[1]
 
-TOGETHER = ("tests/a2a_gateway/", "tests/chaos/", "tests/foreign_ues/", "tests/terminal_bench/", "tests/workflows/")
+TOGETHER = (
+    "tests/a2a_gateway/",
+    "tests/chaos/",
+    "tests/foreign_ues/",
+    "tests/proctor_observing/",
+    "tests/terminal_bench/",
+    "tests/workflows/",
+)
 """Rooms with services of their own."""
 
 LONG = (
@@ -27,6 +34,7 @@ LONG = (
     "tests/chaos/",
     "tests/proctor/",
     "tests/ui/",
+    "tests/proctor_observing/",
     "tests/a2a_gateway/",
     "tests/terminal_bench/",
     "tests/sizes/",

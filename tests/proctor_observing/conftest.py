@@ -32,7 +32,7 @@ MANNERS = {
 class Observed:
     """The evaluator, what it was seen to do, and the assessment that it played."""
 
-    stack: Stack
+    evaluator: Stack
     collector: Collector
     first_port: int
     task_id: str
@@ -43,7 +43,7 @@ class Observed:
         return f"http://127.0.0.1:{self.first_port + ('gateway', 'ues', 'worker').index(service)}"
 
     def log_of(self, service: str) -> str:
-        return (self.stack.local.logs / f"{service}.log").read_text()
+        return (self.evaluator.local.logs / f"{service}.log").read_text()
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def told(sandbox: Sandbox, *arguments: str, **environment: str) -> tuple[int, di
 
 
 def settings_of(observed: Observed, models: OpenAIEndpoint) -> dict[str, str]:
-    config = observed.stack.config
+    config = observed.evaluator.config
     return {
         "AGENTBEATS_GREEN_SECRET": config.secret.get_secret_value(),
         "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": config.temporal_address,
@@ -48,10 +48,10 @@ def settings_of(observed: Observed, models: OpenAIEndpoint) -> dict[str, str]:
 
 
 def test_a_deployment_that_works_is_told_so(observed: Observed, sandbox: Sandbox) -> None:
-    with OpenAIEndpoint() as models, observed.stack.serving(idle) as participant:
+    with OpenAIEndpoint() as models, observed.evaluator.serving(idle) as participant:
         models.answer("Say OK", "OK")
         settings = settings_of(observed, models)
-        code, found = told(sandbox, "--gateway", observed.stack.gateway_url, "--agent", participant, **settings)
+        code, found = told(sandbox, "--gateway", observed.evaluator.gateway_url, "--agent", participant, **settings)
         assert [request["max_completion_tokens"] for request in models.requests] == [1]
     assert {part: each["state"] for part, each in found.items() if part != "disk"} == {
         "settings": "ok",
@@ -161,7 +161,7 @@ def test_services_that_take_connections_and_say_nothing_are_told(sandbox: Sandbo
 
 async def test_one_of_several_simulators_that_is_away_is_a_warning(observed: Observed) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
-    config = observed.stack.config.model_copy(update={"ues_url": f"{nobody} {observed.stack.ues_url}"})
+    config = observed.evaluator.config.model_copy(update={"ues_url": f"{nobody} {observed.evaluator.ues_url}"})
     found = await look_at_simulators(config)
     assert [(each.state, each.part) for each in found] == [
         ("warning", "simulator"),

@@ -151,7 +151,7 @@ def test_promtool_finds_the_rules_right_and_has_each_alert_fire() -> None:
 
 
 async def test_metrics_of_the_gateway_are_there_for_who_may_ask_it(observed: Observed) -> None:
-    async with httpx.AsyncClient(base_url=observed.stack.gateway_url, timeout=PATIENCE, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=observed.evaluator.gateway_url, timeout=PATIENCE, trust_env=False) as http:
         answer = await http.get("/metrics")  # it asks nobody, and listens on this machine alone
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "proctor_gateway_requests_total" in answer.text

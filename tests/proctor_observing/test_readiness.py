@@ -26,7 +26,7 @@ async def test_each_service_says_what_it_needs_and_that_it_has_it(observed: Obse
         alive, ready = await get(f"{address}/health"), await get(f"{address}/ready")
         assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
         assert (ready.status_code, ready.json()) == (200, {"status": "ready", **dict.fromkeys(names, "ok")})
-    own = await get(f"{observed.stack.gateway_url}/ready")
+    own = await get(f"{observed.evaluator.gateway_url}/ready")
     assert (own.status_code, own.json()["status"]) == (200, "ok")
 
 

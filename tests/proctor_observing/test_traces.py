@@ -112,7 +112,7 @@ async def test_calls_of_models_are_told_by_the_semantic_conventions(spans: list[
 async def test_spans_carry_no_secrets_and_no_followers(spans: list[Collected], observed: Observed) -> None:
     told = json.dumps([span.attributes for span in observed.collector.spans])
     assert "key-of-this-test" not in told
-    assert observed.stack.config.secret.get_secret_value() not in told
+    assert observed.evaluator.config.secret.get_secret_value() not in told
     assert "Half past twelve" not in told
     assert not [span.name for span in observed.collector.spans if "workflow_stream" in span.name]
     assert observed.collector.paths == {"/v1/traces"}
@@ -183,7 +183,7 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch: pytest.Mon
 
 @only_nightly
 async def test_a_trace_stays_whole_when_the_worker_dies(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
-    stack, killed = observed.stack, list[int]()
+    stack, killed = observed.evaluator, list[int]()
 
     async def kills_the_worker(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
         if not killed:
