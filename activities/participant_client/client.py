@@ -8,6 +8,7 @@ import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -113,7 +114,8 @@ class ParticipantClient:
                 ],
             )
         )
-        about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "url.full": self._url}
+        host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may have a password in it
+        about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "server.address": host}
         with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
             return await self._heard(request, on_event)
 
