@@ -2,8 +2,11 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -75,6 +78,35 @@ async def _done(address: str, name: str) -> object:
     beats.beat_through(worker)
     async with worker:
         return await client.execute_workflow("Doing", name, id=queue, task_queue=queue)
+
+
+class _Core:
+    """What takes the beats, in the place of Temporal's core, and counts them."""
+
+    def __init__(self) -> None:
+        self.beats: Counter[bytes] = Counter()
+
+    def record_activity_heartbeat(self, beat: Any) -> None:
+        self.beats[beat.task_token] += 1
+
+
+@pytest.mark.parametrize(
+    ("attempts", "timeout", "each"),
+    [(1, 2.0, 100), (10, 60.0, 100), (1_000, 60.0, 5), (1_000, 10.0, 15), (1_000, 2.0, 75)],
+)
+def test_the_more_attempts_there_are_the_rarer_each_beats_but_often_enough(
+    attempts: int, timeout: float, each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(heartbeats, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    core, beats = _Core(), Heartbeats()
+    for number in range(attempts):
+        beats.add(heartbeats._Pulse(str(number).encode(), timeout))
+    for _ in range(500):  # 50 s
+        now[0] += 0.1
+        assert beats._send(SimpleNamespace(_bridge_worker=core))  # type: ignore[arg-type]
+    assert set(core.beats) == {str(number).encode() for number in range(attempts)}
+    assert set(core.beats.values()) <= set(range(round(0.75 * each), round(1.1 * each) + 1))
 
 
 async def test_a_busy_loop_is_not_taken_for_a_dead_worker(temporal: str) -> None:
