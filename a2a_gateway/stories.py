@@ -61,7 +61,7 @@ class Stories:
         with temporal_errors(task.id):
             async with self.subscriptions.listen(task.id) as updates:
                 told, state = "", task.status.state
-                async for update in or_silence(updates, LOOK_SECONDS):
+                async for update in or_silence(updates, self.subscriptions.slowed(LOOK_SECONDS)):
                     if update is not None:
                         told, state = "", TaskState.TASK_STATE_WORKING
                         yield update_event(task, update)

@@ -8,7 +8,7 @@ Temporal answers a poll that it has seen before from its record, so other replic
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -46,6 +46,11 @@ GLANCE = timedelta(seconds=3)
 POLL_COOLDOWN = 0.25
 """Seconds between polls, so that updates come in batches and not each as five events of history."""
 
+_FEW = 50
+"""So many streams are read at full speed. Where there are more, each is read more rarely: a poll is a step of the
+workflow, which keeps the workers from others, and so is a look at why nothing happens.
+"""
+
 QUERY_INTERVAL = 1.0
 """Seconds between queries while Temporal takes no more polls."""
 
@@ -76,6 +81,10 @@ class Subscriptions:
         self._connection = connection
         self._readers: dict[str, _Reader] = {}
         self._polls = _Polls()
+
+    def slowed(self, seconds: float) -> float:
+        """A pause between two requests for one stream: longer where many streams are read."""
+        return seconds * max(1.0, len(self._readers) / _FEW)
 
     @asynccontextmanager
     async def listen(self, task_id: str) -> AsyncIterator[AsyncIterator[Update]]:
@@ -131,7 +140,9 @@ class Subscriptions:
     async def _reading(self, task_id: str) -> AsyncIterator["_Reader"]:
         reader = self._readers.get(task_id)
         if reader is None or reader.finished:
-            reader = self._readers[task_id] = _Reader(await self._connection.connect(), task_id, self._polls)
+            reader = self._readers[task_id] = _Reader(
+                await self._connection.connect(), task_id, self._polls, self.slowed
+            )
         reader.listeners += 1
         try:
             yield reader
@@ -178,10 +189,11 @@ class _Polls:
 class _Reader:
     """Reads one task's stream into a log that all its listeners follow."""
 
-    def __init__(self, client: Client, task_id: str, polls: "_Polls") -> None:
+    def __init__(self, client: Client, task_id: str, polls: "_Polls", slowed: Callable[[float], float]) -> None:
         self.listeners = 0
         self.is_complete = False
         self._polls = polls
+        self._slowed = slowed
         self._client = client
         self._task_id = task_id
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
@@ -265,7 +277,7 @@ class _Reader:
                 await self._take_what_there_is()
             else:
                 if not more:
-                    await asyncio.sleep(POLL_COOLDOWN)
+                    await asyncio.sleep(self._slowed(POLL_COOLDOWN))
 
     async def _poll(self) -> bool:
         """Wait for the next updates; says whether there are more of them already."""

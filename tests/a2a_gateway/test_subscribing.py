@@ -171,6 +171,18 @@ async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
         assert not [event for event in history.events if event.HasField("workflow_task_timed_out_event_attributes")]
 
 
+def test_the_more_streams_are_read_the_rarer_each_is(config: GreenAgentConfig) -> None:
+    """Each reading is work for the workers, who have enough to do where there are a thousand."""
+    listeners = subscriptions.Subscriptions(TemporalConnection(partial(connect, config)))
+    readers: dict[str, Any] = {}
+    listeners._readers = readers
+    pauses = {}
+    for count in (1, 50, 100, 1_000):
+        readers.update(dict.fromkeys(map(str, range(count))))
+        pauses[count] = listeners.slowed(subscriptions.POLL_COOLDOWN)
+    assert pauses == {1: 0.25, 50: 0.25, 100: 0.5, 1_000: 5.0}
+
+
 @pytest.mark.usefixtures("worker")
 async def test_an_assessment_in_several_runs_is_one_story_and_one_task(gateway: Gateway) -> None:
     async with sdk_client(gateway.url) as caller:
