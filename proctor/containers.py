@@ -20,6 +20,7 @@ from activities.elapsed import Elapsed
 from activities.fencing import Fencing
 from activities.heartbeats import Heartbeats
 from activities.keeping import Keeping
+from activities.metrics import Observing
 from activities.participant_client import ParticipantClients
 from activities.queueing import status_of
 from activities.scrubbing import Scrubbing
@@ -107,7 +108,7 @@ def _workers(
             client,
             task_queue=queue,
             activities=steps,
-            interceptors=[Elapsed(), beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
+            interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
             max_concurrent_activities=_AT_ONCE,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
