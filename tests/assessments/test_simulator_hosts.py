@@ -85,6 +85,7 @@ async def test_an_assessment_whose_simulator_dies_goes_on_at_another(stack: Stac
     assert assessed.results.turn_tries == {"2": 2}
 
 
+@only_nightly
 async def test_assessments_at_once_are_spread(stack: Stack) -> None:
     places: dict[int, str] = {}
 

@@ -1,0 +1,83 @@
+"""Where the simulator's servers are, as the settings name them, and which one is chosen."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import ValidationError
+
+from activities.participant_client.addresses import own_services
+from activities.simulations.addresses import are_several, known_addresses, public_address
+from activities.simulations.shared_hosts import SharedHosts
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobStore
+
+TWO = "http://ues-1:8100, http://ues-2:8100/"
+
+
+def known(ues_url: str, **settings: Any) -> list[str]:
+    return asyncio.run(known_addresses(GreenAgentConfig(ues_url=ues_url, **settings)))
+
+
+def test_one_address_is_as_it_always_was() -> None:
+    config = GreenAgentConfig(ues_url="http://ues:8100/")
+    assert not are_several(config)
+    assert asyncio.run(known_addresses(config)) == ["http://ues:8100"]
+    assert public_address(config, "http://ues:8100") == "http://ues:8100"
+    outside = GreenAgentConfig(ues_url="http://ues:8100/", ues_public_url="https://sim.example/")
+    assert public_address(outside, "http://ues:8100") == "https://sim.example"
+
+
+def test_several_addresses() -> None:
+    config = GreenAgentConfig(ues_url=TWO, ues_public_url="https://one.example https://two.example")
+    assert are_several(config)
+    assert known(TWO) == ["http://ues-1:8100", "http://ues-2:8100"]
+    assert public_address(config, "http://ues-2:8100") == "https://two.example"
+    by_host = GreenAgentConfig(ues_url=TWO, ues_public_url="https://{host}.example/sim")
+    assert public_address(by_host, "http://ues-2:8100") == "https://ues-2.example/sim"
+
+
+def test_a_name_that_stands_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    def known_hosts(host: str, port: int, *_: Any, **__: Any) -> Any:
+        assert host == "ues"
+        return [(2, 1, 6, "", (address, port)) for address in ("10.0.0.2", "10.0.0.1", "10.0.0.2")]
+
+    monkeypatch.setattr("socket.getaddrinfo", known_hosts)
+    assert known("dns+http://ues:8100") == ["http://10.0.0.1:8100", "http://10.0.0.2:8100"]
+
+
+def test_a_name_that_nobody_knows_stands_for_none() -> None:
+    assert known("dns+http://nobody.invalid:8100 http://ues:8100") == ["http://ues:8100"]
+
+
+@pytest.mark.parametrize("wrong", ["", "ues:8100", "http://ues-1:8100 ues-2:8100", "dns+https://ues"])
+def test_what_is_no_address_is_told(wrong: str) -> None:
+    with pytest.raises(ValidationError, match="write it as http://HOST:PORT; several with spaces between them"):
+        GreenAgentConfig(ues_url=wrong)
+
+
+def test_participants_may_point_at_none_of_them() -> None:
+    services = own_services(GreenAgentConfig(ues_url=TWO))
+    assert {("ues-1", 8100), ("ues-2", 8100)} <= set(services)
+
+
+async def test_the_one_with_the_fewest_is_chosen_and_those_about_to_come_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    standing = {"http://ues-1:8100": 3, "http://ues-2:8100": 1}
+
+    class Standing:
+        def __init__(self, address: str) -> None:
+            self._address = address
+
+        async def list_standing(self) -> dict[str, int]:
+            return dict.fromkeys(map(str, range(standing[self._address])), 1)
+
+    async with httpx.AsyncClient() as http:
+        hosts = SharedHosts(GreenAgentConfig(ues_url=TWO), http, BlobStore(str(tmp_path)))
+        monkeypatch.setattr(hosts, "at", Standing)
+        chosen = Counter([await hosts.choose() for _ in range(6)])
+        assert chosen == {"http://ues-2:8100": 4, "http://ues-1:8100": 2}
+        assert await hosts.choose(but="http://ues-2:8100") == "http://ues-1:8100"
