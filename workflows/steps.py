@@ -14,6 +14,7 @@ from proctor_protocol import updates
 from workflows import limits
 from workflows.telling import Telling
 from workflows.under_way import UnderWay
+from workflows.what_failed import what_failed
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
@@ -41,6 +42,8 @@ class Steps:
             except ActivityError as problem:
                 if not self.has_moved(problem):
                     raise
+                kind, sentence, _ = what_failed(problem)
+                self._telling.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """The same, for whoever decides what is to be done again."""
