@@ -129,8 +129,7 @@ class Folder:
         try:
             content: bytes = self._fs.cat_file(self._at(path))
         except FileNotFoundError as problem:
-            if self._store is not None and names_no_bucket(problem):
-                raise self.unavailable(problem, "read", path) from problem
+            self._require_bucket(problem, path)
             raise
         except Exception as problem:
             raise self.unavailable(problem, "read", path) from problem
@@ -153,7 +152,8 @@ class Folder:
         """The names of what is in a folder below; none where there is no such folder."""
         try:
             found = self._fs.ls(self._at(path) if path else self.root, detail=False, refresh=True)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            self._require_bucket(problem)
             return []
         except TypeError:  # a file system without a cache of its own
             found = self._fs.ls(self._at(path) if path else self.root, detail=False)
@@ -165,7 +165,8 @@ class Folder:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
         try:
             found = self._fs.find(self._at(path) if path else self.root, detail=True)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            self._require_bucket(problem)
             return {}
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
@@ -245,6 +246,11 @@ class Folder:
         return StoreUnavailableError(
             f"The evaluator's {self._name} at {self.place} can't be {done} ({reason}): {remedy}."
         )
+
+    def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
+        """What is missing may be so because its whole bucket is."""
+        if self._store is not None and names_no_bucket(problem):
+            raise self.unavailable(problem, "read", path) from problem
 
     def _read_if_there(self, path: str) -> bytes | None:
         try:

@@ -1,5 +1,6 @@
 """Stores of objects: S3, Google's and Azure's, each by its own protocol."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobNotFoundError, BlobStore, StoreUnavailableError, blob_ref
 from proctor_storage.folder import Folder
 from tests import object_stores as servers
+from tests.docs.blocks import of_language
 from tests.object_stores import BUCKET, HAS_AZURITE, S3
 from tests.viewer.entries import write_day
 from tests.work import only_nightly
@@ -116,6 +118,34 @@ def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:
     assert said.startswith(f"The evaluator's store at {elsewhere} can't be written (bucket nobodys, key ")
     assert blob_ref(b"content").sha256[2:] in said
     assert said.endswith(f"{object_stores.MAKE_BUCKET}.")
+
+
+def test_a_missing_bucket_is_no_empty_archive(s3: S3) -> None:
+    with pytest.raises(
+        StoreUnavailableError, match=r"at s3://nobodys/archive can.t be read \(bucket nobodys: "
+    ):
+        Archive("s3://nobodys/archive").entries()
+
+
+def test_the_lifecycle_rule_of_the_docs_is_one_and_leaves_the_archive(s3: S3, tmp_path: Path) -> None:
+    [rule] = [json.loads(block.text) for block in of_language("json") if '"proctor-storage"' in block.text]
+    s3.client().put_bucket_lifecycle_configuration(Bucket=BUCKET, LifecycleConfiguration=rule)
+    config = GreenAgentConfig(storage_url=f"s3://{BUCKET}/storage")
+    BlobStore(config.storage_url).put_blocking(b"content")
+    local = Archive(str(tmp_path))
+    local.copy(write_day(local, "one"), Archive(config.archive_url))
+    [kept] = s3.client().get_bucket_lifecycle_configuration(Bucket=BUCKET)["Rules"]
+    expiring = s3.client().list_objects_v2(Bucket=BUCKET, Prefix=kept["Filter"]["Prefix"])["Contents"]
+    assert {each["Key"].partition("/")[0] for each in expiring} == {"storage"}
+    assert len(Archive(config.archive_url).entries()) == 1
+
+
+def test_missing_credentials_are_told(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(StoreUnavailableError, match=r"credentials\): give it credentials \(AWS_ACCESS_KEY_ID and"):
+        BlobStore(f"s3://{BUCKET}/nobody").put_blocking(b"content")
 
 
 async def test_a_first_put_is_one_request(s3: S3) -> None:
