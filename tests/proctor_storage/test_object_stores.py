@@ -121,9 +121,7 @@ def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:
 
 
 def test_a_missing_bucket_is_no_empty_archive(s3: S3) -> None:
-    with pytest.raises(
-        StoreUnavailableError, match=r"at s3://nobodys/archive can.t be read \(bucket nobodys: "
-    ):
+    with pytest.raises(StoreUnavailableError, match=r"at s3://nobodys/archive can.t be read \(bucket nobodys: "):
         Archive("s3://nobodys/archive").entries()
 
 
