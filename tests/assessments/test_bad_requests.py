@@ -1,7 +1,7 @@
 """One table of bad requests: the state and the sentence that come back, and that nothing is left behind.
 
-What rejects a request is one activity, which is asked in this process about all of them; some go the whole way, as in
-``make nightly`` all do.
+What rejects a request is one activity, and what hears a participant one client: both are asked in this process about
+all of them; some go the whole way, as in ``make nightly`` all do.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ from a2a_gateway.parts import request_of
 from activities import failures
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
+from activities.participant_client import ParticipantClients
 from activities.plan import AdmitInput
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.messages import TurnStartMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
@@ -311,8 +314,16 @@ CASES = [
 
 
 REJECTED = [case for case in CASES if case.state == "rejected"]
-THE_WHOLE_WAY = ("broken JSON", "no scenario_id", "a path as scenario", "evaluators that are no Python")
-"""One for each that looks at a request: who reads it, who knows its fields, who finds the scenario, who loads it."""
+ANSWERED_WRONG = [
+    case for case in CASES if case.status == "failed" and case.participant not in (never_asked, well_behaved)
+]
+IN_PROCESS = [*REJECTED, *ANSWERED_WRONG]
+THE_WHOLE_WAY = (
+    *("broken JSON", "no scenario_id", "a path as scenario", "evaluators that are no Python"),
+    *("nobody listens", "HTTP 500 as answer", "a field that is wrong", "a task that fails at every try"),
+)
+"""One for each that looks at a request: who reads it, who knows its fields, who finds the scenario, who loads it; and
+one for each that hears a participant: who connects, who speaks A2A, who reads an answer, who tries again."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -334,13 +345,25 @@ async def test_rejected(deployment: Deployment, case: Case, monkeypatch: pytest.
     assert_says(problem.value.message, case.sentence)
 
 
+@pytest.mark.parametrize("case", ANSWERED_WRONG, ids=[case.name for case in ANSWERED_WRONG])
+async def test_answered_wrong(case: Case) -> None:
+    turn = TurnStartMessage(turn_number=1, current_time=datetime(2026, 3, 2, 9, tzinfo=UTC), events_processed=0)
+    clients = ParticipantClients(GreenAgentConfig())
+    async with case.participant() as url:
+        with pytest.raises(ApplicationError) as problem:
+            async with clients.talk(url, "an assessment") as line:
+                (await line.send(turn, "an id")).to_turn()
+    await clients.aclose()
+    assert_says(problem.value.message.replace(url, "URL"), case.sentence)
+
+
 @pytest.mark.parametrize(
     "case",
     [
         pytest.param(
             case,
             id=case.name,
-            marks=[only_nightly] if case in REJECTED and case.name not in THE_WHOLE_WAY else [],
+            marks=[only_nightly] if case in IN_PROCESS and case.name not in THE_WHOLE_WAY else [],
         )
         for case in CASES
     ],

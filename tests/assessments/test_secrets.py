@@ -34,6 +34,7 @@ from tests.assessments.participants import Json, by_hand
 from tests.histories.reading import made_whole, payloads_in, reference, runs_of
 from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Assessed, Stack, running_stack
+from tests.work import only_nightly
 
 FILLER = "x" * 150_000
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
@@ -242,6 +243,7 @@ async def test_failed_by_its_participant(talkative: Stack) -> None:
     expect_none(await traces(talkative, assessment, ended), talkative)
 
 
+@only_nightly
 async def test_failed_by_its_model(talkative: Stack, endpoint: Telltale) -> None:
     judge(endpoint)
     endpoint.statuses[:] = [401]

@@ -119,6 +119,7 @@ async def status_of(stack: Stack, workflow_id: str) -> str:
     return status.name if status else "?"
 
 
+@only_nightly
 async def test_a_gateway_that_dies_is_looked_for_and_no_turn_is_told_twice(stack: Stack, sandbox: Sandbox) -> None:
     async with serving(speak_slowly) as url:
         with sandbox.started(*arguments(stack, url, "--max-turns", "6", "--json", "r.json")) as running:

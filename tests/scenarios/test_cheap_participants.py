@@ -13,16 +13,12 @@ AT_MOST = 0.1
 
 SHORT_FORM = {
     "email_triage_basic": (
-        "lists headlines with every time",
         "lists sentences with numbers",
-        "a salad of keywords to everybody",
         "pastes all mails to each",
     ),
     "reschedule_day": (
         "a salad of keywords to everybody",
-        "the same kind words to everybody",
         "moves into gaps, tells everybody, declines, reports",
-        "all harm at once",
     ),
 }
 """Of those that earned most in each scenario before points were due in proportion to the work; nightly, all of them."""
