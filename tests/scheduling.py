@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 TOGETHER = (
     "tests/a2a_gateway/",
+    "tests/assessments/with_a_model/",
     "tests/chaos/",
     "tests/foreign_ues/",
     "tests/proctor_observing/",

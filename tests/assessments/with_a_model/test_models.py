@@ -1,8 +1,6 @@
 """Characters and judges with a model: a real endpoint that speaks OpenAI's protocol, as the worker finds it."""
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +13,11 @@ from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpda
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import simulations_left
 from tests.assessments.scripts import BEN, ask_ben
+from tests.assessments.with_a_model.conftest import JUDGE, PEOPLE, Telltale
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of, quoting
-from tests.stack import Assessed, Script, Stack, assess, running_stack, serving
+from tests.stack import Assessed, Script, Stack, assess, serving
 from tests.work import only_nightly
 
-PEOPLE, JUDGE = "openai/people", "openai/judge"
 RUBRIC = {
     "items": [
         {"id": "thanks", "reason": "It ends with thanks.", "points": 2},
@@ -29,37 +27,14 @@ RUBRIC = {
 }
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[OpenAIEndpoint]:
-    with OpenAIEndpoint() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="module")
-def modelled(server: OpenAIEndpoint, scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """An evaluator whose characters and judge have a model, of which the judge's has a price."""
-    prices = tmp_path_factory.mktemp("prices") / "prices.toml"
-    prices.write_text(f'currency = "EUR"\n[models."{JUDGE}"]\ninput = 2_000_000\noutput = 500_000\n')
-    settings: dict[str, str | None] = {
-        "OPENAI_API_KEY": "key-of-this-test",
-        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": PEOPLE,
-        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": server.base_url,
-        "AGENTBEATS_GREEN_EVALUATION_MODEL": JUDGE,
-        "AGENTBEATS_GREEN_EVALUATION_BASE_URL": server.base_url,
-        "AGENTBEATS_GREEN_PRICES": str(prices),
-    }
-    with running_stack(scenarios_dir, environment=settings) as running:
-        yield running
-
-
 @pytest.fixture
-def endpoint(server: OpenAIEndpoint) -> OpenAIEndpoint:
+def endpoint(telltale: Telltale) -> OpenAIEndpoint:
     """The endpoint as good as new, with a Ben who answers and a judge who judges."""
-    server.forget()
-    server.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
-    server.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-    server.answer("Now judge this criterion: Good manners", quoting(RUBRIC))
-    return server
+    telltale.forget()
+    telltale.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+    telltale.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+    telltale.answer("Now judge this criterion: Good manners", quoting(RUBRIC))
+    return telltale
 
 
 def asking(body: str = "Dear Ben, does lunch on Thursday suit you? Thanks, Ana") -> Script:

@@ -10,14 +10,13 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
@@ -29,64 +28,14 @@ from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments import participants
 from tests.assessments.observers import Running, running
-from tests.assessments.packages import write_package
 from tests.assessments.participants import Json, by_hand
+from tests.assessments.with_a_model.conftest import PROVIDER_KEY, Telltale
 from tests.histories.reading import made_whole, payloads_in, reference, runs_of
-from tests.openai_endpoint import OpenAIEndpoint, quoting
-from tests.stack import Assessed, Stack, running_stack
+from tests.openai_endpoint import quoting
+from tests.stack import Assessed, Stack
 from tests.work import only_nightly
 
 FILLER = "x" * 150_000
-PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
-# Spelt backwards: a scenario's files are kept as they are, and it is what evaluators do that is looked at.
-_KNOWS_THE_KEY = f"KEY = {PROVIDER_KEY[::-1]!r}[::-1]\n"
-_LEAKY = f"""{_KNOWS_THE_KEY}
-async def asked(ctx, params):
-    return {{"score": 1, "max_score": 1, "explanation": "judged with " + KEY}}
-
-async def told(ctx, params):
-    return {{"score": 1, "max_score": 1, "explanation": "sent", "details": {{"header": "Bearer " + KEY}}}}
-"""
-_LEAKY_AND_RAISING = f"""{_KNOWS_THE_KEY}
-async def asked(ctx, params):
-    print(KEY)
-    raise RuntimeError("401 for the header Bearer " + KEY)
-
-told = asked
-"""
-
-
-class Telltale(OpenAIEndpoint):
-    """Quotes the key in every refusal, as some providers do."""
-
-    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        status, answer = super().respond(path, body)
-        return (status, answer) if status == 200 else (status, {"error": {"message": f"Bad key: {PROVIDER_KEY}"}})
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Telltale]:
-    with Telltale() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def talkative(endpoint: Telltale, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """An evaluator that logs all it can, with a model and a scenario that give keys away."""
-    directory = tmp_path_factory.mktemp("scenarios")
-    write_package(directory, "leaky", files={"evaluators.py": _LEAKY})
-    write_package(directory, "leaky_and_raising", files={"evaluators.py": _LEAKY_AND_RAISING})
-    settings: dict[str, str | None] = {
-        "OPENAI_API_KEY": PROVIDER_KEY,
-        "AGENTBEATS_LOG_LEVEL": "DEBUG",
-        "AGENTBEATS_GREEN_LOG_LEVEL": "DEBUG",
-        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_MODEL": "openai/people",
-        "AGENTBEATS_GREEN_RESPONSE_GENERATOR_BASE_URL": endpoint.base_url,
-        "AGENTBEATS_GREEN_EVALUATION_MODEL": "openai/judge",
-        "AGENTBEATS_GREEN_EVALUATION_BASE_URL": endpoint.base_url,
-    }
-    with running_stack(directory, environment=settings) as stack:
-        yield stack
 
 
 @dataclass
@@ -188,21 +137,21 @@ def gossip(key: str) -> Json:
     )
 
 
-def judge(endpoint: Telltale) -> None:
+def judge(telltale: Telltale) -> None:
     """Have a judge that quotes the key as well."""
-    endpoint.forget()
+    telltale.forget()
     items = [{"id": name, "reason": PROVIDER_KEY, "points": 1} for name in ("thanks", "warm")]
-    endpoint.answer("Now judge this criterion", quoting({"items": items, "explanation": f"With {PROVIDER_KEY}."}))
+    telltale.answer("Now judge this criterion", quoting({"items": items, "explanation": f"With {PROVIDER_KEY}."}))
 
 
-async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
-    judge(endpoint)
-    endpoint.statuses[:] = [429]
-    async with leaking(talkative, gossip) as assessment:
+async def test_completed(modelled: Stack, telltale: Telltale) -> None:
+    judge(telltale)
+    telltale.statuses[:] = [429]
+    async with leaking(modelled, gossip) as assessment:
         ended = await assessment.end()
     assert ended.state == "completed", ended.sentence
-    found = await traces(talkative, assessment, ended)
-    expect_none(found, talkative)
+    found = await traces(modelled, assessment, ended)
+    expect_none(found, modelled)
     assert ended.results is not None
     asked, told, manners = ended.results.criteria_results
     assert asked.explanation == f"judged with {REMOVED}"
@@ -220,53 +169,53 @@ async def test_completed(talkative: Stack, endpoint: Telltale) -> None:
     assert "stream" in found.places_of("update_assessment_completed")
     assert "description" in found.places_of("ProctorScenario")
     assert {"worker.log", "gateway.log", "ues.log", "temporal.log"} <= found.texts.keys()
-    assert f"my key is {REMOVED}" in json.dumps(endpoint.requests)
-    expect_none(Traces(found.task_id, {"prompts": json.dumps(endpoint.requests).encode()}), talkative)
+    assert f"my key is {REMOVED}" in json.dumps(telltale.requests)
+    expect_none(Traces(found.task_id, {"prompts": json.dumps(telltale.requests).encode()}), modelled)
 
 
-async def test_failed_in_judging(talkative: Stack, endpoint: Telltale) -> None:
-    judge(endpoint)
-    async with leaking(talkative, gossip, "leaky_and_raising") as assessment:
+async def test_failed_in_judging(modelled: Stack, telltale: Telltale) -> None:
+    judge(telltale)
+    async with leaking(modelled, gossip, "leaky_and_raising") as assessment:
         ended = await assessment.end()
     assert ended.state == "failed"
     assert f"evaluator asked raised RuntimeError: 401 for the header Bearer {REMOVED}" in ended.sentence
-    expect_none(await traces(talkative, assessment, ended), talkative)
+    expect_none(await traces(modelled, assessment, ended), modelled)
 
 
-async def test_failed_by_its_participant(talkative: Stack) -> None:
+async def test_failed_by_its_participant(modelled: Stack) -> None:
     def refuse(key: str) -> Json:
         return participants.task("failed", participants.text(f"401: {key} is not valid"))
 
-    async with leaking(talkative, refuse) as assessment:
+    async with leaking(modelled, refuse) as assessment:
         ended = await assessment.end()
     assert (ended.state, ended.sentence) == ("failed", f"The participant's task failed: 401: {REMOVED} is not valid")
-    expect_none(await traces(talkative, assessment, ended), talkative)
+    expect_none(await traces(modelled, assessment, ended), modelled)
 
 
 @only_nightly
-async def test_failed_by_its_model(talkative: Stack, endpoint: Telltale) -> None:
-    judge(endpoint)
-    endpoint.statuses[:] = [401]
-    async with leaking(talkative, gossip) as assessment:
+async def test_failed_by_its_model(modelled: Stack, telltale: Telltale) -> None:
+    judge(telltale)
+    telltale.statuses[:] = [401]
+    async with leaking(modelled, gossip) as assessment:
         ended = await assessment.end()
     assert ended.state == "failed"
     assert f"Bad key: {REMOVED}" in ended.sentence
-    expect_none(await traces(talkative, assessment, ended), talkative)
+    expect_none(await traces(modelled, assessment, ended), modelled)
 
 
-async def test_canceled(talkative: Stack) -> None:
+async def test_canceled(modelled: Stack) -> None:
     async def dawdle(_key: str) -> None:
         await asyncio.Event().wait()
 
-    async with leaking(talkative, dawdle) as assessment, sdk_client(talkative.gateway_url) as caller:
+    async with leaking(modelled, dawdle) as assessment, sdk_client(modelled.gateway_url) as caller:
         await assessment.until("turn_started")
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
     assert ended.state == "canceled"
-    expect_none(await traces(talkative, assessment, ended), talkative)
+    expect_none(await traces(modelled, assessment, ended), modelled)
 
 
-async def test_a_task_that_is_named_after_the_key(talkative: Stack) -> None:
+async def test_a_task_that_is_named_after_the_key(modelled: Stack) -> None:
     """The task's id is noted for the next attempt, in heartbeats, and Temporal shows them."""
 
     def working(_said: Json) -> Json:
@@ -274,18 +223,18 @@ async def test_a_task_that_is_named_after_the_key(talkative: Stack) -> None:
 
     async with (
         by_hand(working, looked_at=working) as participant,
-        running(talkative, participant.url, "leaky", max_turns=1, offline=False) as assessment,
-        sdk_client(talkative.gateway_url) as caller,
+        running(modelled, participant.url, "leaky", max_turns=1, offline=False) as assessment,
+        sdk_client(modelled.gateway_url) as caller,
     ):
         await assessment.until("turn_started")
-        noted = await _heartbeats(talkative, assessment.task_id)
+        noted = await _heartbeats(modelled, assessment.task_id)
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
     assert ended.state == "canceled"
     assert REMOVED.encode() in noted
-    found = await traces(talkative, assessment, ended)
+    found = await traces(modelled, assessment, ended)
     found.texts["heartbeats"] = noted
-    expect_none(found, talkative)
+    expect_none(found, modelled)
 
 
 async def _heartbeats(stack: Stack, task_id: str) -> bytes:
@@ -299,18 +248,18 @@ async def _heartbeats(stack: Stack, task_id: str) -> bytes:
         await asyncio.sleep(0.05)
 
 
-async def test_an_agent_that_logs_all_it_can(talkative: Stack, endpoint: Telltale) -> None:
-    judge(endpoint)
+async def test_an_agent_that_logs_all_it_can(modelled: Stack, telltale: Telltale) -> None:
+    judge(telltale)
     async with (
-        _agent_process(talkative) as url,
-        running(talkative, url, "leaky", max_turns=1, offline=False) as assessment,
+        _agent_process(modelled) as url,
+        running(modelled, url, "leaky", max_turns=1, offline=False) as assessment,
     ):
         await assessment.until("")
         ended = await assessment.end()
     assert ended.state == "completed", ended.sentence
-    found = await traces(talkative, assessment, ended)
+    found = await traces(modelled, assessment, ended)
     assert b"DEBUG" in found.texts["agent.log"]
-    expect_none(found, talkative)
+    expect_none(found, modelled)
 
 
 @asynccontextmanager
