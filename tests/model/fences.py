@@ -3,8 +3,9 @@
 There are a simulator, a participant, Temporal, and workers that may be stopped at any point for any time: a stopped
 worker is one whose next request comes late, so the interleavings of requests are all that there is to look at. What a
 request does is one step of the machine, as it is in the simulator, which handles one at a time. Between the steps may
-come, so many times each: *giving up* an attempt (Temporal hands out a new one, and the old one goes on), *losing* the
-simulator with all that it knew, and a *reset* to any earlier step, in a new run.
+come, so many times each: *giving up* an attempt (Temporal hands out a new one, and the old one goes on), *losing* a
+simulator with all that it knew, a *reset* to any earlier step, in a new run, and a *move* to the other simulator, where
+there are two: the first may only have been out of reach, with all that stands on it, for some and not for others.
 
 An assessment is a list of kinds of steps: ``T``, a turn: the simulation is claimed and marked, the participant told,
 its deeds done, the mark looked at, a checkpoint taken; ``M``, a step of several requests, like the set-up: claimed,
@@ -62,6 +63,7 @@ class Attempt(NamedTuple):
     key: int
     needs_key: bool
     noted: int
+    host: int = 0
     at: str = "claim"
     mark: int = 0
     result: Held | None = None
@@ -76,9 +78,12 @@ class Task(NamedTuple):
 
 
 class Participant(NamedTuple):
-    """The key that it was greeted with last, the highest fence that it has heard, and its tasks."""
+    """The key that it was greeted with last and the simulator that it was told then, the highest fence that it has
+    heard, and its tasks.
+    """
 
     key: int = 0
+    host: int = 0
     heard: int = 0
     tasks: tuple[Task, ...] = ()
 
@@ -96,12 +101,14 @@ class Situation(NamedTuple):
     current: int
     noted: int
     clock: int
-    simulator: Simulator | None
+    simulators: tuple[Simulator | None, ...]
+    host: int
     workers: tuple[Attempt | None, ...]
     participant: Participant
     give_ups: int
     losses: int
     resets: int
+    moves: int
 
     @property
     def step(self) -> int:
@@ -115,17 +122,36 @@ class Rules(NamedTuple):
     fences: bool = True
     new_keys: bool = True
     participant_minds_fences: bool = True
+    new_keys_elsewhere: bool = True
 
 
 class BrokenError(AssertionError):
     """A result that loses or doubles something; the story says how it came to be."""
 
 
-def explore(kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int, workers: int = 2) -> int:
+def explore(
+    kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int, moves: int = 0, workers: int = 2
+) -> int:
     """Go through every interleaving; how many states there are. Raises ``BrokenError`` with the shortest story."""
     start = Held()
+    simulators = (None,) * (2 if moves else 1)
     first = Situation(
-        (start,), 0, True, 1, False, 0, 0, 1, None, (None,) * workers, Participant(), give_ups, losses, resets
+        reached=(start,),
+        key=0,
+        needs_key=True,
+        work=1,
+        is_again=False,
+        current=0,
+        noted=0,
+        clock=1,
+        simulators=simulators,
+        host=0,
+        workers=(None,) * workers,
+        participant=Participant(),
+        give_ups=give_ups,
+        losses=losses,
+        resets=resets,
+        moves=moves,
     )
     before: dict[Situation, tuple[Situation, str] | None] = {first: None}
     ahead = deque([first])
@@ -176,8 +202,11 @@ def _moves(situation: Situation, kinds: str, rules: Rules) -> Iterator[tuple[str
     yield from _acts(situation)
     if situation.current and situation.give_ups:
         yield "given up", situation._replace(current=0, give_ups=situation.give_ups - 1)
-    if situation.losses and situation.simulator is not None:
-        yield "simulator lost", situation._replace(simulator=None, losses=situation.losses - 1)
+    for host, simulator in enumerate(situation.simulators):
+        if situation.losses and simulator is not None:
+            yield "simulator lost", _standing(situation, host, None)._replace(losses=situation.losses - 1)
+    if situation.current and situation.moves:
+        yield "moved to the other simulator", _moved(situation, rules)
     if situation.resets:
         for step in range(situation.step + 1 if situation.step < len(kinds) else len(kinds)):
             reached = situation.reached[: step + 1]
@@ -204,10 +233,32 @@ def _hand_out(situation: Situation, rules: Rules) -> Iterator[tuple[str, Situati
             start = situation.reached[-1]
             # Who is not the first attempt of a try can't know what those before it have asked the participant to do.
             needs_key = situation.needs_key or (situation.is_again and rules.new_keys)
-            attempt = Attempt(fence, situation.step, situation.work, start, situation.key, needs_key, situation.noted)
+            attempt = Attempt(
+                fence, situation.step, situation.work, start, situation.key, needs_key, situation.noted, situation.host
+            )
             after = situation._replace(current=fence, clock=fence + 1, is_again=True)
             yield f"attempt {fence} of step {situation.step} handed out", _at(after, number, attempt)
             return  # workers are alike
+
+
+def _moved(situation: Situation, rules: Rules) -> Situation:
+    """The step that is under way can't reach its simulator, and fails for good: its try is another one elsewhere."""
+    return situation._replace(
+        host=1 - situation.host,
+        needs_key=situation.needs_key or rules.new_keys_elsewhere,
+        work=situation.work + 1,
+        is_again=False,
+        current=0,
+        noted=0,
+        moves=situation.moves - 1,
+    )
+
+
+def _standing(situation: Situation, host: int, simulator: Simulator | None) -> Situation:
+    """What stands on a simulator."""
+    return situation._replace(
+        simulators=tuple(simulator if i == host else each for i, each in enumerate(situation.simulators))
+    )
 
 
 def _at(situation: Situation, number: int, attempt: Attempt | None) -> Situation:
@@ -220,7 +271,7 @@ def _requests(
     situation: Situation, number: int, attempt: Attempt, kind: str, rules: Rules
 ) -> Iterator[tuple[str, Situation]]:
     """The next request of an attempt."""
-    simulator = situation.simulator
+    simulator = situation.simulators[attempt.host]
     refused = rules.fences and simulator is not None and attempt.fence < simulator.fence
 
     def goes_on(at: str, **changes: object) -> Situation:
@@ -236,7 +287,7 @@ def _requests(
             yield "change refused", _fail(situation, number, attempt)
         else:
             held = simulator.held._replace(deeds=(*simulator.held.deeds, (attempt.step, 0, attempt.fence)))
-            yield "changed", goes_on("checkpoint")._replace(simulator=simulator._replace(held=held))
+            yield "changed", _standing(goes_on("checkpoint"), attempt.host, simulator._replace(held=held))
     elif attempt.at == "look before":
         if simulator is None or refused:
             yield "overtaken or lost before speaking", _fail(situation, number, attempt, lost=simulator is None)
@@ -278,17 +329,17 @@ def _requests(
 
 
 def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> Iterator[tuple[str, Situation]]:
-    simulator = situation.simulator
+    simulator = situation.simulators[attempt.host]
     fence = max(attempt.fence, simulator.fence if simulator else 0)
     if kind != "T":
         held = attempt.start
         if kind == "M":
             after = _at(situation, number, attempt._replace(at="change"))
-            yield "claimed", after._replace(simulator=Simulator(held, fence))
+            yield "claimed", _standing(after, attempt.host, Simulator(held, fence))
             return
         held = held._replace(deeds=(*held.deeds, (attempt.step, 0, attempt.fence)))
         after = _at(situation, number, attempt._replace(at="report", result=held))
-        yield "claimed and done", after._replace(simulator=Simulator(held, fence))
+        yield "claimed and done", _standing(after, attempt.host, Simulator(held, fence))
         return
     if attempt.noted:
         if simulator is None or simulator.mark[:2] != (attempt.work, attempt.noted):
@@ -297,12 +348,12 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
             key = simulator.mark.key
             found = attempt._replace(at="look before", mark=attempt.noted, key=key, needs_key=key != attempt.key)
             after = _at(situation, number, found)
-            yield "taken over", after._replace(simulator=simulator._replace(fence=fence))
+            yield "taken over", _standing(after, attempt.host, simulator._replace(fence=fence))
         return
     key = attempt.fence if attempt.needs_key else attempt.key
     held = attempt.start._replace(key=key)
     after = _at(situation, number, attempt._replace(at="look before", mark=attempt.fence, key=key))
-    after = after._replace(simulator=Simulator(held, fence, Mark(attempt.work, attempt.fence, key)))
+    after = _standing(after, attempt.host, Simulator(held, fence, Mark(attempt.work, attempt.fence, key)))
     yield "claimed, marked", after
     if situation.current == attempt.fence:  # what an attempt notes reaches Temporal a little later, or never
         yield "claimed, marked, noted", after._replace(noted=attempt.fence)
@@ -313,11 +364,11 @@ def _speak(situation: Situation, attempt: Attempt, rules: Rules) -> Situation:
     participant = situation.participant
     if rules.participant_minds_fences and attempt.fence < participant.heard:
         return situation
-    key = attempt.key if attempt.needs_key else participant.key
+    key, host = (attempt.key, attempt.host) if attempt.needs_key else (participant.key, participant.host)
     tasks = participant.tasks
     if all(task.mark != attempt.mark for task in tasks):
         tasks = (*tasks, Task(attempt.mark, attempt.step))
-    return situation._replace(participant=Participant(key, max(attempt.fence, participant.heard), tasks))
+    return situation._replace(participant=Participant(key, host, max(attempt.fence, participant.heard), tasks))
 
 
 def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
@@ -325,7 +376,8 @@ def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
 
     A task goes on with the key that it was begun with, or with the newest that the participant has been told.
     """
-    simulator, participant = situation.simulator, situation.participant
+    participant = situation.participant
+    simulator = situation.simulators[participant.host]
     for place, task in enumerate(participant.tasks):
         if task.done == DEEDS:
             continue
@@ -336,7 +388,7 @@ def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
         after = situation._replace(participant=participant._replace(tasks=tasks))
         if opens and simulator is not None:
             held = simulator.held._replace(deeds=(*simulator.held.deeds, (task.step, task.done, task.mark)))
-            after = after._replace(simulator=simulator._replace(held=held))
+            after = _standing(after, participant.host, simulator._replace(held=held))
         yield f"participant's deed {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
 
 
