@@ -1,16 +1,18 @@
 """A fork is admitted and set up: a simulation of its own, which stands where another one stood before a turn."""
 
-from pydantic_core import to_json
+import asyncio
+
 from temporalio import activity
 
 from activities import failures
 from activities.admission import plan_assessment
 from activities.deployment import Deployment
 from activities.fork_plan import ForkSetUp, Inherited
-from activities.lifecycle import summarise
+from activities.lifecycle import summary_of
 from activities.origins import Origins
 from activities.plan import AdmitInput, ForkPlan, Plan, Prepared
 from activities.simulations.hosts import Step
+from activities.simulations.shown import Shown
 from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
 
 
@@ -53,8 +55,10 @@ class ForkActivities:
         first, last = inherited.turns[0], inherited.turns[-1]
         found, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
         simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
-        summary = await summarise(simulation.admin, last.reached)
-        initial_state = await store.put(to_json(found.states))
+        now = await simulations.keep(simulation, everything=True)
+        shown = await simulations.show(simulation, plan.simulation_id, now)
+        summary = await asyncio.to_thread(summary_of, shown, last.reached)
+        initial_state = await store.put(Shown.of(store, found).written())
 
         beginning = Prepared(
             checkpoint=first.checkpoint,
@@ -63,7 +67,8 @@ class ForkActivities:
             summary=summary,
             simulator=simulator,
         )
-        now = beginning.model_copy(
-            update={"checkpoint": await simulations.keep(simulation, everything=True), "current_time": last.reached}
+        return ForkSetUp(
+            beginning=beginning,
+            now=beginning.model_copy(update={"checkpoint": now, "current_time": last.reached}),
+            inherited=inherited,
         )
-        return ForkSetUp(beginning=beginning, now=now, inherited=inherited)

@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations.hosts import Step
+from activities.simulations.shown import Shown, below
 from activities.simulations.states import snapshot
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from proctor_protocol.modalities import SUMMARISED
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
@@ -48,12 +49,13 @@ class LifecycleActivities:
             ) from None
         await simulation.make_reader_key()
         await simulation.admin.simulation.start()
-        states = await snapshot(simulation.admin)
+        checkpoint = await simulations.keep(simulation, everything=True)
+        shown = await simulations.show(simulation, plan.simulation_id, checkpoint)
         return Prepared(
-            checkpoint=await simulations.keep(simulation, everything=True),
-            initial_state=await self._deployment.store.put(to_json(states)),
+            checkpoint=checkpoint,
+            initial_state=await self._deployment.store.put(shown.written()),
             current_time=plan.start_time,
-            summary=await summarise(simulation.admin, plan.start_time, states),
+            summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
             simulator=simulator,
         )
 
@@ -63,15 +65,16 @@ class LifecycleActivities:
         found, checkpoint = await self._deployment.simulations_of(given.plan).step(
             given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
         )
+        store = self._deployment.store
+        initial, final = Shown.read(store, await store.get(given.initial_state)), Shown.of(store, found)
         record = JudgeRecord(
             action_log=given.action_log,
             turn_notes=given.turn_notes,
-            initial_state=from_json(await self._deployment.store.get(given.initial_state)),
-            final_state=found.states,
+            initial_state=initial.states,
+            final_state=final.states,
+            parts=[*below(initial.listed, "initial_state"), *below(final.listed, "final_state")],
         )
-        return Evidence(
-            checkpoint=checkpoint, record=await self._deployment.store.put(record.model_dump_json().encode())
-        )
+        return Evidence(checkpoint=checkpoint, record=await store.put(record.model_dump_json().encode()))
 
     @activity.defn
     async def keep_results(self, results: AssessmentResults) -> BlobRef:
@@ -109,37 +112,50 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
     return {**initial_state, "environment": environment}
 
 
-async def summarise(client: AsyncUESClient, now: datetime, states: dict[str, Any] | None = None) -> InitialStateSummary:
-    """Count what is there (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day."""
-    if states is None:
-        states = await snapshot(client)  # of what this simulator has: it may know fewer modalities than we count
-    email, sms, calendar, chat = (states.get(name) or {} for name in SUMMARISED)
-    emails = list((email.get("emails") or {}).values())
-    messages = list((sms.get("messages") or {}).values())
-    events = list((calendar.get("events") or {}).values())
-    chat_messages = chat.get("messages") or []
+async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
+    """Count what is there, of what this simulator has: it may know fewer modalities than we count."""
+    return summary_of(Shown(await snapshot(client)), now)
+
+
+def summary_of(shown: Shown, now: datetime) -> InitialStateSummary:
+    """Count what there is (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
+
+    For callers without an event loop: of a large mailbox it may take a second.
+    """
+    total_emails = unread = total_messages = unread_messages = 0
+    for mail in shown.entries("email", "emails"):
+        total_emails += 1
+        unread += not mail.get("is_read")
+    for message in shown.entries("sms", "messages"):
+        total_messages += 1
+        unread_messages += not message.get("is_read") and message.get("direction") == "incoming"
+    events = list(shown.entries("calendar", "events"))
+    conversations = {message.get("conversation_id", "default") for message in shown.entries("chat", "messages")}
     return InitialStateSummary(
         email=EmailSummary(
-            total_emails=len(emails),
-            total_threads=len(email.get("threads") or {}),
-            unread=sum(1 for mail in emails if not mail.get("is_read")),
-            draft_count=len(email.get("drafts") or {}),
+            total_emails=total_emails,
+            total_threads=_count(shown.entries("email", "threads")),
+            unread=unread,
+            draft_count=_count(shown.entries("email", "drafts")),
         ),
         calendar=CalendarSummary(
             event_count=len(events),
-            calendar_count=len(calendar.get("calendars") or {}),
+            calendar_count=_count(shown.entries("calendar", "calendars")),
             events_today=sum(1 for event in events if _touches_day(event, now)),
         ),
         sms=SMSSummary(
-            total_messages=len(messages),
-            total_conversations=len(sms.get("conversations") or {}),
-            unread=sum(1 for m in messages if not m.get("is_read") and m.get("direction") == "incoming"),
+            total_messages=total_messages,
+            total_conversations=_count(shown.entries("sms", "conversations")),
+            unread=unread_messages,
         ),
         chat=ChatSummary(
-            total_messages=len(chat_messages),
-            conversation_count=len({m.get("conversation_id", "default") for m in chat_messages}),
+            total_messages=_count(shown.entries("chat", "messages")), conversation_count=len(conversations)
         ),
     )
+
+
+def _count(entries: Iterable[Any]) -> int:
+    return sum(1 for _ in entries)
 
 
 def _touches_day(event: dict[str, Any], now: datetime) -> bool:

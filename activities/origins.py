@@ -10,7 +10,7 @@ from activities.deployment import Deployment
 from activities.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
 from activities.packages.manager import ScenarioError, ScenarioPackage
 from activities.plan import Model, NotedReply, Plan, TurnNote
-from activities.simulations.parts import StoredCheckpoint, is_in_parts
+from activities.simulations.parts import is_in_parts, parts_of_checkpoint
 from activities.simulations.shared_host import is_of_this_simulator
 from activities.trial_plan import TRIAL_WORKFLOW
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
@@ -135,7 +135,7 @@ class Origins:
             try:
                 content = await self._deployment.store.get(checkpoint)
                 if is_in_parts(content):
-                    await StoredCheckpoint(self._deployment.store, content).require()
+                    await parts_of_checkpoint(self._deployment.store, content).require()
             except (BlobNotFoundError, BlobDamagedError):
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked from turn {turn}: the checkpoint of its simulation "

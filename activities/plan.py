@@ -284,12 +284,13 @@ class FarewellInput(Model):
 
 
 class JudgeRecord(Model):
-    """The content of ``Evidence.record``."""
+    """The content of ``Evidence.record``; ``parts`` lists what of the states is in parts (``simulations.parts``)."""
 
     action_log: list[ActionLogEntryWithTurn]
     turn_notes: dict[int, str]
     initial_state: dict[str, JsonValue]
     final_state: dict[str, JsonValue]
+    parts: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 TURN_SETTLES = timedelta(seconds=1)

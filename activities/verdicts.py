@@ -12,6 +12,7 @@ from temporalio import activity
 from activities import failures
 from activities.deployment import Deployment
 from activities.judging.calibration import calibrations_of
+from activities.judging.evidence import read_record
 from activities.judging.facts_asked import FactsAsked
 from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
@@ -78,7 +79,14 @@ class VerdictActivities:
     async def _by_model_or_rubric(
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
     ) -> CriterionResult:
-        record = JudgeRecord.model_validate_json(await self._deployment.store.get(given.evidence.record))
+        store = self._deployment.store
+        content = await store.get(given.evidence.record)
+        # Offline a rubric looks at what was done alone.
+        record = (
+            JudgeRecord.model_validate_json(content)
+            if given.plan.offline
+            else await asyncio.to_thread(read_record, store, content)
+        )
         context = AgentBeatsEvalContext(
             client=None,
             scenario_config=scenario.model_dump(mode="json"),
@@ -135,6 +143,7 @@ class VerdictActivities:
                 ),
                 evidence=f"{given.evidence.record.sha256} {code}",
                 fetch=lambda: self._deployment.store.get(given.evidence.record),
+                contents=self._deployment.store,
             )
             result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter))
         except EvaluatorRetryError as problem:

@@ -28,6 +28,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 from activities.admission import AdmissionActivities
 from activities.deployment import Deployment
 from activities.heartbeats import Heartbeats
+from activities.judging.evidence import read_record
 from activities.lifecycle import LifecycleActivities
 from activities.plan import (
     AdmitInput,
@@ -200,7 +201,8 @@ class RehearsedAssessment:
             seed=plan.seed,
             offline=self.offline,
         )
-        return results, JudgeRecord.model_validate_json(await self.deployment.store.get(evidence.record))
+        store = self.deployment.store
+        return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
         """Judge all criteria, side by side."""

@@ -178,6 +178,27 @@ class Parts:
         self.names += dict.fromkeys(page.name for cut in self._cuts.values() for page in cut.pages)
         return short, listed, fresh
 
+    def shorten_shown(self, shown: Mapping[str, JsonObject]) -> tuple[JsonObject, list[JsonObject]]:
+        """Modalities as they are shown, with tails instead of the collections that were cut last, and what lists these,
+        as in a manifest, with ``path`` from the modality's name on. Nothing may have changed since they were cut.
+        """
+        cuts = {id(cut.container): path for path, cut in self._cuts.items() if path[0] == "states" and cut.pages}
+        listed: list[JsonObject] = []
+
+        def tail(value: Any, *path: str) -> Any:
+            place = cuts.get(id(value))
+            if place is None:
+                return value
+            for each, cut in self._cuts.items():
+                if each[: len(place)] == place and cut.pages:
+                    listed.append({"path": [*path, *each[len(place) :]], **cut.list_pages({})})
+            return orjson.Fragment(self._cuts[place].tail)
+
+        short = {
+            name: {field: tail(value, name, field) for field, value in state.items()} for name, state in shown.items()
+        }
+        return short, sorted(listed, key=lambda each: len(each["path"]))
+
     def _shorten(
         self, known: dict[Path, Cut], path: Path, container: Any, *, is_row: bool | None = None, base: int = 0
     ) -> orjson.Fragment:

@@ -24,10 +24,12 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from activities.judging.evidence import parts_of_record
 from activities.packages import frames, manager
 from activities.packages.confinement import Limits
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
 from activities.packages.tasks import Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
+from activities.simulations.parts import Contents
 from proctor_processes.child import Child
 from proctor_protocol.paraphrases import Held
 from proctor_protocol.results import CriterionResult
@@ -71,12 +73,14 @@ class Bench:
     Attributes:
         task: what it is told.
         evidence: which evidence follows; the same evidence has the same name.
-        fetch: gets the evidence.
+        fetch: gets the evidence (``JudgeRecord`` as JSON).
+        contents: where the evidence's parts are; None for evidence that has none.
     """
 
     task: JudgeTask
     evidence: str
     fetch: Callable[[], Awaitable[bytes]]
+    contents: Contents | None = None
 
 
 class CodeProcess:
@@ -385,9 +389,18 @@ class ScenarioCode:
         if self._idle[key]:
             return self._idle[key].pop()
         evidence = await bench.fetch()
-        process = await self._nursery.fork(len(evidence), has_model=bench.task.has_model)
+        parts = parts_of_record(bench.contents, evidence) if bench.contents is not None else None
+        indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
+        given = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
+        process = await self._nursery.fork(given, has_model=bench.task.has_model)
         await process.say(bench.task.model_dump_json().encode())
         await process.say(evidence)
+        if parts is not None:
+            await process.say(str(len(indexes) + len(pages)).encode())
+            for index in indexes:
+                await process.say(index)
+            for page in pages.values():
+                await process.say(await parts.read(page))
         return process
 
     def _rest(self, key: tuple[str, str]) -> None:

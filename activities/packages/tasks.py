@@ -5,9 +5,9 @@ It talks to the worker over one socket (``frames``), in JSON:
 
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
-* ``{"task": "judge", …}`` (``JudgeTask``), followed by the evidence as it lies in the store, then any number of
-  criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
-  (``Asked``), each answered with a message of the model's.
+* ``{"task": "judge", …}`` (``JudgeTask``), followed by the evidence as it lies in the store (where that has parts, by
+  their number and each of them, too), then any number of criteria. Each is answered with a ``Found``; before that, an
+  evaluator's questions to the model are passed on (``Asked``), each answered with a message of the model's.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json
 
 from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
+from activities.judging.evidence import parts_of_record, read_record
 from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
 from activities.packages.manager import ScenarioError, load_evaluators, load_facts, load_package
@@ -33,6 +34,7 @@ from proctor_protocol.facts import Question, Told
 from proctor_protocol.paraphrases import Held, ParaphrasesError, hold, patterns_of_checks, read_paraphrases
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobRef, blob_ref
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.tls import tls
 
@@ -111,9 +113,29 @@ def serve(job: socket.socket) -> None:
         elif b'"task":"hold"' in first[:40]:
             _hold(job, HoldTask.model_validate_json(first))
         else:
-            _judge(job, JudgeTask.model_validate_json(first), JudgeRecord.model_validate_json(frames.receive(job)))
+            _judge(job, JudgeTask.model_validate_json(first), _received_record(job))
     except (frames.HungUpError, ConnectionError):
         return
+
+
+class _Received:
+    """The parts that came with the evidence."""
+
+    def __init__(self, contents: Iterable[bytes]) -> None:
+        self._contents = {blob_ref(content): content for content in contents}
+
+    async def get(self, ref: BlobRef) -> bytes:
+        return self._contents[ref]
+
+    def get_blocking(self, ref: BlobRef) -> bytes:
+        return self._contents[ref]
+
+
+def _received_record(job: socket.socket) -> JudgeRecord:
+    record, parts = frames.receive(job), []
+    if parts_of_record(_Received([]), record) is not None:
+        parts = [frames.receive(job) for _ in range(int(frames.receive(job)))]
+    return read_record(_Received(parts), record)
 
 
 def _load(job: socket.socket, task: LoadTask) -> None:

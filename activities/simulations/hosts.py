@@ -8,13 +8,14 @@ for as long as no newer one has claimed it.
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from activities import failures
+from activities.simulations.states import snapshot
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
@@ -89,6 +90,7 @@ class Stepped(BaseModel):
         deeds: the participant's events, as ``GET /events`` answers them.
         news: the states of the modalities that it did something in, with those messages at least that are new.
         states: every modality's state.
+        states_parts: what of these is left out, since it is in parts that the checkpoint has, too (``shown``).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -98,6 +100,7 @@ class Stepped(BaseModel):
     deeds: list[dict[str, Any]] = Field(default_factory=list)
     news: dict[str, dict[str, Any]] = Field(default_factory=dict)
     states: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    states_parts: list[dict[str, Any]] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,10 @@ class SimulationHost(ABC):
     @abstractmethod
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
         """Take one over and carry out a step in it; what it found, and the checkpoint that it reached."""
+
+    async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
+        """Every modality's state of a simulation that stands at the checkpoint of the claim."""
+        return Stepped(current_time=datetime.now(UTC), states=await snapshot(simulation.admin))
 
     @abstractmethod
     async def end(self, simulation_id: str, fence: int) -> None:

@@ -6,7 +6,7 @@ they pass through a worker a few at a time, however many there are.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic_core import from_json
 
@@ -53,18 +53,29 @@ async def keep_parts(
         raise problems.exceptions[0] from None
 
 
-class StoredCheckpoint:
-    """A checkpoint in parts, as it is in the store. What is missing is named.
+class Contents(Protocol):
+    """Where contents are found by their names: a store, or what came from one."""
+
+    async def get(self, ref: BlobRef) -> bytes:
+        """Fetch a content; raises ``BlobNotFoundError`` and ``BlobDamagedError``."""
+
+    def get_blocking(self, ref: BlobRef) -> bytes:
+        """The same, for callers without an event loop."""
+
+
+class InParts:
+    """Something that is in parts. What is missing is named.
 
     Args:
-        store: where it is.
-        manifest: its manifest.
+        store: where the parts are.
+        listed: its parts, as a manifest lists them.
+        what: what it is called.
     """
 
-    def __init__(self, store: BlobStore, manifest: bytes) -> None:
+    def __init__(self, store: Contents, listed: list[dict[str, Any]], what: str) -> None:
         self._store = store
-        self._ref = blob_ref(manifest)
-        self._listed: list[dict[str, Any]] = from_json(manifest)["parts"]
+        self._listed = listed
+        self._what = what
 
     async def read_indexes(self) -> tuple[list[bytes], dict[str, BlobRef]]:
         """The contents of the indexes, and all other parts by their names.
@@ -73,10 +84,9 @@ class StoredCheckpoint:
             BlobNotFoundError, BlobDamagedError: an index isn't there, or not as it was written.
         """
         indexes = [await self.read(ref) for each in self._listed for ref in _refs(each["index"])]
-        pages = [ref for each in self._listed for ref in _refs(each["pages"])]
-        return indexes, {
-            ref.sha256: ref for ref in [*(r for index in indexes for r in _refs(from_json(index))), *pages]
-        }
+        pages = [ref for index in indexes for ref in _refs(from_json(index))]
+        pages += [ref for each in self._listed for ref in _refs(each["pages"])]
+        return indexes, {ref.sha256: ref for ref in pages}
 
     async def read(self, part: BlobRef) -> bytes:
         """A part's content.
@@ -99,22 +109,40 @@ class StoredCheckpoint:
         for part in parts.values():
             await self.read(part)
 
-    def join_states(self, states: dict[str, Any]) -> dict[str, Any]:
-        """The states of the manifest with all that is in parts; for callers without an event loop.
+    def paths(self, top: str | None = None) -> Iterator[tuple[tuple[str, ...], list[BlobRef]]]:
+        """The collections that are in parts, or those below a name, each with its pages; for callers without an event
+        loop, as the rest is.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: an index isn't there, or not as it was written.
+        """
+        for each in self._listed:
+            path = tuple(each["path"])
+            if top is None or path[0] == top:
+                indexed = (self._read_now(index) for index in _refs(each["index"]))
+                yield path, [*(ref for index in indexed for ref in _refs(index)), *_refs(each["pages"])]
+
+    def pages(self, pages: Iterable[BlobRef]) -> Iterator[Any]:
+        """What is in pages, one after the other.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: one isn't there, or not as it was written.
+        """
+        return map(self._read_now, pages)
+
+    def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
+        """Put into the data what is in parts, of all or below a name.
 
         Raises:
             BlobNotFoundError, BlobDamagedError: a part isn't there, or not as it was written.
         """
-        for each in self._listed:
-            top, *above, last = each["path"]
-            if top != "states":
-                continue
-            node: Any = states
+        for path, pages in self.paths(top):
+            *above, last = path
+            node: Any = data
             for part in above:
                 node = node[part]
-            pages = [*(ref for index in _refs(each["index"]) for ref in _refs(self._read_now(index)))]
-            node[last] = _joined(map(self._read_now, [*pages, *_refs(each["pages"])]), node[last])
-        return states
+            node[last] = joined(self.pages(pages), node[last])
+        return data
 
     def _read_now(self, part: BlobRef) -> Any:
         try:
@@ -123,7 +151,12 @@ class StoredCheckpoint:
             raise self._named(problem) from None
 
     def _named(self, problem: BlobNotFoundError | BlobDamagedError) -> BlobNotFoundError | BlobDamagedError:
-        return type(problem)(f"a part of the checkpoint {self._ref.sha256} can't be had: {problem}")
+        return type(problem)(f"a part of {self._what} can't be had: {problem}")
+
+
+def parts_of_checkpoint(store: BlobStore, manifest: bytes) -> InParts:
+    """A checkpoint's parts."""
+    return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}")
 
 
 def batched(contents: Mapping[str, int], at_most: int = TOGETHER) -> Iterator[list[str]]:
@@ -144,7 +177,8 @@ def _refs(entries: Iterable[Sequence[Any]]) -> list[BlobRef]:
     return [BlobRef(sha256=name, size=size) for name, size in entries]
 
 
-def _joined(pages: Iterable[Any], tail: Any) -> Any:
+def joined(pages: Iterable[Any], tail: Any) -> Any:
+    """A collection from its pages and its tail."""
     if isinstance(tail, dict):
         whole: dict[str, Any] = {}
         for page in pages:

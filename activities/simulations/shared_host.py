@@ -1,6 +1,7 @@
 """Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -30,7 +31,7 @@ from activities.simulations.keys import (
     participant_key_id,
     reader_key,
 )
-from activities.simulations.parts import TOGETHER, StoredCheckpoint, batched, is_in_parts, keep_parts
+from activities.simulations.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.modalities import SHOWN
 from proctor_storage.blobs import BlobRef, BlobStore
@@ -166,6 +167,11 @@ class SharedHost(SimulationHost):
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(said).model_dump(), checkpoint)
         return Stepped.model_validate_json(said), checkpoint
 
+    async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
+        """See ``SimulationHost``; what is in the checkpoint's parts stays there."""
+        found, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
+        return found
+
     async def end(self, simulation_id: str, fence: int) -> None:
         """See ``SimulationHost``."""
         try:
@@ -200,7 +206,7 @@ class SharedHost(SimulationHost):
         self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
     ) -> tuple[bytes, bytes]:
         """Claim with the manifest, all parts where they are few, else those that the simulator lacks, sent before."""
-        stored = StoredCheckpoint(store, manifest)
+        stored = parts_of_checkpoint(store, manifest)
         indexes, parts = await stored.read_indexes()
         pieces = [manifest, *indexes]
         if sum(part.size for part in parts.values()) <= TOGETHER:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from activities import failures
 from activities.fencing import own_fence
 from activities.simulations.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulations.shown import Shown
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 
 
@@ -80,6 +81,12 @@ class Simulations:
         """Have a simulation stand at a checkpoint, for those who only look at it."""
         claim = Claim(simulation_id, own_fence(), checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
+
+    async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
+        """Every modality's state of a simulation that stands at a checkpoint."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        found = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
+        return Shown.of(self._store, found)
 
     async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
         """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from activities.simulations.parts import StoredCheckpoint, is_in_parts
+from activities.simulations.parts import is_in_parts, parts_of_checkpoint
 from proctor_protocol.modalities import SHOWN
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import AsyncUESClient
@@ -35,5 +35,5 @@ def states_in(checkpoint: bytes, store: BlobStore) -> dict[str, Any]:
     if not isinstance(states, dict):
         raise ValueError("the checkpoint holds no states that can be read")
     if is_in_parts(checkpoint):
-        states = StoredCheckpoint(store, checkpoint).join_states(states)
+        states = parts_of_checkpoint(store, checkpoint).join({"states": states}, "states")["states"]
     return {name: state for name, state in states.items() if name in SHOWN}

@@ -133,8 +133,11 @@ class LeaveResponse(Response):
 
 
 class StepResponse(Response):
-    """Where the simulation is, and what the step found; with ``takes_parts`` also ``new`` and ``lengths``, as
-    ``GET /simulation/checkpoint/parts`` answers them."""
+    """Where the simulation is, and what the step found.
+
+    With ``takes_parts`` also ``new`` and ``lengths``, as ``GET /simulation/checkpoint/parts`` answers them, and
+    ``states_parts``: those of the checkpoint's parts that are left out of ``states``, listed as in a manifest.
+    """
 
     checkpoint: str | None
     mark: str | None
@@ -252,6 +255,8 @@ def _step(call: HostCall) -> Reply:
     )
     if asked.takes_parts:
         told, pieces = with_parts(checkpoint.take_in_parts(simulation))
+        states, listed = simulation.parts.shorten_shown(found["states"])
+        told |= {"states": states, "states_parts": listed}
         return Reply(b"\n".join((orjson.dumps({**simulation.describe(), **found, **told}), b"".join(pieces))))
     taken = checkpoint.take(simulation)[1] if asked.takes_checkpoint else b""
     said = orjson.dumps({**simulation.describe(), **found})
