@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 _SCENARIOS_KEPT = 32
+_KEPT_UP_TO = 4_000_000
+"""Bytes of a scenario's files, and of its initial state, that are kept in memory; larger ones are read each time."""
 _FOLDERS_KEPT = 100
 _READINGS = 3
 _VOTING_TEMPERATURE = 0.5
@@ -104,7 +106,7 @@ class Deployment:
 
     async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
-        them has changed.
+        them has changed, unless they are large.
 
         Raises:
             activities.packages.manager.ScenarioError: there is none of that id, or it can't be played.
@@ -118,6 +120,9 @@ class Deployment:
             package = await self.code.load(directory)
             files = await asyncio.to_thread(packed, directory)
             if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
+                if len(files) + len(package.initial_state) > _KEPT_UP_TO:
+                    self._packages.pop(scenario_id, None)
+                    return package, files
                 while len(self._packages) >= _SCENARIOS_KEPT:
                     self._packages.pop(next(iter(self._packages)))
                 self._packages[scenario_id] = (state, package, files)

@@ -1,6 +1,7 @@
 """The states after each turn, from the simulation's checkpoints, each as its difference to the one before."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from activities.plan import TurnNote
 from activities.simulations.states import states_in
@@ -47,13 +48,14 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> Told:
         proctor_storage.blobs.StoreUnavailableError: the store can't be read just now.
     """
     told = Told()
+    known: dict[str, Any] = {}
     chosen = _chosen([note.checkpoint.size for note in notes])
     for place, note in enumerate(notes):
         if place not in chosen:
             told.add(note, None, _LEFT_OUT)
             continue
         try:
-            told.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store)))
+            told.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store, known)))
         except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
             told.add(note, None, str(problem))
     return told

@@ -11,6 +11,7 @@ import stat
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from activities.archives import extract
 from activities.packages.evaluator_modules import KIT, KIT_NAME, installed_kit
@@ -28,19 +29,21 @@ def packed(directory: Path) -> bytes:
     Raises:
         ScenarioValidationError: they are too many, too large, or can't be read.
     """
-    content, total = io.BytesIO(), 0
-    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, body in _files(directory):
-            total += len(body)
-            if total > MOST_BYTES:
-                raise ScenarioValidationError(
-                    f"{directory.name} has more than {MOST_BYTES // 1024 // 1024} MB of files: keep what isn't the "
-                    "scenario's elsewhere"
-                )
-            member = tarfile.TarInfo(name)
-            member.size = len(body)
-            archive.addfile(member, io.BytesIO(body))
-    return content.getvalue()
+    total = 0
+    with TemporaryFile() as content:  # of large files only one is in memory at a time
+        with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for name, body in _files(directory):
+                total += len(body)
+                if total > MOST_BYTES:
+                    raise ScenarioValidationError(
+                        f"{directory.name} has more than {MOST_BYTES // 1024 // 1024} MB of files: keep what isn't the "
+                        "scenario's elsewhere"
+                    )
+                member = tarfile.TarInfo(name)
+                member.size = len(body)
+                archive.addfile(member, io.BytesIO(body))
+        content.seek(0)
+        return content.read()
 
 
 def _files(directory: Path) -> Iterator[tuple[str, bytes]]:

@@ -70,10 +70,14 @@ class InParts:
         store: where the parts are.
         listed: its parts, as a manifest lists them.
         what: what it is called.
+        known: pages that were read before, by their names, where several that share them are read and none is altered.
     """
 
-    def __init__(self, store: Contents, listed: list[dict[str, Any]], what: str) -> None:
+    def __init__(
+        self, store: Contents, listed: list[dict[str, Any]], what: str, known: dict[str, Any] | None = None
+    ) -> None:
         self._store = store
+        self._known = known
         self._listed = listed
         self._what = what
 
@@ -128,7 +132,7 @@ class InParts:
         Raises:
             BlobNotFoundError, BlobDamagedError: one isn't there, or not as it was written.
         """
-        return map(self._read_now, pages)
+        return map(self._read_page, pages)
 
     def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
         """Put into the data what is in parts, of all or below a name.
@@ -144,6 +148,13 @@ class InParts:
             node[last] = joined(self.pages(pages), node[last])
         return data
 
+    def _read_page(self, part: BlobRef) -> Any:
+        if self._known is None:
+            return self._read_now(part)
+        if part.sha256 not in self._known:
+            self._known[part.sha256] = self._read_now(part)
+        return self._known[part.sha256]
+
     def _read_now(self, part: BlobRef) -> Any:
         try:
             return from_json(self._store.get_blocking(part))
@@ -154,9 +165,9 @@ class InParts:
         return type(problem)(f"a part of {self._what} can't be had: {problem}")
 
 
-def parts_of_checkpoint(store: BlobStore, manifest: bytes) -> InParts:
+def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:
     """A checkpoint's parts."""
-    return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}")
+    return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
 
 def batched(contents: Mapping[str, int], at_most: int = TOGETHER) -> Iterator[list[str]]:

@@ -16,9 +16,10 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
 
 
-def states_in(checkpoint: bytes, store: BlobStore) -> dict[str, Any]:
+def states_in(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """The states that a checkpoint holds: one of the embedded simulator, whole or with its parts in the store, or one
-    of another server with our label before it. This may take some seconds.
+    of another server with our label before it. This may take some seconds. ``known`` are pages that were read before;
+    what is read is added, and states share it.
 
     Raises:
         ValueError: it is of no form that is known here.
@@ -35,5 +36,5 @@ def states_in(checkpoint: bytes, store: BlobStore) -> dict[str, Any]:
     if not isinstance(states, dict):
         raise ValueError("the checkpoint holds no states that can be read")
     if is_in_parts(checkpoint):
-        states = parts_of_checkpoint(store, checkpoint).join({"states": states}, "states")["states"]
+        states = parts_of_checkpoint(store, checkpoint, known).join({"states": states}, "states")["states"]
     return {name: state for name, state in states.items() if name in SHOWN}
