@@ -1,5 +1,6 @@
 """Checkpoints in parts between the simulator and the store: what is moved, what is kept, and what a loss leaves."""
 
+import asyncio
 import itertools
 import json
 import zlib
@@ -14,14 +15,19 @@ import httpx
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.lifecycle import at_time
+from activities.judging.evidence import read_record
+from activities.lifecycle import at_time, summary_of
+from activities.packages.processes import ScenarioCode
+from activities.plan import JudgeRecord
 from activities.simulations.hosts import PlannedEvent, Simulation, Step
 from activities.simulations.keys import host_key
 from activities.simulations.shared_host import SharedHost
+from activities.simulations.shown import Shown, below
 from activities.simulations.simulations import Simulations
-from activities.simulations.states import states_in
+from activities.simulations.states import snapshot, states_in
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+from tests.activities.scenario_code import LIMITS, bench_of, criterion_by, nobody
 from tests.processes import serving
 from tests.sizes.mailboxes import filled
 
@@ -240,3 +246,67 @@ async def test_a_small_simulation_is_one_blob_and_one_request(worker: MakeWorker
     simulation = await attempt(lambda: simulations.look_at(name, reached))
     log = await simulation.admin.access_log.stats()
     assert log.total_requests == 3, "the import, the start, and one for the first checkpoint"
+
+
+def in_order(states: dict[str, Any]) -> dict[str, str]:
+    """Each state as text, so that the order of entries counts."""
+    return {name: json.dumps(state) for name, state in states.items()}
+
+
+COUNTS_MAILS = """
+async def counts_mails(ctx, params):
+    emails, before = (state["email"]["emails"] for state in (ctx.final_state, ctx.initial_state))
+    new = [mail["subject"] for key, mail in emails.items() if key not in before]
+    told = f"{len(before)} {len(emails)} {new} {len(ctx.final_state['email']['folders']['inbox'])}"
+    return {"score": 1, "max_score": 4, "explanation": told}
+"""
+
+
+async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_all_of_it(
+    worker: MakeWorker, tmp_path: Path, write_scenario: Callable[..., Path]
+) -> None:
+    store = CountingStore(tmp_path / "store")
+    simulations = worker(store)
+    name, first = await set_up(simulations)
+
+    async def show() -> tuple[Shown, dict[str, Any]]:
+        simulation = await simulations.look_at(name, first)
+        return await simulations.show(simulation, name, first), await snapshot(simulation.admin)
+
+    initial, whole = await attempt(show)
+    assert await asyncio.to_thread(summary_of, initial, START) == summary_of(Shown(whole), START)
+    assert len(initial.written()) < 128 * 1024
+    kept = Shown.read(store, initial.written())
+    assert (kept.states, kept.listed) == (initial.states, initial.listed)
+    before = store.size()
+    to = START + timedelta(hours=1)
+    last = Step(events=mails(3, to), to=to, shows_all=True)
+    found, reached = await attempt(lambda: simulations.step(name, first, last))
+    final = Shown.of(store, found)
+    record = JudgeRecord(
+        action_log=[],
+        turn_notes={},
+        initial_state=initial.states,
+        final_state=final.states,
+        parts=[*below(initial.listed, "initial_state"), *below(final.listed, "final_state")],
+    )
+    content = record.model_dump_json().encode()
+    await store.put(content)
+    assert store.size() - before < 64 * 1024
+    read = read_record(store, content)
+    assert in_order(read.initial_state) == in_order(whole)
+    simulation = await attempt(lambda: simulations.look_at(name, reached))
+    assert in_order(read.final_state) == in_order(await snapshot(simulation.admin))
+
+    async def fetch() -> bytes:
+        return content
+
+    directory = write_scenario(files={"evaluators.py": COUNTS_MAILS}) / "small"
+    bench = replace(bench_of(directory), fetch=fetch, contents=store)
+    code = ScenarioCode(LIMITS)
+    try:
+        verdict = await code.judge(bench, criterion_by("counts_mails"), nobody)
+    finally:
+        await code.aclose()
+    count = SIZE // 10_000
+    assert verdict.explanation == f"{count} {count + 3} ['News 0', 'News 1', 'News 2'] {count + 3}"
