@@ -3,10 +3,10 @@
 import io
 import tarfile
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 
-def extract(content: bytes, folder: Path, kind: Literal["data", "tar"]) -> None:
+def extract(content: bytes | BinaryIO, folder: Path, kind: Literal["data", "tar"]) -> None:
     """Write the files of an archive into a folder that is there.
 
     ``kind`` is the filter of ``tarfile``, which Python 3.11 has since 3.11.4 and Debian 12 has not. Without it, files,
@@ -15,7 +15,7 @@ def extract(content: bytes, folder: Path, kind: Literal["data", "tar"]) -> None:
     Raises:
         tarfile.TarError, ValueError: something in it would be written outside of the folder, or is no file.
     """
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(content) if isinstance(content, bytes) else content) as archive:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter=kind)
             return

@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
 
 import httpx
@@ -118,9 +119,12 @@ class Deployment:
             if cached is not None and cached[0] == state:
                 return cached[1], cached[2]
             package = await self.code.load(directory)
+            if len(package.initial_state) > _KEPT_UP_TO:
+                stored = await self.store.put(package.initial_state)
+                package = replace(package, initial_state=b"", stored_state=stored)
             files = await asyncio.to_thread(packed, directory)
             if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
-                if len(files) + len(package.initial_state) > _KEPT_UP_TO:
+                if package.stored_state is not None or len(files) > _KEPT_UP_TO:
                     self._packages.pop(scenario_id, None)
                     return package, files
                 while len(self._packages) >= _SCENARIOS_KEPT:
@@ -152,8 +156,14 @@ class Deployment:
             if folder is None or not folder.is_dir():
                 # Named like the scenario, as sentences about it are.
                 folder = Path(self._unpacked.name) / ref.sha256 / scenario_id
-                content = await self.store.get(ref) if files is None else files
-                await asyncio.to_thread(unpack, content, folder)
+                with TemporaryFile() as archive:
+                    if files is not None:
+                        archive.write(files)
+                    else:
+                        async for piece in self.store.read_in_pieces(ref):
+                            archive.write(piece)
+                    archive.seek(0)
+                    await asyncio.to_thread(unpack, archive, folder)
             self._folders[ref.sha256] = folder
             while len(self._folders) > _FOLDERS_KEPT:
                 oldest = self._folders.pop(next(iter(self._folders)))

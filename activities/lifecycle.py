@@ -11,6 +11,7 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.packages.initial_states import at_time
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations.hosts import Step
 from activities.simulations.shown import Shown, below
@@ -22,6 +23,9 @@ from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
 """How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
+
+_LARGE = 1_000_000
+"""Bytes of an initial state that passes through the worker in pieces."""
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +40,16 @@ class LifecycleActivities:
     @activity.defn
     async def set_up(self, plan: Plan) -> Prepared:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
-        initial_state = from_json(await self._deployment.store.get(plan.initial_state))
+        store = self._deployment.store
         simulator = await self._deployment.choose_simulator()
         simulations = self._deployment.simulations.at(simulator)
         simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
-            await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
+            if plan.is_timed and plan.initial_state.size > _LARGE:
+                await simulation.load(store.read_in_pieces(plan.initial_state))
+            else:
+                initial_state = from_json(await store.get(plan.initial_state))
+                await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
             raise failures.final(
                 failures.SCENARIO_BROKEN,
@@ -53,7 +61,7 @@ class LifecycleActivities:
         shown = await simulations.show(simulation, plan.simulation_id, checkpoint)
         return Prepared(
             checkpoint=checkpoint,
-            initial_state=await self._deployment.store.put(shown.written()),
+            initial_state=await store.put(shown.written()),
             current_time=plan.start_time,
             summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
             simulator=simulator,
@@ -96,20 +104,6 @@ class LifecycleActivities:
             removing.result()
         else:
             log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
-
-
-def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
-    """A UES scenario whose clock stands at ``start`` and moves only when told to."""
-    environment = dict(initial_state.get("environment") or {})
-    environment["time_state"] = {
-        **(environment.get("time_state") or {}),
-        "current_time": start.isoformat(),
-        "last_wall_time_update": start.isoformat(),
-        "time_scale": 1.0,
-        "is_paused": False,
-        "auto_advance": False,
-    }
-    return {**initial_state, "environment": environment}
 
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:

@@ -18,8 +18,8 @@ from pydantic_core import from_json
 from activities.actions.log import entries_from_events
 from activities.judging.judge import points_left_out
 from activities.judging.work import work_criterion
-from activities.lifecycle import at_time
 from activities.packages.confinement import Limits
+from activities.packages.initial_states import at_time
 from activities.packages.manager import ScenarioPackage
 from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError, ScenarioCode
 from activities.packages.tasks import JudgeTask

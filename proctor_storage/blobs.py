@@ -3,6 +3,7 @@
 import hashlib
 import posixpath
 import zlib
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +13,8 @@ from proctor_storage.folder import StoreUnavailableError as StoreUnavailableErro
 
 RENEWED_AFTER = timedelta(days=1)
 """A blob's time of writing is never much older than its last use, so that stores may be pruned by age."""
+
+_PACKED_PIECE = 32 * 1024
 
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is played anew."
 
@@ -67,6 +70,12 @@ class BlobStore:
         """
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
+    async def read_in_pieces(self, ref: BlobRef) -> AsyncIterator[bytes]:
+        """Fetch a content of which it is known at its end only that it is sound; raises as ``get``, by then."""
+        packed = await self._folder.within_time(lambda: self._read_packed(ref), "read", ref.size)
+        for piece in self._pieces(ref, packed):
+            yield piece
+
     async def holds(self, ref: BlobRef) -> bool:
         """Whether a content is there, sound, and written lately: it needn't be put there then.
 
@@ -86,20 +95,32 @@ class BlobStore:
 
     def get_blocking(self, ref: BlobRef) -> bytes:
         """``get`` for callers without an event loop; it waits for as long as it takes."""
+        return b"".join(self._pieces(ref, self._read_packed(ref)))
+
+    def _read_packed(self, ref: BlobRef) -> bytes:
         try:
-            packed = self._folder.read(_path(ref))
+            return self._folder.read(_path(ref))
         except FileNotFoundError:
             raise BlobNotFoundError(
                 f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
                 f"{_RESTORE}"
             ) from None
+
+    def _pieces(self, ref: BlobRef, packed: bytes) -> Iterator[bytes]:
+        """A content in pieces; at its end it is known whether it was what its name says."""
+        digest, size, unpacker = hashlib.sha256(), 0, zlib.decompressobj()
         try:
-            content = zlib.decompress(packed)
+            for place in range(0, len(packed), _PACKED_PIECE):
+                piece = unpacker.decompress(packed[place : place + _PACKED_PIECE])
+                digest.update(piece)
+                size += len(piece)
+                yield piece
         except zlib.error as problem:
             raise self._damaged(ref, str(problem)) from None
-        if blob_ref(content) != ref:
+        if not unpacker.eof:
+            raise self._damaged(ref, "it is cut short")
+        if (digest.hexdigest(), size) != (ref.sha256, ref.size):
             raise self._damaged(ref, "it is other content than its name says")
-        return content
 
     def _damaged(self, ref: BlobRef, how: str) -> BlobDamagedError:
         return BlobDamagedError(f"blob {ref.sha256} below {self._folder.place} is damaged ({how}): {_RESTORE}")
@@ -121,7 +142,8 @@ class BlobStore:
 
     def _is_sound(self, ref: BlobRef) -> bool:
         try:
-            self.get_blocking(ref)
+            for _ in self._pieces(ref, self._read_packed(ref)):
+                pass
         except (BlobDamagedError, BlobNotFoundError):
             return False
         return True

@@ -3,5 +3,6 @@
 * ``assessments``, ``trials``, ``campaigns``: the activities that write an entry of each
 * ``lines``: JSON Lines, and updates as workflows hand them on
 * ``transcript``: the turns as a person would tell them
+* ``elsewhere``: what takes much memory, in a process of its own
 * ``states``: mailbox, messages, calendar and chat after each turn, from the checkpoints
 """

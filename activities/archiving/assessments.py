@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from pydantic_core import to_json
 from temporalio import activity
 
+from activities.archiving import elsewhere
 from activities.archiving.lines import as_lines, updates_in
 from activities.archiving.states import read_states
 from activities.archiving.transcript import turn_records
@@ -14,10 +16,14 @@ from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.plan import ArchiveInput
 from activities.scrubbing import Scrubber
-from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchiveEntry, Content
+from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_storage.archive import Archive
+from proctor_storage.blobs import BlobStore
+
+_LARGE = 8_000_000
+"""Bytes of an initial state from which its assessment is archived in a process of its own."""
 
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
 
@@ -33,8 +39,14 @@ class ArchiveActivities:
     @activity.defn
     async def archive(self, given: ArchiveInput) -> None:
         """Archive an assessment that has ended; once more writes the same entry anew."""
-        entry = self._entry(given)
-        await patiently(lambda: asyncio.to_thread(self._write, entry, given))
+        entry, updates = self._entry(given), updates_in(given.updates)
+        rest = (self._scrubber(entry.id), entry, given.model_copy(update={"updates": []}), updates)
+        if given.plan.initial_state.size > _LARGE:
+            config = self._deployment.config
+            addresses = (config.storage_url, config.archive_url)
+            await patiently(lambda: asyncio.to_thread(elsewhere.do, write_by_addresses, *addresses, *rest))
+        else:
+            await patiently(lambda: asyncio.to_thread(_write, self._deployment.store, self._archive, *rest))
 
     def _entry(self, given: ArchiveInput) -> ArchiveEntry:
         plan, results, info = given.plan, given.results, activity.info()
@@ -83,26 +95,37 @@ class ArchiveActivities:
             message=given.message,
         )
 
-    def _write(self, entry: ArchiveEntry, given: ArchiveInput) -> None:
-        store = self._deployment.store
-        told = read_states(given.turns, store)
-        updates = updates_in(given.updates)
-        turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
-        files = {
-            RESULT: given.results.model_dump_json(indent=1).encode(),
-            UPDATES: as_lines(updates),
-            TURNS: as_lines(turns),
-            STATES: as_lines(told.records),
-        }
-        contents = {"scenario": store.get_blocking(given.plan.scenario)}
-        if told.initial:
-            contents["initial_state"] = to_json(told.initial)
-        clean = self._scrubber(entry.id).written
-        self._archive.write(
-            entry,
-            {name: clean(content) for name, content in files.items()},
-            {name: clean(content) for name, content in contents.items()},
-        )
+
+def _write(
+    store: BlobStore,
+    archive: Archive,
+    scrubber: Scrubber,
+    entry: ArchiveEntry,
+    given: ArchiveInput,
+    updates: list[ArchivedUpdate],
+) -> None:
+    told = read_states(given.turns, store)
+    turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
+    files = {
+        RESULT: given.results.model_dump_json(indent=1).encode(),
+        UPDATES: as_lines(updates),
+        TURNS: as_lines(turns),
+        STATES: as_lines(told.records),
+    }
+    contents = {"scenario": store.get_blocking(given.plan.scenario)}
+    if told.initial:
+        contents["initial_state"] = to_json(told.initial)
+    clean = scrubber.written
+    archive.write(
+        entry,
+        {name: clean(content) for name, content in files.items()},
+        {name: clean(content) for name, content in contents.items()},
+    )
+
+
+def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
+    """The same in a process that knows the store and the archive by their addresses alone."""
+    _write(BlobStore(storage_url), Archive(archive_url), *rest)
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:

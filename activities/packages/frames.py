@@ -5,9 +5,11 @@ Whoever reads names the longest piece that it takes, since the other side may be
 """
 
 import asyncio
+import io
 import socket
 import struct
 
+_CHUNK = 1 << 20
 _LENGTH = struct.Struct(">Q")
 
 
@@ -57,6 +59,9 @@ async def read(reader: asyncio.StreamReader, longest: int) -> bytes:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > longest:
             raise FrameTooLongError
-        return await reader.readexactly(length)
+        content = io.BytesIO()  # of a large piece it has no second copy, as a reader's buffer is
+        while content.tell() < length:
+            content.write(await reader.readexactly(min(length - content.tell(), _CHUNK)))
+        return content.getvalue()
     except (asyncio.IncompleteReadError, ConnectionError):
         raise HungUpError from None

@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from activities.archives import extract
 from activities.packages.evaluator_modules import KIT, KIT_NAME, installed_kit
@@ -72,7 +73,7 @@ def _read(path: Path, directory: Path) -> bytes:
         raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
-def unpack(content: bytes, directory: Path) -> None:
+def unpack(content: BinaryIO, directory: Path) -> None:
     """Write the files of an archive into a folder of their own; it is there with all of them, or not at all."""
     beside = directory.with_name(f".{directory.name}.{os.getpid()}")
     for left_over in (beside, directory):

@@ -56,6 +56,20 @@ class _UESScenario(_Part):
     events: _Events = _Events()
 
 
+def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
+    """A UES scenario whose clock stands at ``start`` and moves only when told to."""
+    environment = dict(initial_state.get("environment") or {})
+    environment["time_state"] = {
+        **(environment.get("time_state") or {}),
+        "current_time": start.isoformat(),
+        "last_wall_time_update": start.isoformat(),
+        "time_scale": 1.0,
+        "is_paused": False,
+        "auto_advance": False,
+    }
+    return {**initial_state, "environment": environment}
+
+
 def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
     """Check an initial state.
 

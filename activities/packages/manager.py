@@ -21,11 +21,12 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from activities.packages.evaluator_modules import import_evaluators
-from activities.packages.initial_states import InitialStateError, read_initial_state
+from activities.packages.initial_states import InitialStateError, at_time, read_initial_state
 from proctor_protocol.evaluation import EvaluatorRegistry
 from proctor_protocol.facts import Fact
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobRef
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
@@ -62,8 +63,9 @@ class EvaluatorLoadError(ScenarioError):
 class ScenarioPackage:
     """A scenario, ready to be played.
 
-    ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``; that
-    of ``config`` is empty, since it may be a whole mailbox. ``warnings`` are sentences about what is allowed and
+    ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
+    clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is in the
+    store already, it is empty, too, and ``stored_state`` names it. ``warnings`` are sentences about what is allowed and
     probably not meant.
     """
 
@@ -71,6 +73,7 @@ class ScenarioPackage:
     config: ScenarioConfig
     initial_state: bytes
     warnings: list[str]
+    stored_state: BlobRef | None = None
 
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -154,7 +157,8 @@ def load_package(directory: Path) -> ScenarioPackage:
         raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
     initial_state, state_warnings = _load_initial_state(directory, config)
     warnings = [*_config_warnings(directory, config), *state_warnings]
-    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), to_json(initial_state), warnings)
+    state = to_json(at_time(initial_state, config.start_time))
+    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), state, warnings)
 
 
 def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:

@@ -6,13 +6,14 @@ for as long as no newer one has claimed it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 
 from activities import failures
 from activities.simulations.states import snapshot
@@ -170,6 +171,10 @@ class Simulation(ABC):
     @abstractmethod
     async def make_reader_key(self) -> None:
         """Make the evaluators' key, in a simulation that has none yet."""
+
+    async def load(self, scenario: AsyncIterator[bytes]) -> None:
+        """Import a scenario that comes as pieces of JSON."""
+        await self.admin.scenario.import_full(from_json(b"".join([piece async for piece in scenario])))
 
     async def change_keys(self) -> None:
         """Have no key open it that another simulation's checkpoint has brought along; the evaluators get a new one.

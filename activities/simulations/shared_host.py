@@ -1,6 +1,6 @@
 """Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,12 +37,15 @@ from proctor_protocol.modalities import SHOWN
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
+from purple_sdk.ues.errors import UESConnectionError, refusal
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
     """Whether a checkpoint is one of the embedded simulator's; those of servers of their own begin with a label."""
     return checkpoint.startswith(b'{"format":')
 
+
+_IMPORT = "/scenario/import/full"
 
 _ROUNDS = 3
 """How often the simulator is told a checkpoint, should it have let go of parts before it had them all."""
@@ -72,7 +75,7 @@ class HostedSimulation(Simulation):
         self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
         self._address = f"{public_address(config, at)}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
-        self._store = store
+        self._store, self._http, self._fence = store, http, fence
 
     def make_access(self, issue: int) -> Access:
         """See ``Simulation``."""
@@ -107,6 +110,26 @@ class HostedSimulation(Simulation):
         if new:
             await keep_parts(self._store, new, along, self.admin.simulation.checkpoint_part)
         return manifest
+
+    async def load(self, scenario: AsyncIterator[bytes]) -> None:
+        """See ``Simulation``; it goes on as it comes, so that nobody has to hold it."""
+
+        async def body() -> AsyncIterator[bytes]:
+            yield b'{"scenario":'
+            async for piece in scenario:
+                yield piece
+            yield b"}"
+
+        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
+        if self._fence is not None:
+            headers["X-UES-Fence"] = str(self._fence)
+        try:
+            answer = await self._http.post(f"{self.admin.base_url}{_IMPORT}", content=body(), headers=headers)
+        except httpx.RequestError as problem:
+            reason = str(problem) or type(problem).__name__
+            raise UESConnectionError(f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}") from None
+        if not answer.is_success:
+            raise refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
 
     async def make_reader_key(self) -> None:
         """See ``Simulation``; checkpoints carry the key, so it is made once."""

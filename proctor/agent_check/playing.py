@@ -15,7 +15,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.actions.log import entries_from_events
-from activities.lifecycle import at_time, summarise
+from activities.lifecycle import summarise
+from activities.packages.initial_states import at_time
 from activities.participant_client import Answer, ParticipantClients, message_id
 from activities.simulations.hosts import Claim, Simulation
 from activities.simulations.keys import PARTICIPANT, admin_key, host_key, reader_key

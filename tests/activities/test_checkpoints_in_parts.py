@@ -16,7 +16,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.judging.evidence import read_record
-from activities.lifecycle import at_time, summary_of
+from activities.lifecycle import summary_of
+from activities.packages.initial_states import at_time
 from activities.packages.processes import ScenarioCode
 from activities.plan import JudgeRecord
 from activities.simulations.hosts import PlannedEvent, Simulation, Step

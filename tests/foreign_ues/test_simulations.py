@@ -17,7 +17,7 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.lifecycle import at_time
+from activities.packages.initial_states import at_time
 from activities.simulations.hosts import Claim, SimulationGoneError
 from activities.simulations.own_servers import OwnServers
 from activities.simulations.own_simulation import OwnSimulation
