@@ -175,13 +175,15 @@ def test_compose_files_are_what_docker_takes(file: str, tmp_path: Path) -> None:
 def test_a_teams_deployment_asks_callers_who_they_are_and_gives_each_service_its_own_secrets() -> None:
     services = yaml.safe_load((ROOT / "compose.postgres.yaml").read_text())["services"]
     assert (services["worker"]["deploy"]["replicas"], services["gateway"]["deploy"]["replicas"]) == (3, 2)
+    simulators = services["worker"]["environment"]["AGENTBEATS_GREEN_UES_URL"].split()
+    assert {f"http://{name}:8100" for name in ("ues", "ues-2")} == set(simulators)
     assert "--open" not in services["gateway"]["command"]
     for name in ("gateway", "codec-server"):
         assert services[name]["environment"]["AGENTBEATS_GREEN_TOKENS_FILE"] == "/state/tokens.json"
     holders = {
         "OPENAI_API_KEY": {"worker"},
         "AGENTBEATS_GREEN_PAYLOAD_KEYS": {"worker", "gateway", "codec-server"},
-        "AGENTBEATS_GREEN_SECRET": {"worker", "gateway", "codec-server", "ues"},
+        "AGENTBEATS_GREEN_SECRET": {"worker", "gateway", "codec-server", "ues", "ues-2"},
         "AWS_SECRET_ACCESS_KEY": {"worker", "gateway", "codec-server"},
         "POSTGRES_PASSWORD": {"postgres"},
     }
@@ -206,7 +208,8 @@ def test_compose_asks_for_health_by_address_since_a_name_may_wait_for_a_dns_serv
         for name, service in compose["services"].items()
         if "healthcheck" in service
     }
-    assert set(checked) == set(compose["services"]) - {"worker"}
+    assert set(checked) == set(compose["services"])
+    observed = compose["services"]["worker"]["environment"]["AGENTBEATS_GREEN_OBSERVE_PORT"]
     for name, test in checked.items():
-        port = compose["services"][name]["ports"][0].rpartition(":")[2]
+        port = observed if name == "worker" else compose["services"][name]["ports"][0].rpartition(":")[2]
         assert f"127.0.0.1:{port}" in test, name

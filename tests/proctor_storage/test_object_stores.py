@@ -74,6 +74,7 @@ def test_what_is_put_comes_back(url: str) -> None:
         store.get_blocking(blob_ref(b"never put"))
 
 
+@only_nightly
 def test_what_is_large_goes_up_in_parts(url: str, request: pytest.FixtureRequest) -> None:
     content = os.urandom(3 * object_stores.PART_BYTES)
     assert BlobStore(url).get_blocking(BlobStore(url).put_blocking(content)) == content
