@@ -43,7 +43,7 @@ COPY pyproject.toml requirements.lock ./
 COPY packaging/hatch_build.py packaging/
 COPY packaging/purple packaging/purple
 RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
-    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama,otel]'
+    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama,otel,s3,gcs,azure]'
 
 ARG PACKAGES=""
 RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint requirements.lock $PACKAGES

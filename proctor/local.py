@@ -14,9 +14,8 @@ import httpx
 
 from activities.simulations.keys import host_key
 from proctor.errors import CommandError, UsageError
-from proctor.settings import LOOPBACK, is_open_to_others
+from proctor.settings import LOOPBACK, count_worker_processes, is_open_to_others
 from proctor.supervisor import Service
-from proctor.worker_processes import how_many
 from proctor_processes.child import python_command
 from proctor_processes.ports import free_ports, is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
@@ -192,8 +191,13 @@ class LocalStack:
             *services,
             Service(
                 "worker",
-                _proctor("worker", "--processes", str(how_many(self.config))),
-                _polls(self.ui_url, self.config.temporal_namespace, self.config.task_queue, how_many(self.config)),
+                _proctor("worker", "--processes", str(count_worker_processes(self.config))),
+                _polls(
+                    self.ui_url,
+                    self.config.temporal_namespace,
+                    self.config.task_queue,
+                    count_worker_processes(self.config),
+                ),
                 {**shared, **self._observed_at(_OBSERVED_WORKER)},
                 after=("temporal", "ues"),
                 stop_seconds=10,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.settings import (
+    count_worker_processes,
     is_open_to_others,
     read_settings,
     require_guarded,
@@ -38,7 +39,7 @@ def run_worker(
     processes: int | None = None,
 ) -> None:
     """Run a worker until SIGTERM or Ctrl-C: in this process, or in several."""
-    from proctor.worker_processes import how_many, run_processes
+    from proctor.worker_processes import run_processes
 
     flags = {
         "temporal_address": temporal_address,
@@ -49,7 +50,7 @@ def run_worker(
     }
     config = read_worker_settings(**flags, processes=processes)
     warn_of_settings(config)
-    count = how_many(config)
+    count = count_worker_processes(config)
     if count == 1:
         work(config)
     elif code := asyncio.run(run_processes(config, flags, count)):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from proctor.errors import UsageError
+from proctor_processes.cores import usable_cores
 from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig, unknown_variables, validate_config
 from proctor_protocol.problems import show_value
 
@@ -116,6 +117,13 @@ def require_guarded(config: GreenAgentConfig) -> None:
             "for each caller (`proctor token create NAME`), or say --open if whoever reaches it may start assessments "
             "and read all results"
         )
+
+
+def count_worker_processes(config: GreenAgentConfig) -> int:
+    """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
+    assessment may go on in another process after each step; else as many as it may use cores.
+    """
+    return config.worker_processes or (1 if config.ues_command else usable_cores())
 
 
 def warn_of_settings(config: AgentBeatsConfig) -> None:

@@ -18,7 +18,6 @@ from contextlib import AsyncExitStack
 from activities.packages.confinement import hide_from_neighbours
 from proctor.handing_back import Attempts, hand_back, pipe_for_lines
 from proctor_processes.child import Child, python_command
-from proctor_processes.cores import usable_cores
 from proctor_processes.guard import Guard
 from proctor_processes.returning import Pauses, how_ended
 from proctor_protocol.config import GreenAgentConfig
@@ -33,13 +32,6 @@ WORKS = "proctor worker polling"
 """How the line begins that a worker writes when it works."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def how_many(config: GreenAgentConfig) -> int:
-    """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
-    assessment may go on in another process after each step; else as many as it may use cores.
-    """
-    return config.worker_processes or (1 if config.ues_command else usable_cores())
 
 
 async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:

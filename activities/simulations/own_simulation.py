@@ -196,9 +196,9 @@ class OwnSimulation:
         try:
             stands = await self._stands()
         except UESConnectionError:
-            if self._server.exit_code is not None:
-                raise SimulationGoneError(f"the server at port {self.port} has ended") from None
+            self._require_running()
             raise
+        self._require_running()  # another one may have answered, at the same port and with the same keys
         is_at_base = self._base is not None and self._base[0] == stands
         return CurrentCheckpoint(
             checkpoint=self._base[1] if self._base and is_at_base else None,
@@ -207,6 +207,10 @@ class OwnSimulation:
             is_untouched=stands is not None and stands == self._claimed_at,
             life=self.life,
         )
+
+    def _require_running(self) -> None:
+        if self._server.exit_code is not None:
+            raise SimulationGoneError(f"the server at port {self.port} has ended")
 
     async def stands_at(self, checkpoint: str) -> bool:
         """Whether the simulation equals a checkpoint (its SHA-256)."""

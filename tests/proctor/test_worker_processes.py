@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from activities import failures
-from proctor.worker_processes import how_many
+from proctor.settings import count_worker_processes
 from proctor_processes.cores import usable_cores
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
 from proctor_protocol.config import GreenAgentConfig
@@ -135,8 +135,10 @@ def test_as_many_as_it_may_use_cores(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for said, cores in [("max 100000", 8), ("250000 100000", 2), ("20000 100000", 1), ("nonsense", 8)]:
         quota.write_text(f"{said}\n")
         assert usable_cores(quota) == cores
-    assert how_many(GreenAgentConfig(worker_processes=3)) == 3
-    assert how_many(GreenAgentConfig(ues_command="serve {host} {port}")) == 1, "its servers are each process's own"
+    assert count_worker_processes(GreenAgentConfig(worker_processes=3)) == 3
+    assert count_worker_processes(GreenAgentConfig(ues_command="serve {host} {port}")) == 1, (
+        "its servers are each process's own"
+    )
 
 
 def test_who_dies_again_and_again_stays_away_for_longer_and_longer(monkeypatch: pytest.MonkeyPatch) -> None:
