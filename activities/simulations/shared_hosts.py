@@ -124,9 +124,9 @@ async def _end_quietly(host: SharedHost, simulation_id: str, fence: int) -> None
 
 
 def _raise_first(outcomes: Sequence[object]) -> None:
-    """Raise what went wrong, unless that is only that some servers are away."""
+    """Raise what went wrong, unless that is only that some servers are away, or are not ours."""
     problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    away = [problem for problem in problems if isinstance(problem, UESConnectionError | UESTimeoutError)]
     for problem in problems:
-        if problem not in away or len(away) == len(outcomes):
+        is_one_servers = isinstance(problem, UESError) and not isinstance(problem, OvertakenError)
+        if not is_one_servers or len(problems) == len(outcomes):
             raise problem

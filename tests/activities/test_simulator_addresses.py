@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from activities.simulations.addresses import are_several, known_addresses, publi
 from activities.simulations.shared_hosts import SharedHosts
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
+from purple_sdk.ues import AuthenticationError, OvertakenError, UESConnectionError
 
 TWO = "http://ues-1:8100, http://ues-2:8100/"
 
@@ -63,12 +65,45 @@ def test_participants_may_point_at_none_of_them() -> None:
     assert {("ues-1", 8100), ("ues-2", 8100)} <= set(services)
 
 
+class Standing:
+    """A server: what it does when it is asked to end a simulation."""
+
+    def __init__(self, problem: Exception | None = None) -> None:
+        self._problem = problem
+        self.ended: list[str] = []
+
+    async def end(self, simulation_id: str, fence: int) -> None:
+        if self._problem is not None:
+            raise self._problem
+        self.ended.append(simulation_id)
+
+
+async def test_an_end_is_an_end_wherever_it_can_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """A server that is away, or has another secret, is no obstacle; a newer attempt that holds it is."""
+    overtaken = OvertakenError("another attempt has taken over", 412, {"fence": 9})
+    for problem, is_raised in (
+        (UESConnectionError("away"), False),
+        (AuthenticationError("who are you?", 401, None), False),
+        (overtaken, True),
+    ):
+        well, ill = Standing(), Standing(problem)
+        async with httpx.AsyncClient() as http:
+            hosts = SharedHosts(GreenAgentConfig(ues_url=TWO), http, BlobStore(str(tmp_path)))
+            monkeypatch.setattr(hosts, "at", {"http://ues-1:8100": ill, "http://ues-2:8100": well}.__getitem__)
+            with pytest.raises(OvertakenError) if is_raised else nullcontext():
+                await hosts.end("one", 5)
+            assert well.ended == ["one"]
+            monkeypatch.setattr(hosts, "at", {"http://ues-1:8100": ill, "http://ues-2:8100": ill}.__getitem__)
+            with pytest.raises(type(problem)):
+                await hosts.end("one", 5)
+
+
 async def test_the_one_with_the_fewest_is_chosen_and_those_about_to_come_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     standing = {"http://ues-1:8100": 3, "http://ues-2:8100": 1}
 
-    class Standing:
+    class Listing:
         def __init__(self, address: str) -> None:
             self._address = address
 
@@ -77,7 +112,7 @@ async def test_the_one_with_the_fewest_is_chosen_and_those_about_to_come_count(
 
     async with httpx.AsyncClient() as http:
         hosts = SharedHosts(GreenAgentConfig(ues_url=TWO), http, BlobStore(str(tmp_path)))
-        monkeypatch.setattr(hosts, "at", Standing)
+        monkeypatch.setattr(hosts, "at", Listing)
         chosen = Counter([await hosts.choose() for _ in range(6)])
         assert chosen == {"http://ues-2:8100": 4, "http://ues-1:8100": 2}
         assert await hosts.choose(but="http://ues-2:8100") == "http://ues-1:8100"
