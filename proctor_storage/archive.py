@@ -113,7 +113,7 @@ class Archive:
         )
         for name, content in contents.items():
             path = _content_path(entry.contents[name])
-            if not self.folder.exists(path):
+            if not self.folder.write_first(path, content) and not self.folder.exists(path):
                 self.folder.write(path, content)
         at = _folder_of(entry)
         for name, content in files.items():
