@@ -46,7 +46,7 @@ class Attempts:
 
     def take(self, line: bytes) -> None:
         """Read one line of a process's; half of one, from a process that died in it, says nothing."""
-        with suppress(ValueError):
+        with suppress(ValueError, TypeError):
             token, *whose = json.loads(line)
             if whose:
                 self._begun[token] = Attempt(base64.b64decode(token), *whose)
