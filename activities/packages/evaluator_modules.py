@@ -18,9 +18,11 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import marshal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -36,6 +38,8 @@ KIT_NAME, KIT = "scenarios.kit", "_kit"
 
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
+_compiled: dict[tuple[str, bytes], CodeType] = {}
+"""Code by its file and the SHA-256 of its source."""
 
 
 def import_evaluators(directory: Path) -> ModuleType:
@@ -63,6 +67,24 @@ def import_evaluators(directory: Path) -> ModuleType:
             raise
 
 
+def compile_modules(directory: Path) -> bytes:
+    """Compile what a scenario's folder has of Python, and run nothing of it; for ``take_compiled``.
+
+    What can't be compiled is left out: whoever imports it finds out why.
+    """
+    compiled: dict[tuple[str, bytes], CodeType] = {}
+    for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
+        source = path.read_bytes()
+        with suppress(SyntaxError, ValueError, RecursionError):
+            compiled[str(path), hashlib.sha256(source).digest()] = compile(source, str(path), "exec", dont_inherit=True)
+    return marshal.dumps(compiled)
+
+
+def take_compiled(compiled: bytes) -> None:
+    """Use what ``compile_modules`` has made, wherever a module is still the same when it is imported."""
+    _compiled.update(marshal.loads(compiled))
+
+
 def installed_kit() -> Path:
     """The folder of the authors' kit that came with proctor."""
     spec = importlib.util.find_spec(KIT_NAME)
@@ -79,14 +101,15 @@ def _code_digest(directory: Path) -> str:
 
 
 class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
-    """Runs a scenario's module with its own ``__import__``, always from source.
+    """Runs a scenario's module with its own ``__import__``, as its source is now.
 
     Bytecode caches tell versions apart by whole seconds and would litter the scenario's folder.
     """
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
-        code: CodeType = self.source_to_code(source, self.path)
+        compiled = _compiled.get((self.path, hashlib.sha256(source).digest()))
+        code: CodeType = compiled or self.source_to_code(source, self.path)
         return code
 
     def exec_module(self, module: ModuleType) -> None:

@@ -28,7 +28,7 @@ from activities.judging.evidence import parts_of_record
 from activities.packages import frames, manager
 from activities.packages.confinement import Limits
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
-from activities.packages.tasks import Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
+from activities.packages.tasks import CompileTask, Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
 from activities.simulations.parts import Contents
 from proctor_processes.child import Child
 from proctor_protocol.paraphrases import Held
@@ -41,6 +41,7 @@ AT_ONCE = 2
 """How many processes may judge one assessment at a time."""
 
 _ALL_AT_ONCE = 64
+_COMPILED_KEPT = 32
 _IDLE_SECONDS = 2.0
 _FORK_SECONDS = 60.0
 _LONGEST_ANSWER = 4 * 1024 * 1024
@@ -289,6 +290,7 @@ class ScenarioCode:
         self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._all = asyncio.Semaphore(_ALL_AT_ONCE)
+        self._compiled: dict[Path, asyncio.Task[bytes]] = {}
 
     async def start(self) -> None:
         """Be ready before the first use."""
@@ -388,13 +390,13 @@ class ScenarioCode:
     async def _process_for(self, key: tuple[str, str], bench: Bench) -> CodeProcess:
         if self._idle[key]:
             return self._idle[key].pop()
-        evidence = await bench.fetch()
+        evidence, compiled = await asyncio.gather(bench.fetch(), self._compile(bench.task.directory))
         parts = parts_of_record(bench.contents, evidence) if bench.contents is not None else None
         indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
         given = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
         process = await self._nursery.fork(given, has_model=bench.task.has_model)
-        await process.say(bench.task.model_dump_json().encode())
-        await process.say(evidence)
+        for piece in (bench.task.model_dump_json().encode(), compiled, evidence):
+            await process.say(piece)
         if parts is not None:
             await process.say(str(len(indexes) + len(pages)).encode())
             for index in indexes:
@@ -402,6 +404,31 @@ class ScenarioCode:
             for page in pages.values():
                 await process.say(await parts.read(page))
         return process
+
+    async def _compile(self, directory: Path) -> bytes:
+        """A scenario's code, compiled once for all processes that judge by it; nothing where that can't be done."""
+        compiling = self._compiled.pop(directory, None) or asyncio.create_task(self._compile_once(directory))
+        self._compiled[directory] = compiling  # those used last stay longest
+        while len(self._compiled) > _COMPILED_KEPT:
+            self._compiled.pop(next(iter(self._compiled)))
+        compiled = await asyncio.shield(compiling)
+        if not compiled and self._compiled.get(directory) is compiling:
+            del self._compiled[directory]  # it may be better next time
+        return compiled
+
+    async def _compile_once(self, directory: Path) -> bytes:
+        try:
+            process = await self._nursery.fork(0)
+        except EvaluatorRetryError:
+            return b""
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                await process.say(CompileTask(directory=directory).model_dump_json().encode())
+                return await process.hear()
+        except (TimeoutError, frames.HungUpError, frames.FrameTooLongError):
+            return b""
+        finally:
+            process.end()
 
     def _rest(self, key: tuple[str, str]) -> None:
         """Let the processes of an assessment go when nobody needs them any more."""

@@ -5,9 +5,11 @@ It talks to the worker over one socket (``frames``), in JSON:
 
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
-* ``{"task": "judge", …}`` (``JudgeTask``), followed by the evidence as it lies in the store (where that has parts, by
-  their number and each of them, too), then any number of criteria. Each is answered with a ``Found``; before that, an
-  evaluator's questions to the model are passed on (``Asked``), each answered with a message of the model's.
+* ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
+* ``{"task": "judge", …}`` (``JudgeTask``), followed by what ``compile`` was answered with, or nothing, by the evidence
+  as it lies in the store (where that has parts, by their number and each of them, too), and then by any number of
+  criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
+  (``Asked``), each answered with a message of the model's.
 """
 
 import asyncio
@@ -27,6 +29,7 @@ from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError,
 from activities.judging.evidence import parts_of_record, read_record
 from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
+from activities.packages.evaluator_modules import compile_modules, take_compiled
 from activities.packages.manager import ScenarioError, load_evaluators, load_facts, load_package
 from activities.plan import JudgeRecord
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
@@ -51,7 +54,7 @@ class LoadTask(BaseModel):
 
 
 class JudgeTask(BaseModel):
-    """Judge criteria of a scenario; the evidence follows in a piece of its own."""
+    """Judge criteria of a scenario; the compiled code and the evidence follow in pieces of their own."""
 
     task: Literal["judge"] = "judge"
     directory: Path
@@ -66,6 +69,13 @@ class HoldTask(BaseModel):
     """Hold the patterns of a scenario's facts to its paraphrases."""
 
     task: Literal["hold"] = "hold"
+    directory: Path
+
+
+class CompileTask(BaseModel):
+    """Compile a package's code, for the processes that judge by it."""
+
+    task: Literal["compile"] = "compile"
     directory: Path
 
 
@@ -112,8 +122,13 @@ def serve(job: socket.socket) -> None:
             _load(job, LoadTask.model_validate_json(first))
         elif b'"task":"hold"' in first[:40]:
             _hold(job, HoldTask.model_validate_json(first))
+        elif b'"task":"compile"' in first[:40]:
+            frames.send(job, compile_modules(CompileTask.model_validate_json(first).directory))
         else:
-            _judge(job, JudgeTask.model_validate_json(first), _received_record(job))
+            task, compiled = JudgeTask.model_validate_json(first), frames.receive(job)
+            if compiled:
+                take_compiled(compiled)
+            _judge(job, task, _received_record(job))
     except (frames.HungUpError, ConnectionError):
         return
 

@@ -1,0 +1,56 @@
+"""A scenario's code is compiled once, and used wherever its source is still the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.packages import evaluator_modules
+from activities.packages.evaluator_modules import compile_modules, import_evaluators, take_compiled
+
+
+@pytest.fixture
+def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that an import has to compile by itself."""
+    names: list[str] = []
+
+    def compiling(_loader: Any, source: bytes, path: str) -> Any:
+        names.append(Path(path).name)
+        return compile(source, path, "exec")
+
+    monkeypatch.setattr(evaluator_modules, "_compiled", {})
+    monkeypatch.setattr(evaluator_modules._ScenarioModuleLoader, "source_to_code", compiling)
+    return names
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "evaluators.py").write_text("from points import POINTS\n")
+    (tmp_path / "points.py").write_text("POINTS = 3\n")
+    return tmp_path
+
+
+def test_what_was_compiled_before_is_not_compiled_again(folder: Path, compiled_here: list[str]) -> None:
+    take_compiled(compile_modules(folder))
+    assert import_evaluators(folder).POINTS == 3
+    assert compiled_here == []
+
+
+def test_what_has_changed_since_is(folder: Path, compiled_here: list[str]) -> None:
+    compiled = compile_modules(folder)
+    (folder / "points.py").write_text("POINTS = 4\n")
+    take_compiled(compiled)
+    assert import_evaluators(folder).POINTS == 4
+    assert compiled_here == ["points.py"]
+
+
+def test_what_is_not_python_fails_where_it_is_imported(folder: Path, compiled_here: list[str]) -> None:
+    (folder / "points.py").write_text("POINTS = \n")
+    take_compiled(compile_modules(folder))
+    with pytest.raises(SyntaxError):
+        import_evaluators(folder)
+
+
+def test_nothing_is_run_by_compiling(folder: Path) -> None:
+    (folder / "points.py").write_text("raise SystemExit\n")
+    compile_modules(folder)
