@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from proctor.errors import CommandError, UnreachableError, UsageError
+from proctor.event_loop import run_service
 from proctor.settings import (
     count_worker_processes,
     is_open_to_others,
@@ -98,7 +99,7 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     from proctor_storage.temporal import TemporalUnreachableError
 
     try:
-        asyncio.run(run_worker(config, part=part))
+        run_service(run_worker(config, part=part))
     except TemporalUnreachableError as problem:
         raise UnreachableError(str(problem)) from None
     except TracingError as problem:
@@ -144,7 +145,7 @@ def run_gateway(
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     try:
-        asyncio.run(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
+        run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
     except TracingError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:

@@ -49,7 +49,7 @@ async def write(writer: asyncio.StreamWriter, piece: bytes) -> None:
         writer.write(_LENGTH.pack(len(piece)))
         writer.write(piece)
         await writer.drain()
-    except ConnectionError:
+    except (ConnectionError, RuntimeError):  # uvloop's word for a connection that it has closed
         raise HungUpError from None
 
 

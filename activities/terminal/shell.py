@@ -46,7 +46,7 @@ async def run(
 
     async def feed() -> None:
         if stdin is not None and process.stdin is not None:
-            with suppress(ConnectionError):
+            with suppress(ConnectionError, RuntimeError):  # the other is uvloop's word for a pipe that is closed
                 while block := await asyncio.to_thread(stdin.read, 1 << 20):
                     process.stdin.write(block)
                     await process.stdin.drain()
