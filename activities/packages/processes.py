@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 2
 """How many processes may judge one assessment at a time."""
+
+_ALONE_SECONDS = 0.25
+"""A process costs more than most evaluators take: only those that let others wait are worth a second one."""
 
 _ALL_AT_ONCE = 64
 _COMPILED_KEPT = 32
@@ -281,12 +284,20 @@ class Nursery:
 
 
 class ScenarioCode:
-    """All processes with scenarios' code of one worker."""
+    """All processes with scenarios' code of one worker.
 
-    def __init__(self, limits: Limits) -> None:
+    Args:
+        limits: what each of them may take.
+        alone_seconds: how long a criterion waits for the process of its assessment before another one is made.
+    """
+
+    def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
         self.limits = limits
+        self._alone_seconds = alone_seconds
         self._nursery = Nursery(limits)
         self._idle: defaultdict[tuple[str, str], list[CodeProcess]] = defaultdict(list)
+        self._at_work: Counter[tuple[str, str]] = Counter()
+        self._waiting: defaultdict[tuple[str, str], deque[asyncio.Future[CodeProcess]]] = defaultdict(deque)
         self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._all = asyncio.Semaphore(_ALL_AT_ONCE)
@@ -371,15 +382,17 @@ class ScenarioCode:
     async def _judge(
         self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask
     ) -> CriterionResult:
-        process = await self._process_for(key, bench)
-        is_good = False
+        process, is_good = None, False
+        self._at_work[key] += 1
         try:
+            process = await self._free_process(key) or await self._new_process(bench)
             found = await _judged(process, criterion, ask)
             is_good = not found.is_spoilt
         finally:
-            if is_good:
-                self._idle[key].append(process)
-            else:
+            self._at_work[key] -= 1
+            if is_good and process is not None:
+                self._let_go(key, process)
+            elif process is not None:
                 process.end()
         if found.passing is not None:
             raise EvaluatorRetryError(found.passing)
@@ -387,9 +400,36 @@ class ScenarioCode:
             raise EvaluatorFailedError(found.fault or "there is no verdict")
         return found.verdict
 
-    async def _process_for(self, key: tuple[str, str], bench: Bench) -> CodeProcess:
+    async def _free_process(self, key: tuple[str, str]) -> CodeProcess | None:
+        """One that was made for the assessment, if there soon is one that has nothing to do."""
         if self._idle[key]:
             return self._idle[key].pop()
+        if self._at_work[key] == 1:  # nobody else is
+            return None
+        freed: asyncio.Future[CodeProcess] = asyncio.get_running_loop().create_future()
+        self._waiting[key].append(freed)
+        try:
+            async with asyncio.timeout(self._alone_seconds):
+                return await asyncio.shield(freed)
+        except TimeoutError:
+            return freed.result() if freed.done() else None
+        except asyncio.CancelledError:
+            if freed.done():
+                self._let_go(key, freed.result())
+            raise
+        finally:
+            freed.cancel()
+
+    def _let_go(self, key: tuple[str, str], process: CodeProcess) -> None:
+        """Hand a process that has nothing to do to who has waited longest for one."""
+        while self._waiting[key]:
+            freed = self._waiting[key].popleft()
+            if not freed.done():
+                freed.set_result(process)
+                return
+        self._idle[key].append(process)
+
+    async def _new_process(self, bench: Bench) -> CodeProcess:
         evidence, compiled = await asyncio.gather(bench.fetch(), self._compile(bench.task.directory))
         parts = parts_of_record(bench.contents, evidence) if bench.contents is not None else None
         indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
@@ -435,6 +475,8 @@ class ScenarioCode:
         if not self._users.get(key):
             self._users.pop(key, None)
             self._turns.pop(key, None)
+            self._at_work.pop(key, None)
+            self._waiting.pop(key, None)
             for process in self._idle.pop(key, []):
                 process.end()
 

@@ -94,6 +94,21 @@ async def test_the_criteria_of_an_assessment_share_processes_and_the_evidence_is
     assert fetched <= AT_ONCE
 
 
+@pytest.mark.parametrize(("alone_seconds", "made"), [(600.0, 1), (0.0, AT_ONCE)])
+async def test_another_process_is_made_only_where_one_lets_others_wait(
+    write_scenario: Write, alone_seconds: float, made: int
+) -> None:
+    slow = "\nimport asyncio, os\nasync def pid(ctx, params):\n    await asyncio.sleep(0.1)\n"
+    files = {"evaluators.py": GOOD + slow + "    return EvalResult(1, 1, str(os.getpid()))"}
+    bench = bench_of(write_scenario(files=files) / "small")
+    code = ScenarioCode(LIMITS, alone_seconds)
+    try:
+        verdicts = await asyncio.gather(*(code.judge(bench, criterion_by("pid"), nobody) for _ in range(8)))
+    finally:
+        await code.aclose()
+    assert len({verdict.explanation for verdict in verdicts}) == made
+
+
 async def test_a_mended_evaluator_judges_at_once(write_scenario: Write, code: ScenarioCode) -> None:
     directory = write_scenario(files={"evaluators.py": "async def check(ctx, params): return 1 / 0"}) / "small"
     with pytest.raises(EvaluatorFailedError, match=r"raised ZeroDivisionError: .* \(evaluators\.py line 1\)"):
@@ -235,6 +250,11 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
     write_scenario: Write, code: ScenarioCode
 ) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
+    with suppress(EvaluatorFailedError):  # its code is compiled then, by a process that judges nothing
+        await judged_by(code, scenarios / "bad", "exits")
+    async with asyncio.timeout(PATIENCE):
+        while len(_processes()) > 1:
+            await asyncio.sleep(0.02)
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "sleeps"))
     async with asyncio.timeout(PATIENCE):
         while len(_processes()) < 2:
