@@ -5,6 +5,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from proctor.allocating import give_memory_back
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.event_loop import run_service
 from proctor.settings import (
@@ -93,6 +94,7 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     Raises:
         CommandError: it can't; a sentence that says why.
     """
+    give_memory_back()
     from activities.models.usage import PricesError
     from proctor.worker import run_worker
     from proctor_observing.tracing import TracingError

@@ -1,6 +1,7 @@
 """Content-addressed files: a blob's name is the SHA-256 of its content, so writing it twice changes nothing."""
 
 import hashlib
+import io
 import posixpath
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +15,7 @@ from proctor_storage.folder import StoreUnavailableError as StoreUnavailableErro
 RENEWED_AFTER = timedelta(days=1)
 """A blob's time of writing is never much older than its last use, so that stores may be pruned by age."""
 
-_PACKED_PIECE = 32 * 1024
+_PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is played anew."
 
@@ -87,10 +88,10 @@ class BlobStore:
     def put_blocking(self, content: bytes) -> BlobRef:
         """``put`` for callers without an event loop; it waits for as long as it takes."""
         ref = blob_ref(content)
-        if self._folder.is_of_objects and self._folder.write_first(_path(ref), zlib.compress(content, 1)):
+        if self._folder.is_of_objects and self._folder.write_first(_path(ref), _packed(content)):
             return ref
         if not self._has(ref):
-            self._folder.write(_path(ref), zlib.compress(content, 1))
+            self._folder.write(_path(ref), _packed(content))
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
@@ -147,6 +148,16 @@ class BlobStore:
         except (BlobDamagedError, BlobNotFoundError):
             return False
         return True
+
+
+def _packed(content: bytes) -> bytes:
+    """A content compressed, without a second copy of the whole meanwhile."""
+    packer, packed = zlib.compressobj(1), io.BytesIO()
+    view = memoryview(content)
+    for place in range(0, len(view), _PIECE):
+        packed.write(packer.compress(view[place : place + _PIECE]))
+    packed.write(packer.flush())
+    return packed.getvalue()
 
 
 def _path(ref: BlobRef) -> str:

@@ -25,6 +25,9 @@ from tests.stack import Script, Stack, running_stack, serving
 
 MEGABYTE = 1_000_000
 
+COPIES = 3
+"""Copies of a mailbox in the store: in the scenario's frozen files, as what is imported, and in its checkpoints."""
+
 
 async def writes_now_and_then(turn: int, ues: AsyncUESClient, now: datetime) -> None:
     """Asks Ben in every tenth turn, and reads what is unread in every turn."""
@@ -43,6 +46,10 @@ class Case:
     turns: int
     mailbox: int = 0
     script: Script = writes_now_and_then
+    worker_at_most: int | None = None
+    """Bytes of memory that a worker may hold by itself."""
+    a_copy_at_most: int | None = None
+    """Bytes that the store may hold for each of the copies of the mailbox that it can't do without."""
 
     def write(self, directory: Path) -> None:
         """Write its scenario."""
@@ -55,7 +62,11 @@ class Case:
         write_package(directory, self.name, change=change, files=files)
 
 
-CASES = (Case("300-turns", 300), Case("1000-turns", 1000), Case("50-MB", 4, mailbox=50 * MEGABYTE))
+CASES = (
+    Case("300-turns", 300),
+    Case("1000-turns", 1000),
+    Case("50-MB", 4, mailbox=50 * MEGABYTE, worker_at_most=250 * MEGABYTE, a_copy_at_most=32 * MEGABYTE),
+)
 
 
 async def play(stack: Stack, case: Case) -> bool:
@@ -79,6 +90,10 @@ async def play(stack: Stack, case: Case) -> bool:
             complaints.append(f"mails were sent in turns {writes}")
         if results.action_report.unreported or results.action_report.never_happened:
             complaints.append("the action report differs from the action log")
+    if case.worker_at_most is not None and peak(stack, "worker") > case.worker_at_most:
+        complaints.append(f"the worker alone took {peak(stack, 'worker') / MEGABYTE:.0f} MB")
+    if case.a_copy_at_most is not None and size_on_disk(stack, "storage") > COPIES * case.a_copy_at_most:
+        complaints.append(f"the store holds {size_on_disk(stack, 'storage') / MEGABYTE:.0f} MB")
     if followed.sequences != list(range(len(followed.sequences))):
         complaints.append("updates are missing or told twice")
     print(
@@ -100,12 +115,20 @@ def memory(stack: Stack) -> str:
             continue
         process = psutil.Process(pid)
         now = sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
-        status = Path(f"/proc/{pid}/status").read_text()
-        peak = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
-        held.append(f"{name} {now / MEGABYTE:.0f} MB (alone at most {peak / MEGABYTE:.0f})")
-    folder = stack.local.state
-    stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return f"memory: {', '.join(held)}; on disk: {stored / MEGABYTE:.0f} MB"
+        held.append(f"{name} {now / MEGABYTE:.0f} MB (alone at most {peak(stack, name) / MEGABYTE:.0f})")
+    on_disk = ", ".join(f"{name} {size_on_disk(stack, name) / MEGABYTE:.1f} MB" for name in ("storage", "archive"))
+    return f"memory: {', '.join(held)}; on disk: {on_disk}, all {size_on_disk(stack) / MEGABYTE:.0f} MB"
+
+
+def size_on_disk(stack: Stack, name: str = "") -> int:
+    """Bytes of a state folder, or of a folder in it."""
+    return sum(file.stat().st_size for file in (stack.local.state / name).rglob("*") if file.is_file())
+
+
+def peak(stack: Stack, name: str) -> int:
+    """The most memory that a service has held by itself."""
+    status = Path(f"/proc/{stack.supervisor.find_pid(name)}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 async def play_all(stack: Stack, cases: list[Case]) -> bool:
