@@ -25,6 +25,9 @@ from tests.stack import Script, Stack, running_stack, serving
 
 MEGABYTE = 1_000_000
 
+PATIENT: dict[str, str | None] = {"AGENTBEATS_GREEN_EVALUATOR_TIMEOUT": "300"}
+"""Settings for a machine that has other things to do, too: to load fifty megabytes takes some seconds of processor."""
+
 COPIES = 3
 """Copies of a mailbox in the store: in the scenario's frozen files, as what is imported, and in its checkpoints."""
 
@@ -140,7 +143,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="proctor-sizes-") as folder:
         for case in cases:
             case.write(Path(folder))
-        with running_stack(Path(folder), is_durable=True) as stack:
+        with running_stack(Path(folder), is_durable=True, environment=PATIENT) as stack:
             return 0 if asyncio.run(play_all(stack, cases)) else 1
 
 
