@@ -42,6 +42,7 @@ ELSEWHERE = {
     'tar -C "$STATE" -xf': "tests/proctor/test_up.py: a backup, restored",
     "proctor check-agent": "tests/proctor/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
+    "python -m benchmarks.": "tests/benchmarks: figures are measured by people, on machines that do nothing else",
     "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",
 }
 """How a console block begins that is not replayed, and what tests it: a file, or the reason why none does here."""

@@ -1,0 +1,1 @@
+"""The bill of one assessment, measured: ``python -m benchmarks.bill``."""

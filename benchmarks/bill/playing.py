@@ -1,0 +1,281 @@
+"""Assessments that are played to be measured."""
+
+import asyncio
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHistory
+
+from benchmarks.bill.actions import billable_actions
+from benchmarks.bill.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator
+from benchmarks.bill.reading import read_counters, stored_in
+from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Together, Tokens, Trial, Waiting
+from benchmarks.terminal import TASK
+from benchmarks.turns import say
+from tests.judge_tokens import counted, nothing_bears_on_it
+from tests.openai_endpoint import OpenAIEndpoint
+from tests.terminal_bench.asking import run
+
+TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
+FEW_TURNS = 3
+"""Turns of the plays that are compared with whole ones, to tell what a turn adds."""
+
+LATENCY = 1.0
+"""Seconds that the scripted model takes where it is measured how long models are waited for."""
+
+
+class _Watched:
+    """Everything that is counted, as it stood at one moment."""
+
+    def __init__(self, evaluator: Evaluator, requests: Counter[str], actions: Counter[str]) -> None:
+        self.cpu = evaluator.cpu()
+        self.requests, self.actions = requests, actions
+        self.store = stored_in(evaluator.local.state / "storage")
+        self.archive = stored_in(evaluator.local.state / "archive")
+
+
+async def _watch(evaluator: Evaluator) -> _Watched:
+    return _Watched(evaluator, *await read_counters(evaluator.metrics_url))
+
+
+def _per(parts: float, after: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
+    return {n: (value - before.get(n, 0)) / parts for n, value in after.items() if value != before.get(n, 0)}
+
+
+async def measure_play(
+    evaluator: Evaluator, scenario: str, participant: str, repetitions: int, *, with_models: bool
+) -> Play:
+    """Play it in full and with few turns, one after another, and take the means."""
+    agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
+    kind = f"{scenario}, {participant}{', with models' if with_models else ''}"
+    _script(evaluator.endpoint)
+    seen = {each.run_id for each in await evaluator.ended_workflows(set())}
+    fresh = await _watch(evaluator)
+    await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
+    judges, characters = _tokens(evaluator.endpoint.prompts)
+    seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
+    before = await _watch(evaluator)
+    took = [
+        await evaluator.assess(scenario, agent, turns, 100 + at, offline=not with_models) for at in range(repetitions)
+    ]
+    runs = await evaluator.ended_workflows(seen, repetitions)
+    after = await _watch(evaluator)
+    known = seen | {each.run_id for each in runs}
+    for at in range(repetitions):
+        await evaluator.assess(scenario, agent, FEW_TURNS, 200 + at, offline=not with_models)
+    known |= {each.run_id for each in await evaluator.ended_workflows(known, repetitions)}
+    short = _per(repetitions, evaluator.cpu(), after.cpu)
+    histories = [await evaluator.history(each) for each in runs]
+    thinking = await _measure_thinking(evaluator, scenario, agent, histories, known) if with_models else Thinking()
+    events = [event for history in histories for event in history.events]
+    actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
+    names = {*PROCESSES.values(), agent}
+    cpu = {name: spent for name, spent in _per(repetitions, after.cpu, before.cpu).items() if name in names}
+    store, archive = (after.store - before.store).over(repetitions), (after.archive - before.archive).over(repetitions)
+    first = Stored(
+        objects=before.store.objects + before.archive.objects - fresh.store.objects - fresh.archive.objects,
+        bytes=before.store.bytes + before.archive.bytes - fresh.store.bytes - fresh.archive.bytes,
+    )
+    play = Play(
+        scenario=scenario,
+        participant=participant,
+        with_models=with_models,
+        turns=turns,
+        repetitions=repetitions,
+        seconds=statistics.mean(took),
+        cpu={("participant" if name == agent else name): spent for name, spent in cpu.items()},
+        cpu_fixed={
+            name: min(
+                max(short.get(name, 0) - FEW_TURNS * (spent - short.get(name, 0)) / (turns - FEW_TURNS), 0), spent
+            )
+            for name, spent in cpu.items()
+            if name != agent
+        },
+        activities=sum(e.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED for e in events) / repetitions,
+        events=len(events) / repetitions,
+        history_bytes=sum(event.ByteSize() for event in events) / repetitions,
+        actions=_per(repetitions, actions, {}),
+        counted_by_server=_per(repetitions, after.actions, before.actions),
+        requests=_per(repetitions, after.requests, before.requests),
+        store=store,
+        archive=archive,
+        shared=first - Stored(objects=store.objects + archive.objects, bytes=store.bytes + archive.bytes),
+        judges=judges,
+        characters=characters,
+        thinking=thinking,
+    )
+    say(
+        f"{kind}: {play.seconds:.2f} s, {sum(cpu.values()):.2f} s of CPU "
+        f"({', '.join(f'{name} {spent:.2f}' for name, spent in play.cpu.items())}), "
+        f"{sum(play.actions.values()):.0f} actions ({sum(play.counted_by_server.values()):.0f} by the server's count)"
+    )
+    return play
+
+
+def _fixed(whole: float, short: float, turns: int) -> float:
+    """What turns don't add, from a whole play and one of few turns."""
+    return min(max(short - FEW_TURNS * (whole - short) / (turns - FEW_TURNS), 0), whole)
+
+
+async def _measure_thinking(
+    evaluator: Evaluator, scenario: str, agent: str, quick: list[WorkflowHistory], known: set[str]
+) -> Thinking:
+    """How long models are waited for: the same play with a model that takes its time, and with one that doesn't."""
+    evaluator.endpoint.delay = LATENCY
+    await evaluator.assess(scenario, agent, TURNS[scenario], 100, offline=False)
+    evaluator.endpoint.delay = 0.0
+    slow = [await evaluator.history(each) for each in await evaluator.ended_workflows(known, 1)]
+    of_one = [max(quick, key=lambda history: len(history.events))]  # and not its context's queue
+    found = {}
+    for who, activity in (("characters", "respond"), ("judges", "judge_criterion")):
+        (depth, waits), (least_depth, least_waits) = waited_for(slow, activity), waited_for(of_one, activity)
+        found[f"{who}_depth"] = max(depth - least_depth, 0) / LATENCY
+        found[f"{who}_waits"] = max(waits - least_waits, 0) / LATENCY
+    return Thinking(**found)
+
+
+def waited_for(histories: Iterable[WorkflowHistory], activity: str) -> tuple[float, float]:
+    """For how long activities of a kind were at work: by the clock, and all of them added up; in seconds."""
+    spans = sorted(span for history in histories for span in _spans(history, activity))
+    clock, until = 0.0, float("-inf")
+    for begun, ended in spans:
+        clock += max(ended - max(begun, until), 0)
+        until = max(until, ended)
+    return clock, sum(ended - begun for begun, ended in spans)
+
+
+def _spans(history: WorkflowHistory, activity: str) -> Iterator[tuple[float, float]]:
+    of_kind, begun = set(), {}
+    for event in history.events:
+        at = event.event_time.ToNanoseconds() / 1e9
+        if event.HasField("activity_task_scheduled_event_attributes"):
+            if event.activity_task_scheduled_event_attributes.activity_type.name == activity:
+                of_kind.add(event.event_id)
+        elif event.HasField("activity_task_started_event_attributes"):
+            begun[event.activity_task_started_event_attributes.scheduled_event_id] = at
+        elif event.HasField("activity_task_completed_event_attributes"):
+            scheduled = event.activity_task_completed_event_attributes.scheduled_event_id
+            if scheduled in of_kind:
+                yield begun[scheduled], at
+
+
+def _script(endpoint: OpenAIEndpoint) -> None:
+    """A model that answers everything: each character that is asked writes back, no judge finds anything."""
+    endpoint.forget()
+    endpoint.answer("Now judge this criterion", nothing_bears_on_it)
+    endpoint.answer(
+        "You decided to answer",
+        lambda prompt: (
+            {"response": "accepted", "comment": ""}
+            if "Answer the invitation" in prompt
+            else {"text": "Thank you, that works for me."}
+        ),
+    )
+    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "It is a question."})
+
+
+def _tokens(prompts: Iterable[str]) -> tuple[Tokens, Tokens]:
+    judged = [prompt for prompt in prompts if "Now judge this criterion" in prompt]
+    spoken = [prompt for prompt in prompts if "Now judge this criterion" not in prompt]
+    return _counted(judged), _counted(spoken)
+
+
+def _counted(prompts: list[str]) -> Tokens:
+    found = counted(prompts)
+    return Tokens(calls=found.calls, input=found.all, uncached=found.uncached)
+
+
+async def measure_waiting(evaluator: Evaluator, at_once: int = 6, turns: int = 2) -> Waiting:
+    """What it costs to wait: the same assessments with a participant that is instant and with one that isn't."""
+
+    async def play(agent: str) -> tuple[dict[str, float], Counter[str]]:
+        before = await _watch(evaluator)
+        await asyncio.gather(*(evaluator.assess("email_triage_basic", agent, turns, 300 + i) for i in range(at_once)))
+        after = await _watch(evaluator)
+        return _per(1, after.cpu, before.cpu), after.requests - before.requests
+
+    await play("instant")
+    quick_cpu, quick = await play("instant")
+    slow_cpu, slow = await play("slow")
+    seconds = at_once * turns * SLOW_SECONDS
+    waiting = Waiting(
+        cpu={n: max(slow_cpu.get(n, 0) - quick_cpu.get(n, 0), 0) / seconds for n in ("worker", "Temporal")},
+        heartbeats=max(slow[HEARTBEAT] - quick[HEARTBEAT], 0) / seconds,
+        requests=max(slow.total() - quick.total(), 0) / seconds,
+    )
+    say(f"a second of waiting: {waiting.heartbeats:.2f} heartbeats, {sum(waiting.cpu.values()) * 1000:.1f} ms of CPU")
+    return waiting
+
+
+async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
+    """What a terminal trial costs: a run of several, one after another, on an engine that the evaluator knows."""
+    await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
+    seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1)}
+    before = await _watch(evaluator)
+    ended = await run(
+        evaluator.local.gateway_url,
+        TASK.name,
+        agent="oracle",
+        n_attempts=trials,
+        n_concurrent_trials=1,
+        keep_images=True,
+    )
+    histories = [await evaluator.history(each) for each in await evaluator.ended_workflows(seen, 1)]
+    after = await _watch(evaluator)
+    events = [event for history in histories for event in history.events]
+    actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
+    took = [
+        (each.trial_ended_at - each.trial_started_at).total_seconds()
+        for each in ended.results.results
+        if each.trial_started_at and each.trial_ended_at
+    ]
+    cpu = _per(trials, after.cpu, before.cpu)
+    trial = Trial(
+        task=TASK.name,
+        trials=trials,
+        seconds=statistics.mean(took),
+        cpu={name: cpu.get(name, 0.0) for name in PROCESSES.values()},
+        actions=_per(trials, actions, {}),
+        events=len(events) / trials,
+        history_bytes=sum(event.ByteSize() for event in events) / trials,
+        archive=(after.archive - before.archive).over(trials),
+    )
+    say(f"a terminal trial: {trial.seconds:.2f} s, {sum(trial.actions.values()):.0f} actions")
+    return trial
+
+
+async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[Memory]:
+    """What every process holds at most, with so many assessments at play."""
+    found = []
+    for count in at_once:
+        peaks: dict[str, int] = {}
+        watching = asyncio.create_task(evaluator.watch_memory(peaks))
+        plays = [evaluator.assess("email_triage_basic", "triage", FEW_TURNS, 400 + i) for i in range(count)]
+        await asyncio.gather(*plays)
+        watching.cancel()
+        found.append(Memory(at_once=count, peak={name: peaks[name] for name in PROCESSES.values()}))
+        say(f"{count} at once: {', '.join(f'{n} {held / 1e6:.0f} MB' for n, held in found[-1].peak.items())}")
+    return found
+
+
+async def measure_together(evaluator: Evaluator, at_once: int, cores: int) -> Together:
+    """A load for the simulation to be compared with: as ``benchmarks.turns`` has it."""
+    began = time.perf_counter()
+    turns = TURNS["email_triage_basic"]
+    await asyncio.gather(*(evaluator.assess("email_triage_basic", "instant", turns, 500 + i) for i in range(at_once)))
+    took = time.perf_counter() - began
+    say(f"{at_once} at once: {took:.1f} s")
+    return Together(
+        what=f"{at_once} at once, an instant participant",
+        scenario="email_triage_basic",
+        participant="instant",
+        assessments=at_once,
+        turns=turns,
+        cores=cores,
+        worker_processes=evaluator.worker_processes(),
+        turn_seconds=(0, 0),
+        seconds=took,
+    )

@@ -1,0 +1,253 @@
+"""What was measured, as it is kept in ``benchmarks/bill.json``: the input of ``benchmarks.scale``."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+HEARTBEAT = "RecordActivityTaskHeartbeat"
+"""The request of Temporal's that is a sign of life, and its action."""
+
+QUERIES = "grpc_QueryWorkflow"
+"""What the server's metric ``action`` calls a query."""
+
+FILE = Path(__file__).parent.parent / "bill.json"
+
+
+class Record(BaseModel):
+    """A part of the bill; never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Machine(Record):
+    """Where and when it was measured. ``load``: of the last minute, before it began; 0 is an idle machine."""
+
+    measured_at: datetime
+    commit: str
+    processor: str
+    cores: int
+    memory_mb: int
+    python: str
+    load: float
+
+
+class Stored(Record):
+    """Files in a folder, and their bytes on the disk (contents are compressed)."""
+
+    objects: float = 0
+    bytes: float = 0
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(objects=self.objects - other.objects, bytes=self.bytes - other.bytes)
+
+    def over(self, parts: float) -> Self:
+        """One part of several that are alike."""
+        return type(self)(objects=self.objects / parts, bytes=self.bytes / parts)
+
+
+class Tokens(Record):
+    """Calls of models, and their input at four characters a token; ``uncached`` is what no prompt cache serves."""
+
+    calls: int = 0
+    input: int = 0
+    uncached: int = 0
+
+
+class Thinking(Record):
+    """How long models are waited for, in seconds for each second that a model takes for an answer.
+
+    Attributes:
+        characters_depth, judges_depth: by the clock. characters_waits, judges_waits: of all activities, added up.
+    """
+
+    characters_depth: float = 0.0
+    characters_waits: float = 0.0
+    judges_depth: float = 0.0
+    judges_waits: float = 0.0
+
+
+class Play(Record):
+    """One assessment, the mean of ``repetitions`` of them one after another.
+
+    Attributes:
+        participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
+        with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
+        cpu: seconds of processor time, by process with its children; setting up and judging are in it.
+        cpu_fixed: of them those that turns don't add: what is left when plays of few and of all turns are compared.
+        events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
+        actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
+        counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
+        requests: gRPC requests that the server's front end had, by their kind.
+        store, archive: what one more assessment adds; ``shared`` is what the first one of a scenario adds beyond that.
+    """
+
+    scenario: str
+    participant: str
+    with_models: bool
+    turns: int
+    repetitions: int
+    seconds: float
+    cpu: dict[str, float]
+    cpu_fixed: dict[str, float]
+    activities: float
+    events: float
+    history_bytes: float
+    actions: dict[str, float]
+    counted_by_server: dict[str, float]
+    requests: dict[str, float]
+    store: Stored
+    archive: Stored
+    shared: Stored
+    judges: Tokens = Tokens()
+    characters: Tokens = Tokens()
+    thinking: Thinking = Thinking()
+
+    @property
+    def calls(self) -> int:
+        """Of models."""
+        return self.judges.calls + self.characters.calls
+
+    @property
+    def played_actions(self) -> float:
+        """Billable actions, without heartbeats: they belong to the time that others take. Queries leave no trace in a
+        history, and are the server's count.
+        """
+        return sum(self.actions.values()) + self.counted_by_server.get(QUERIES, 0)
+
+    @property
+    def played_requests(self) -> float:
+        """Requests to Temporal, without heartbeats."""
+        return sum(self.requests.values()) - self.requests.get(HEARTBEAT, 0)
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return f"{self.scenario}, {self.participant}{', with models' if self.with_models else ''}"
+
+
+class Waiting(Record):
+    """What it costs that one activity waits for a second: of CPU of those that signs of life keep busy (seconds), of
+    heartbeats and of requests.
+    """
+
+    cpu: dict[str, float]
+    heartbeats: float
+    requests: float
+
+
+class Memory(Record):
+    """Peak resident memory by process with its children, in bytes, while so many assessments were at play."""
+
+    at_once: int
+    peak: dict[str, int]
+
+
+class Together(Record):
+    """A load that was played for real, for the simulation to be compared with.
+
+    Attributes:
+        what: a sentence. cores: of the machine, for all processes. worker_processes: its worker. turn_seconds: between
+        which the participant takes for a turn. seconds: until all had ended.
+    """
+
+    what: str
+    scenario: str
+    participant: str
+    assessments: int
+    turns: int
+    cores: int
+    worker_processes: int
+    turn_seconds: tuple[float, float]
+    seconds: float
+
+
+class Trial(Record):
+    """One terminal trial of a run of several, played with its task's own solution; means over all of them.
+
+    Attributes:
+        cpu: seconds by process of the evaluator's; what is done in containers and by Docker is not in it.
+        events, history_bytes, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
+    """
+
+    task: str
+    trials: int
+    seconds: float
+    cpu: dict[str, float]
+    actions: dict[str, float]
+    events: float
+    history_bytes: float
+    archive: Stored
+
+
+class Bill(Record):
+    """All that was measured."""
+
+    machine: Machine
+    plays: list[Play]
+    waiting: Waiting
+    memory: list[Memory]
+    together: list[Together]
+    trial: Trial | None = None
+
+    @classmethod
+    def load(cls, file: Path = FILE) -> Self:
+        """Read what is kept."""
+        return cls.model_validate_json(file.read_bytes())
+
+    def save(self, file: Path = FILE) -> None:
+        """Keep it."""
+        file.write_text(_rounded(self).model_dump_json(indent=1) + "\n")
+
+    def with_together(self, played: Together) -> Self:
+        """With a load that was played for real, in the place of one that is called the same."""
+        others = [each for each in self.together if each.what != played.what]
+        return self.model_copy(update={"together": [*others, played]})
+
+    def play(self, scenario: str, participant: str, *, with_models: bool) -> Play:
+        """One of the plays.
+
+        Raises:
+            LookupError: it was not measured.
+        """
+        for play in self.plays:
+            if (play.scenario, play.participant, play.with_models) == (scenario, participant, with_models):
+                return play
+        raise LookupError(
+            f"{scenario} with {participant} was not measured: {', '.join(play.name for play in self.plays)}"
+        )
+
+
+def _rounded(bill: Bill) -> Bill:
+    """With as many digits as a measurement has, so that the file is easy to read."""
+
+    def of(value: object) -> object:
+        if isinstance(value, float):
+            return float(f"{value:.4g}") if abs(value) < 1e4 else round(value)
+        if isinstance(value, dict):
+            return {name: of(part) for name, part in value.items()}
+        return [of(part) for part in value] if isinstance(value, list) else value
+
+    return Bill.model_validate(of(bill.model_dump(mode="json")))
+
+
+def this_machine() -> Machine:
+    """The machine that this runs on."""
+    root = Path(__file__).parents[2]
+    asked = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    names = [line.partition(":")[2].strip() for line in told.splitlines() if line.startswith("model name")]
+    return Machine(
+        measured_at=datetime.now(UTC).replace(microsecond=0),
+        commit=commit or "unknown",
+        processor=names[0] if names else platform.machine(),
+        cores=os.cpu_count() or 1,
+        memory_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000,
+        python=platform.python_version(),
+        load=round(os.getloadavg()[0], 1),
+    )
