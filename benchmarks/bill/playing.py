@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator
+from benchmarks.bill.evaluator import BASELINES, PROCESSES, Evaluator
 from benchmarks.bill.reading import read_counters, stored_in
 from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Together, Tokens, Trial, Waiting
 from benchmarks.terminal import TASK
@@ -137,8 +137,8 @@ async def _measure_thinking(
     return Thinking(**found)
 
 
-def waited_for(histories: Iterable[WorkflowHistory], activity: str) -> tuple[float, float]:
-    """For how long activities of a kind were at work: by the clock, and all of them added up; in seconds."""
+def waited_for(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
+    """For how long activities of a kind, or all, were at work: by the clock, and all of them added up; in seconds."""
     spans = sorted(span for history in histories for span in _spans(history, activity))
     clock, until = 0.0, float("-inf")
     for begun, ended in spans:
@@ -147,12 +147,12 @@ def waited_for(histories: Iterable[WorkflowHistory], activity: str) -> tuple[flo
     return clock, sum(ended - begun for begun, ended in spans)
 
 
-def _spans(history: WorkflowHistory, activity: str) -> Iterator[tuple[float, float]]:
+def _spans(history: WorkflowHistory, activity: str | None) -> Iterator[tuple[float, float]]:
     of_kind, begun = set(), {}
     for event in history.events:
         at = event.event_time.ToNanoseconds() / 1e9
         if event.HasField("activity_task_scheduled_event_attributes"):
-            if event.activity_task_scheduled_event_attributes.activity_type.name == activity:
+            if activity in (None, event.activity_task_scheduled_event_attributes.activity_type.name):
                 of_kind.add(event.event_id)
         elif event.HasField("activity_task_started_event_attributes"):
             begun[event.activity_task_started_event_attributes.scheduled_event_id] = at
@@ -191,16 +191,21 @@ def _counted(prompts: list[str]) -> Tokens:
 async def measure_waiting(evaluator: Evaluator, at_once: int = 6, turns: int = 2) -> Waiting:
     """What it costs to wait: the same assessments with a participant that is instant and with one that isn't."""
 
-    async def play(agent: str) -> tuple[dict[str, float], Counter[str]]:
+    known: set[str] = set()
+
+    async def play(agent: str) -> tuple[dict[str, float], Counter[str], float]:
+        known.update(run.run_id for run in await evaluator.ended_workflows(set()))
         before = await _watch(evaluator)
         await asyncio.gather(*(evaluator.assess("email_triage_basic", agent, turns, 300 + i) for i in range(at_once)))
+        runs = await evaluator.ended_workflows(known, at_once)
         after = await _watch(evaluator)
-        return _per(1, after.cpu, before.cpu), after.requests - before.requests
+        _, seconds = waited_for([await evaluator.history(run) for run in runs])
+        return _per(1, after.cpu, before.cpu), after.requests - before.requests, seconds
 
     await play("instant")
-    quick_cpu, quick = await play("instant")
-    slow_cpu, slow = await play("slow")
-    seconds = at_once * turns * SLOW_SECONDS
+    quick_cpu, quick, least = await play("instant")
+    slow_cpu, slow, most = await play("slow")
+    seconds = most - least  # of activities' own time, which on a busy machine is more than the participant took
     waiting = Waiting(
         cpu={n: max(slow_cpu.get(n, 0) - quick_cpu.get(n, 0), 0) / seconds for n in ("worker", "Temporal")},
         heartbeats=max(slow[HEARTBEAT] - quick[HEARTBEAT], 0) / seconds,

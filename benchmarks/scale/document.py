@@ -130,6 +130,8 @@ def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
     a_second = night.assessments / night.seconds
     lasts = mean(load.shortest for load in sized.loads)
     actions = mean(load.all_actions for load in sized.loads)
+    of_server = mean(load.cpu(TEMPORAL) for load in sized.loads)
+    whole = mean(sum(map(load.cpu, EVALUATOR)) for load in sized.loads)
     stored, archived, history = _bytes(bill, settings)
     rows = [
         ["assessments a second", f"{a_second:.2f}"],
@@ -145,7 +147,12 @@ def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
         ["requests to Temporal", f"{number(a_second * mean(load.all_requests for load in sized.loads))} a second"],
         [
             "Temporal, self-hosted",
-            f"{number(a_second * mean(load.cpu(TEMPORAL) for load in sized.loads))} cores, were it the dev server",
+            f"{number(a_second * of_server)} cores, were it the dev server, of which a core does "
+            f"{number(actions / of_server)} actions a second",
+        ],
+        [
+            f"one machine of {bill.machine.cores} cores with all of it (`proctor up`)",
+            f"at most {number(bill.machine.cores * night.seconds / whole)} such assessments a night",
         ],
         [
             "store",

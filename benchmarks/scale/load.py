@@ -22,7 +22,7 @@ class Load:
             many activities wait meanwhile. judging, judges: the same after the turns.
         tokens, calls: of models, in all. actions, requests: of Temporal, without those of waiting.
         heartbeats, waiting_requests: of each second for which an activity waits.
-        writes: objects that are written to the store.
+        writes: objects that are written to the store. waits_begun: activities that wait for the participant.
     """
 
     turns: int
@@ -41,6 +41,7 @@ class Load:
     heartbeats: float = 0.0
     waiting_requests: float = 0.0
     writes: float = 0.0
+    waits_begun: float = 0.0
 
     @property
     def participant_seconds(self) -> float:
@@ -99,4 +100,5 @@ def load_of(bill: Bill, play: Play, night: NightSettings) -> Load:
         heartbeats=bill.waiting.heartbeats,
         waiting_requests=bill.waiting.requests,
         writes=play.store.objects + play.archive.objects,
+        waits_begun=play.turns + 2,  # a greeting and a farewell, too
     )

@@ -19,6 +19,9 @@ from benchmarks.scale.load import Load
 
 Process = Generator[simpy.Event, Any, None]
 
+_OWN = ("actions", "requests", "writes", "waits_begun")
+"""What is counted of an assessment whatever waits: an equal part for each turn, and one for the rest."""
+
 _PIECE = 5.0
 """Seconds of waiting whose signs of life, and models' tokens, are passed on together."""
 
@@ -30,7 +33,7 @@ class Fleet:
     Attributes:
         processes: how many of each kind there are; a kind that isn't named takes no time.
         slots: activities that may wait for participants at once, in all; ``model_slots`` for models.
-        rates: what others allow in a second, by name: actions, requests, tokens, calls, writes.
+        rates: what is allowed in a second, by name: actions, requests, tokens, calls, writes, waits_begun.
         cores: of one machine that all processes share; None where each has its own.
     """
 
@@ -102,7 +105,7 @@ class _Night:
         self.begun += 1
         self.under_way.add(1)
         began, others = env.now, load.turns * load.thinking + load.judging
-        own = {name: getattr(load, name) / (load.turns + 1) for name in ("actions", "requests", "writes")}
+        own = {name: getattr(load, name) / (load.turns + 1) for name in _OWN}
         fixed = {name: cpu / 2 for name, cpu in load.fixed.items()}
         half = {name: cpu / 2 for name, cpu in load.per_turn.items()}
         yield from self._work(fixed)

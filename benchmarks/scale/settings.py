@@ -43,6 +43,7 @@ class FleetSettings(_Settings):
     gateways: int | None = Field(default=None, ge=1)
     model_slots: int = Field(ge=1)
     slots: int = Field(ge=1)
+    waits_begun_per_second: float = Field(gt=0)
     memory_gb: float = Field(gt=0)
 
 

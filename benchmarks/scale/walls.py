@@ -99,7 +99,11 @@ def size(bill: Bill, settings: Settings) -> Sized:
     }
     held = {name: lasts * memory_of_one(bill, name) for name in room}
     workers = fleet.worker_processes or enough(
-        of("worker"), held["worker"] / room["worker"], waits / fleet.slots, thinks / fleet.model_slots
+        mean(load.waits_begun for load in loads) / fleet.waits_begun_per_second,
+        of("worker"),
+        held["worker"] / room["worker"],
+        waits / fleet.slots,
+        thinks / fleet.model_slots,
     )
     simulators = fleet.simulator_hosts or enough(of("simulator"), held["simulator"] / room["simulator"])
     gateways = fleet.gateways or enough(of("gateway"))
@@ -110,6 +114,14 @@ def size(bill: Bill, settings: Settings) -> Sized:
         Resource("workers' memory", "", held["worker"], workers * room["worker"], "byte seconds", "more workers"),
         Resource("workers' slots", "slots", waits, workers * fleet.slots, "s", "more workers"),
         Resource("workers' slots for models", "model slots", thinks, workers * fleet.model_slots, "s", "more workers"),
+        Resource(
+            "turns begun by workers",
+            "waits_begun",
+            mean(load.waits_begun for load in loads),
+            workers * fleet.waits_begun_per_second,
+            "turns",
+            "more workers",
+        ),
         Resource("simulator hosts", "simulator", of("simulator"), simulators, "s of CPU", "more of them"),
         Resource(
             "simulators' memory", "", held["simulator"], simulators * room["simulator"], "byte seconds", "more of them"
