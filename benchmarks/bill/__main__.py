@@ -43,6 +43,8 @@ async def measure(repetitions: int) -> Bill:
             for participant, with_models in (("instant", False), ("baseline", False), ("baseline", True))
         ]
         waiting = await measure_waiting(running)
+    async with evaluator(worker_processes=None) as running:
+        await running.assess("email_triage_basic", "instant", 2, 1)
         together = [await measure_together(running, count, machine.cores) for count in TOGETHER]
     async with evaluator() as running:  # fresh processes, which hold nothing of what was played
         await running.assess("email_triage_basic", "triage", 2, 1)

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
-import psutil
 from temporalio.client import Client, WorkflowExecution, WorkflowHistory
 
 from benchmarks.bill.reading import resident
-from benchmarks.turns import agent_service, cpu_seconds, say
+from benchmarks.turns import agent_service, cpu_seconds, say, workers_of
 from proctor.caller import AssessmentCall, Ended
 from proctor.local import LocalStack, Ports
 from proctor.settings import LOOPBACK
@@ -28,8 +27,8 @@ from proctor_storage.temporal import connect
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import SCENARIOS
 
-SLOW_SECONDS = 8.0
-"""How long the slow participant takes for each turn."""
+SLOW_SECONDS = 60.0
+"""How long the slow participant takes for a turn."""
 
 BASELINES = {"email_triage_basic": "triage", "reschedule_day": "reschedule"}
 """The rule-based agent of each shipped scenario."""
@@ -85,17 +84,15 @@ class Evaluator:
         return {name: cpu_seconds(pid) for name, pid in self._pids().items()}
 
     def worker_processes(self) -> int:
-        """How many processes its worker consists of that poll for work."""
-        worker = psutil.Process(self._pids()["worker"])
-        told = [each.cmdline()[-2:] for each in worker.children(recursive=True)]
-        return told.count(["proctor", "worker"]) or 1
+        """How many processes its worker has work."""
+        return len(workers_of(self._pids()["worker"])[1:]) or 1
 
     async def watch_memory(self, peaks: dict[str, int]) -> None:
-        """Note the largest resident memory of every process with its children, in bytes, until this is cancelled."""
+        """Note the most memory that every process had with its children, in bytes, until this is cancelled."""
         while True:
             for name, pid in self._pids().items():
                 peaks[name] = max(peaks.get(name, 0), await asyncio.to_thread(resident, pid))
-            await asyncio.sleep(0.25)
+            await asyncio.sleep(0.5)
 
     def _pids(self) -> dict[str, int]:
         names = [*PROCESSES, *self.agents]
@@ -119,11 +116,14 @@ class Evaluator:
 
 
 @asynccontextmanager
-async def evaluator(environment: dict[str, str] | None = None) -> AsyncIterator[Evaluator]:
+async def evaluator(
+    environment: dict[str, str] | None = None, worker_processes: int | None = 1
+) -> AsyncIterator[Evaluator]:
     """Start one in a temporary folder; nothing of it is left afterwards.
 
     Args:
         environment: settings of its services, beside this process's own environment.
+        worker_processes: of its worker; None is as many as cores.
     """
     gateway, ues, temporal, ui, metrics, *ports = free_ports(9)
     names = ("instant", "slow", *BASELINES.values())
@@ -133,7 +133,7 @@ async def evaluator(environment: dict[str, str] | None = None) -> AsyncIterator[
         patch.dict(os.environ, {**_models(endpoint.base_url), **(environment or {})}),
     ):
         local = LocalStack(
-            config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=str(SCENARIOS)),
+            config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=str(SCENARIOS), worker_processes=worker_processes),
             ports=Ports(gateway, ues, temporal, ui),
             state=Path(folder),
             is_durable=True,

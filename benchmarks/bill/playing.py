@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.evaluator import BASELINES, PROCESSES, Evaluator
+from benchmarks.bill.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator
 from benchmarks.bill.reading import read_counters, stored_in
 from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Together, Tokens, Trial, Waiting
 from benchmarks.terminal import TASK
@@ -22,6 +22,9 @@ from tests.terminal_bench.asking import run
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 FEW_TURNS = 3
 """Turns of the plays that are compared with whole ones, to tell what a turn adds."""
+
+LOOK_SECONDS = 10.0
+"""For how long it is looked at what waiting costs."""
 
 LATENCY = 1.0
 """Seconds that the scripted model takes where it is measured how long models are waited for."""
@@ -188,28 +191,31 @@ def _counted(prompts: list[str]) -> Tokens:
     return Tokens(calls=found.calls, input=found.all, uncached=found.uncached)
 
 
-async def measure_waiting(evaluator: Evaluator, at_once: int = 6, turns: int = 2) -> Waiting:
-    """What it costs to wait: the same assessments with a participant that is instant and with one that isn't."""
+async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
+    """What it costs to wait: some assessments whose participant is slow, while nothing else goes on; and while nothing
+    goes on at all.
+    """
 
-    known: set[str] = set()
+    async def look() -> tuple[dict[str, float], Counter[str], float]:
+        before, began = await _watch(evaluator), time.perf_counter()
+        await asyncio.sleep(LOOK_SECONDS)
+        after, seconds = await _watch(evaluator), time.perf_counter() - began
+        return _per(seconds, after.cpu, before.cpu), after.requests - before.requests, seconds
 
-    async def play(agent: str) -> tuple[dict[str, float], Counter[str], float]:
-        known.update(run.run_id for run in await evaluator.ended_workflows(set()))
-        before = await _watch(evaluator)
-        await asyncio.gather(*(evaluator.assess("email_triage_basic", agent, turns, 300 + i) for i in range(at_once)))
-        runs = await evaluator.ended_workflows(known, at_once)
-        after = await _watch(evaluator)
-        _, seconds = waited_for([await evaluator.history(run) for run in runs])
-        return _per(1, after.cpu, before.cpu), after.requests - before.requests, seconds
-
-    await play("instant")
-    quick_cpu, quick, least = await play("instant")
-    slow_cpu, slow, most = await play("slow")
-    seconds = most - least  # of activities' own time, which on a busy machine is more than the participant took
+    idle_cpu, idle, idle_seconds = await look()
+    plays = [evaluator.assess("email_triage_basic", "slow", 1, 300 + i) for i in range(at_once)]
+    playing = asyncio.gather(*plays)
+    done = -1
+    while done != (done := (await _watch(evaluator)).requests["RespondActivityTaskCompleted"]):  # noqa: ASYNC110
+        await asyncio.sleep(3)  # something is done yet: they are not all waiting
+    slow_cpu, slow, seconds = await look()
+    if playing.done() or (await _watch(evaluator)).requests["RespondActivityTaskCompleted"] != done:
+        raise SystemExit(f"turns of {SLOW_SECONDS:g} s were over before all waited: is this machine too busy?")
+    await playing
     waiting = Waiting(
-        cpu={n: max(slow_cpu.get(n, 0) - quick_cpu.get(n, 0), 0) / seconds for n in ("worker", "Temporal")},
-        heartbeats=max(slow[HEARTBEAT] - quick[HEARTBEAT], 0) / seconds,
-        requests=max(slow.total() - quick.total(), 0) / seconds,
+        cpu={n: max(slow_cpu.get(n, 0) - idle_cpu.get(n, 0), 0) / at_once for n in ("worker", "Temporal")},
+        heartbeats=slow[HEARTBEAT] / seconds / at_once,
+        requests=max(slow.total() / seconds - idle.total() / idle_seconds, 0) / at_once,
     )
     say(f"a second of waiting: {waiting.heartbeats:.2f} heartbeats, {sum(waiting.cpu.values()) * 1000:.1f} ms of CPU")
     return waiting

@@ -141,7 +141,7 @@ class Waiting(Record):
 
 
 class Memory(Record):
-    """Peak resident memory by process with its children, in bytes, while so many assessments were at play."""
+    """The most memory by process with its children (PSS), in bytes, while so many assessments were at play."""
 
     at_once: int
     peak: dict[str, int]
@@ -218,7 +218,8 @@ class Bill(Record):
             if (play.scenario, play.participant, play.with_models) == (scenario, participant, with_models):
                 return play
         raise LookupError(
-            f"{scenario} with {participant} was not measured: {', '.join(play.name for play in self.plays)}"
+            f"{scenario} with participant {participant!r} was not measured; these were: "
+            f"{'; '.join(play.name for play in self.plays)}"
         )
 
 

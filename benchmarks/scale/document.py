@@ -128,10 +128,11 @@ def _trial(bill: Bill) -> str:
 def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
     night, fleet = settings.night, settings.fleet
     a_second = night.assessments / night.seconds
-    lasts = mean(load.shortest for load in sized.loads)
-    actions = mean(load.all_actions for load in sized.loads)
-    of_server = mean(load.cpu(TEMPORAL) for load in sized.loads)
-    whole = mean(sum(map(load.cpu, EVALUATOR)) for load in sized.loads)
+    loads = sized.loads_at(a_second)
+    lasts = mean(load.shortest for load in loads)
+    actions = mean(load.all_actions for load in loads)
+    of_server = mean(load.cpu(TEMPORAL) for load in loads)
+    whole = mean(sum(map(load.cpu, EVALUATOR)) for load in loads)
     stored, archived, history = _bytes(bill, settings)
     rows = [
         ["assessments a second", f"{a_second:.2f}"],
@@ -144,7 +145,7 @@ def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
             "Temporal actions",
             f"{number(night.assessments * actions / 1e6)} million: {number(a_second * actions)} a second",
         ],
-        ["requests to Temporal", f"{number(a_second * mean(load.all_requests for load in sized.loads))} a second"],
+        ["requests to Temporal", f"{number(a_second * mean(load.all_requests for load in loads))} a second"],
         [
             "Temporal, self-hosted",
             f"{number(a_second * of_server)} cores, were it the dev server, of which a core does "
@@ -158,7 +159,7 @@ def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
             "store",
             f"{number(night.assessments * stored / 1e9)} GB a night, "
             f"{number(night.assessments * stored * night.kept_days / 1e12)} TB after {night.kept_days:g} days; "
-            f"{number(a_second * mean(load.writes for load in sized.loads))} writes a second",
+            f"{number(a_second * mean(load.writes for load in loads))} writes a second",
         ],
         ["archive", f"{number(night.assessments * archived / 1e9)} GB a night"],
         [
@@ -168,8 +169,8 @@ def _night(bill: Bill, settings: Settings, sized: Sized) -> str:
         ],
         [
             "models",
-            f"{number(a_second * 60 * mean(load.calls for load in sized.loads))} calls and "
-            f"{number(a_second * 60 * mean(load.tokens for load in sized.loads) / 1e6)} million tokens a minute",
+            f"{number(a_second * 60 * mean(load.calls for load in loads))} calls and "
+            f"{number(a_second * 60 * mean(load.tokens for load in loads) / 1e6)} million tokens a minute",
         ],
     ]
     return table([f"{night.assessments:,} in {night.hours:g} hours", "takes"], rows)
@@ -195,8 +196,9 @@ def money(bill: Bill, settings: Settings, sized: Sized) -> dict[str, float]:
     night, prices = settings.night, settings.prices
     plays, nights = _plays(bill, settings), settings.night.nights_a_month
     stored, archived, history = _bytes(bill, settings)
-    actions = night.assessments * mean(load.all_actions for load in sized.loads)
-    lasts = mean(load.shortest for load in sized.loads) / 3600
+    loads = sized.loads_at(night.assessments / night.seconds)
+    actions = night.assessments * mean(load.all_actions for load in loads)
+    lasts = mean(load.shortest for load in loads) / 3600
     uncached = mean(play.judges.uncached + play.characters.uncached for play in plays) if night.with_models else 0
     read = mean(play.judges.input + play.characters.input for play in plays) if night.with_models else 0
     said = mean(play.calls for play in plays) * night.output_tokens if night.with_models else 0
@@ -211,10 +213,7 @@ def money(bill: Bill, settings: Settings, sized: Sized) -> dict[str, float]:
         "processors": sized.vcpus * night.hours * prices.vcpu_hour,
         "memory": sized.vcpus * settings.fleet.memory_gb * night.hours * prices.memory_gb_hour,
         "store, kept": night.assessments * stored / 1e9 * night.kept_days / 30 * prices.store_gb_month,
-        "store, written": night.assessments
-        * mean(load.writes for load in sized.loads)
-        / 1000
-        * prices.store_1000_writes,
+        "store, written": night.assessments * mean(load.writes for load in loads) / 1000 * prices.store_1000_writes,
         "archive, a year of it": night.assessments * archived / 1e9 * 12 * prices.store_gb_month,
     }
 

@@ -80,14 +80,18 @@ class Load:
         return self.requests + self.waits * self.waiting_requests
 
 
-def load_of(bill: Bill, play: Play, night: NightSettings) -> Load:
-    """A measured play, in a night like this."""
+def load_of(bill: Bill, play: Play, night: NightSettings, lively: float = 1.0) -> Load:
+    """A measured play, in a night like this.
+
+    Args:
+        lively: how often what waits gives signs of life, as a share of what was measured; what that costs likewise.
+    """
     thinking = play.thinking
     return Load(
         turns=play.turns,
         fixed={name: play.cpu_fixed.get(name, 0.0) for name in EVALUATOR},
         per_turn={n: (play.cpu.get(n, 0.0) - play.cpu_fixed.get(n, 0.0)) / play.turns for n in EVALUATOR},
-        waiting=bill.waiting.cpu,
+        waiting={name: cpu * lively for name, cpu in bill.waiting.cpu.items()},
         turn_seconds=night.turn_seconds,
         thinking=thinking.characters_depth * night.model_seconds / play.turns,
         thinkers=thinking.characters_waits / (thinking.characters_depth or 1),
@@ -97,8 +101,8 @@ def load_of(bill: Bill, play: Play, night: NightSettings) -> Load:
         calls=play.calls,
         actions=play.played_actions,
         requests=play.played_requests,
-        heartbeats=bill.waiting.heartbeats,
-        waiting_requests=bill.waiting.requests,
+        heartbeats=bill.waiting.heartbeats * lively,
+        waiting_requests=bill.waiting.requests * lively,
         writes=play.store.objects + play.archive.objects,
         waits_begun=play.turns + 2,  # a greeting and a farewell, too
     )

@@ -122,7 +122,8 @@ class _Night:
         yield from self._pass(own)
         yield from self._work(self._with_waiting(fixed, load, load.judging * load.judges))
         self.under_way.add(-1)
-        shortest = sum(load.fixed.values()) + load.turns * sum(load.per_turn.values()) + others
+        ours = [load.fixed.get(name, 0) + load.turns * load.per_turn.get(name, 0) for name in self.processes]
+        shortest = sum(ours) + others
         self.ended.append((env.now, env.now - began - shortest))
 
     def _with_waiting(self, cpu: dict[str, float], load: Load, seconds: float) -> dict[str, float]:

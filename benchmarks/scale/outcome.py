@@ -91,12 +91,13 @@ def simulate(what: str, sized: Sized, settings: Settings, assessments: float, *,
         limited: whether what others allow holds.
     """
     a_second = assessments / settings.night.seconds
-    longest = max(load.shortest for load in sized.loads)
+    loads = sized.loads_at(a_second)
+    longest = max(load.shortest for load in loads)
     begin = 1.5 * longest
     end = begin + max(_ASSESSMENTS / a_second, longest)
     rates = {name: rate for name, rate in sized.fleet.rates.items() if limited or name not in _OF_OTHERS}
     fleet = replace(sized.fleet, rates=rates)
-    outcome = play(sized.loads, fleet, arrivals(a_second * end, end, SEED), SEED, begin, end)
+    outcome = play(loads, fleet, arrivals(a_second * end, end, SEED), SEED, begin, end)
     return part_of(what, assessments, outcome)
 
 

@@ -4,7 +4,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from proctor_protocol.problems import describe
 
 FILE = Path(__file__).parent.parent / "scale.toml"
 
@@ -28,6 +30,13 @@ class NightSettings(_Settings):
     retention_days: float = Field(ge=0)
     nights_a_month: float = Field(gt=0)
 
+    @field_validator("turn_seconds")
+    @classmethod
+    def _in_order(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not 0 <= value[0] <= value[1]:
+            raise ValueError("give the shortest time first, from 0 on")
+        return value
+
     @property
     def seconds(self) -> float:
         """The night, in seconds."""
@@ -44,6 +53,8 @@ class FleetSettings(_Settings):
     model_slots: int = Field(ge=1)
     slots: int = Field(ge=1)
     waits_begun_per_second: float = Field(gt=0)
+    heartbeats_per_second: float = Field(gt=0)
+    longest_pause: float = Field(gt=0)
     memory_gb: float = Field(gt=0)
 
 
@@ -100,5 +111,9 @@ class Settings(_Settings):
         settings = tomllib.loads(FILE.read_text(encoding="utf-8"))
         others: dict[str, Any] = tomllib.loads(own.read_text(encoding="utf-8")) if own else {}
         for part, values in [*others.items(), ("night", {k: v for k, v in night.items() if v is not None})]:
-            settings[part] = {**settings.get(part, {}), **values}
-        return cls.model_validate(settings)
+            is_part = isinstance(values, dict) and isinstance(settings.get(part), dict)
+            settings[part] = {**settings[part], **values} if is_part else values
+        try:
+            return cls.model_validate(settings)
+        except ValidationError as problem:
+            raise ValueError(describe(problem)) from None

@@ -9,7 +9,7 @@ from benchmarks.scale.document import DOCUMENT, money, number, written
 from benchmarks.scale.outcome import Simulated, check, contents
 from benchmarks.scale.picture import PICTURE, picture
 from benchmarks.scale.settings import Settings
-from benchmarks.scale.walls import size
+from benchmarks.scale.walls import liveliness, size
 
 BILL, SETTINGS = Bill.load(), Settings.load()
 RENEW = "python -m benchmarks.scale --write renews it"
@@ -37,12 +37,24 @@ def test_what_was_simulated_comes_out_again() -> None:
     assert check(BILL, SETTINGS, smallest) in Simulated.load().checks
 
 
-def test_twice_as_many_a_night_need_twice_the_processes_and_meet_the_same_walls() -> None:
+def test_twice_as_many_a_night_need_twice_the_processes_and_meet_the_same_walls_of_others() -> None:
     one, two = (size(BILL, Settings.load(assessments=count)) for count in (100_000, 200_000))
-    assert two.workers == pytest.approx(2 * one.workers, abs=1)
-    theirs = "Temporal Cloud's actions a second"
+    assert two.workers == pytest.approx(2 * one.workers, rel=0.1)
+    theirs = "model provider: tokens"
     most = [next(each.most(8 * 3600) for each in sized.resources if each.name == theirs) for sized in (one, two)]
-    assert most[0] == most[1]
+    assert most[0] == pytest.approx(most[1])
+
+
+def test_at_a_wall_all_of_it_is_used() -> None:
+    seconds = SETTINGS.night.seconds
+    for wall in size(BILL, SETTINGS).walls(seconds):
+        assert wall.used(wall.most(seconds) / seconds) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_the_more_wait_in_a_worker_the_rarer_each_gives_signs_of_life() -> None:
+    few, many, crowd = (liveliness(BILL, SETTINGS, 1, a_second) for a_second in (1e-6, 1.0, 1_000.0))
+    assert 1.0 == few > many >= crowd
+    assert crowd * BILL.waiting.heartbeats == pytest.approx(1 / SETTINGS.fleet.longest_pause)
 
 
 def test_a_fleet_that_is_given_stays_as_it_is(tmp_path: Path) -> None:
@@ -54,11 +66,22 @@ def test_a_fleet_that_is_given_stays_as_it_is(tmp_path: Path) -> None:
     assert money(BILL, settings, sized)["processors"] == pytest.approx(sized.vcpus * 4.0)
 
 
-def test_a_setting_that_there_is_not_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[prices]\nvcpu_hours = 1.0", "prices.vcpu_hours"),
+        ("night = 3", "night"),
+        ("[night]\nassessments = 0", "night.assessments"),
+        ("[night]\nturn_seconds = [20.0, 5.0]", "shortest"),
+        ("[night]\nparticipant = 'nobody'", "'nobody' was not measured"),
+        ("[fleet]\nmemory_gb = 0.01", "fleet.memory_gb is 0.01"),
+    ],
+)
+def test_what_can_not_be_is_named(tmp_path: Path, text: str, named: str) -> None:
     own = tmp_path / "own.toml"
-    own.write_text("[prices]\nvcpu_hours = 1.0\n")
-    with pytest.raises(ValueError, match="vcpu_hours"):
-        Settings.load(own)
+    own.write_text(text)
+    with pytest.raises((ValueError, LookupError), match=named):
+        size(BILL, Settings.load(own))
 
 
 def test_actions_are_billed_step_by_step() -> None:
