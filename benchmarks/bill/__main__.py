@@ -37,12 +37,12 @@ async def measure(repetitions: int) -> Bill:
     machine = this_machine()
     async with evaluator() as running:
         await running.assess("email_triage_basic", "instant", 2, 1)
+        waiting = await measure_waiting(running)  # first of all, since it needs a machine that has the time
         plays = [
             await measure_play(running, scenario, participant, repetitions, with_models=with_models)
             for scenario in TURNS
             for participant, with_models in (("instant", False), ("baseline", False), ("baseline", True))
         ]
-        waiting = await measure_waiting(running)
     async with evaluator(worker_processes=None) as running:
         await running.assess("email_triage_basic", "instant", 2, 1)
         together = [await measure_together(running, count, machine.cores) for count in TOGETHER]

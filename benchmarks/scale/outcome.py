@@ -11,7 +11,7 @@ from benchmarks.scale.load import EVALUATOR, load_of
 from benchmarks.scale.night import Fleet, Outcome, arrivals, play
 from benchmarks.scale.settings import FILE as SETTINGS_FILE
 from benchmarks.scale.settings import Settings
-from benchmarks.scale.walls import TEMPORAL, Sized
+from benchmarks.scale.walls import TEMPORAL, Sized, liveliness_of
 
 FILE = Path(__file__).parent.parent / "scale.json"
 SEED = 7
@@ -75,12 +75,15 @@ def check(bill: Bill, settings: Settings, played: Together) -> Check:
     """Simulate what was played for real: all processes on one machine, all assessments at once."""
     measured = bill.play(played.scenario, played.participant, with_models=False)
     night = settings.night.model_copy(update={"turn_seconds": played.turn_seconds})
-    load = load_of(bill, measured, night)
+    lively = liveliness_of(bill, settings, played.worker_processes, played.assessments)
+    load = load_of(bill, measured, night, lively)
     theirs = {"participant": measured.cpu.get("participant", 0.0) / measured.turns}
     load = replace(load, turns=played.turns, per_turn={**load.per_turn, **theirs})
     processes = {**dict.fromkeys(EVALUATOR, 1), "participant": 1}
     processes |= {"worker": played.worker_processes, TEMPORAL: played.cores}
-    outcome = play([load], Fleet(processes, cores=played.cores), [0.0] * played.assessments, SEED)
+    rates = {"waits_begun": played.worker_processes * settings.fleet.waits_begun_per_second}
+    fleet = Fleet(processes, rates=rates, cores=played.cores)
+    outcome = play([load], fleet, [0.0] * played.assessments, SEED)
     return Check(what=played.what, measured=round(played.seconds, 1), simulated=round(outcome.last_end, 1))
 
 

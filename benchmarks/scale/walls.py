@@ -88,8 +88,12 @@ def loads_of(bill: Bill, settings: Settings, lively: float = 1.0) -> tuple[Load,
 
 def liveliness(bill: Bill, settings: Settings, workers: int, a_second: float) -> float:
     """How often what waits gives signs of life, as a share of what was measured with a few that waited."""
+    return liveliness_of(bill, settings, workers, a_second * need(lambda load: load.waits, loads_of(bill, settings)))
+
+
+def liveliness_of(bill: Bill, settings: Settings, workers: int, waiting: float) -> float:
+    """The same where so many activities wait at once."""
     measured, fleet = bill.waiting.heartbeats, settings.fleet
-    waiting = a_second * mean(load.waits for load in loads_of(bill, settings))
     if not measured or not waiting:
         return 1.0
     rare = max(workers * fleet.heartbeats_per_second / waiting, 1 / fleet.longest_pause)
