@@ -89,6 +89,7 @@ def main() -> None:
         bill = Bill.load(asked.file).with_together(read_many(asked.many.read_text(encoding="utf-8"), asked.takes))
     else:
         bill = asyncio.run(measure(asked.repetitions))
+        bill.save(asked.file)  # so that an engine that can't be had doesn't cost what was measured
         if asked.engine:
             with contextlib.ExitStack() as stack:
                 url = stack.enter_context(an_engine(None if asked.engine == OWN else asked.engine))
