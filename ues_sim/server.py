@@ -10,7 +10,6 @@ from typing import Any
 
 import uvicorn
 
-from proctor_observing.address import observed
 from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
 from ues_sim.host import Host
@@ -109,6 +108,11 @@ def serve(
     server = Server(config, f"ues_sim listening on {address_of(listener)}")
 
     async def serve_observed() -> None:
+        if observe_port is None:
+            await server.serve(sockets=[listener])
+            return
+        from proctor_observing.address import observed  # and with it starlette, which nothing else here needs
+
         async with observed(observe_host, observe_port, "ues_sim", {}):
             await server.serve(sockets=[listener])
 

@@ -72,7 +72,7 @@ def test_wildcards(sim):
 
 def test_each_endpoint_needs_exactly_its_permission(sim):
     for route in SIMULATION_ROUTES:
-        path = route.path.format(modality_name="email", event_id="x", hold_id="x", key_id="x")
+        path = route.path.format(modality_name="email", event_id="x", hold_id="x", key_id="x", name="x")
         others = [p for p in ENDPOINT_PERMISSIONS if p != route.permission]
         denied = sim.key(*others, name=route.path[:90]).request(route.method, path, content=b"not json")
         assert (denied.status_code, route.path) == (403, route.path)

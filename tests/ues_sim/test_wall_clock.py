@@ -79,6 +79,6 @@ def test_a_fence_never_goes_down(wall: Wall) -> None:
     host = Host()
     made = claims.claim(host, "one", Claim(fence=5, admin_key=ADMIN, anew=True, mark="turn 1"), b"")
     looking = Claim(fence=3, admin_key=ADMIN, checkpoint="digest", keep="turn 1", looks=True)
-    made.checkpoint = ("digest", b"")
+    made.checkpoints[False] = ("digest", b"")
     wall.put_back(3600)
     assert claims.claim(host, "one", looking, b"").fence == 5

@@ -184,6 +184,8 @@ KEYS = (
 OURS = (
     get("/simulation/checkpoint", "simulation:checkpoint"),
     get("/simulation/checkpoint/current", "simulation:checkpoint"),
+    get("/simulation/checkpoint/parts", "simulation:checkpoint"),
+    get("/simulation/checkpoint/parts/{name}", "simulation:checkpoint"),
     post("/simulation/checkpoint/mark", "simulation:restore", {"mark": "m"}),
     post("/simulation/restore", "simulation:restore", {"not": "a checkpoint"}),
 )
