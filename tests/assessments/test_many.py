@@ -108,10 +108,10 @@ def arrival(results: dict[str, Any]) -> str:
 
 async def test_without_a_seed_one_is_drawn_and_told(stack: Stack) -> None:
     async with serving(diligent) as url:
-        drawn = [(await assess(stack, url, "tiny", seed=None)).results for _ in range(2)]
+        drawn = [(await assess(stack, url, "tiny", seed=None, max_turns=1)).results for _ in range(2)]
         seeds = [results.seed for results in drawn if results is not None and results.seed is not None]
         assert len(set(seeds)) == 2
-        again = (await assess(stack, url, "tiny", seed=seeds[0])).results
+        again = (await assess(stack, url, "tiny", seed=seeds[0], max_turns=1)).results
     assert again is not None
     assert drawn[0] is not None
     assert normalised(again) == normalised(drawn[0])

@@ -5,8 +5,14 @@ import pytest
 from proctor_protocol.updates import ErrorOccurredUpdate
 from tests.assessments.raising_agents import OUT_OF_MEMORY, ordinary_agent
 from tests.stack import Stack, assess
+from tests.work import only_nightly
 
-WAYS = [("1.0", "JSONRPC", False), ("1.0", "JSONRPC", True), ("0.3", "JSONRPC", False), ("0.3", "JSONRPC", True)]
+WAYS = [
+    ("1.0", "JSONRPC", False),
+    pytest.param("1.0", "JSONRPC", True, marks=only_nightly),
+    pytest.param("0.3", "JSONRPC", False, marks=only_nightly),
+    ("0.3", "JSONRPC", True),
+]
 
 
 @pytest.mark.parametrize(("protocol", "binding", "streams"), WAYS)
@@ -31,7 +37,7 @@ async def test_an_agent_over_rest_that_raises_once(stack: Stack) -> None:
     assert assessed.results.turn_tries == {"1": 2}
 
 
-@pytest.mark.parametrize("streams", [False, True], ids=["waits", "streams"])
+@pytest.mark.parametrize("streams", [pytest.param(False, marks=only_nightly), True], ids=["waits", "streams"])
 async def test_an_agent_whose_task_fails_once(stack: Stack, streams: bool) -> None:
     async with ordinary_agent("1.0", "JSONRPC", streams=streams, with_task=True) as (url, _):
         assessed = await assess(stack, url, "tiny", max_turns=1)

@@ -13,6 +13,7 @@ from proctor_protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.asking import played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities
@@ -21,6 +22,8 @@ from workflows.names import PROCTOR_STATUS
 BEFORE = ("admit", "join_queue")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
 LOCAL = ("apply", "advance", "conclude")
+SHORT = ("join_queue", "set_up", "purple_turn", "apply", "judge_criterion")
+"""Of each kind, and of each part of the story; ``make nightly`` calls off every step."""
 
 
 class Hangs:
@@ -41,7 +44,10 @@ async def asked(caller: Caller, context: str = "") -> str:
     return (await send(caller, at_once(message(data_part(REQUEST), context=context)))).id
 
 
-@pytest.mark.parametrize("step", [*BEFORE, *REMOTE, *LOCAL])
+@pytest.mark.parametrize(
+    "step",
+    [each if each in SHORT else pytest.param(each, marks=only_nightly) for each in (*BEFORE, *REMOTE, *LOCAL)],
+)
 async def test_called_off_in_every_step(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:

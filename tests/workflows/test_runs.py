@@ -238,8 +238,8 @@ async def test_at_most_so_many_at_once_with_one_participant_and_with_one_model(
 
     scripted.deeds["purple_turn"] = turn
     lanes = {"at_once_per_participant": 2, "at_once_per_model": 3}
-    ended = await play(caller, request(scenarios=["day"], seeds=list(range(6)), at_once=8, offline=False, **lanes))
-    assert len(ended.results.cells) == 12
+    ended = await play(caller, request(scenarios=["day"], seeds=list(range(4)), at_once=8, offline=False, **lanes))
+    assert len(ended.results.cells) == 8
     assert peaks["good"] <= 2
     assert peaks["poor"] <= 2
     assert 1 < peaks["all"] <= 3

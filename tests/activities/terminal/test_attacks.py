@@ -27,7 +27,7 @@ def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
-    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 150000000 > /app/big; sleep 1000"))
+    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 80000000 > /app/big; sleep 1000"))
     with pytest.raises(LimitExceededError, match="its container may hold 50 MB") as problem:
         await asyncio.wait_for(environments.watch(trials.engine, trial.ref, trial.task), PATIENCE)
     assert (problem.value.failure_mode, problem.value.blame) == (FailureMode.UNKNOWN_AGENT_ERROR, "participant")
