@@ -18,6 +18,7 @@ from tests.chaos.table import recorded, table
 from tests.docker_engine import shared_engine
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
+from tests.work import NIGHTLY
 
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
 sys.dont_write_bytecode = False
@@ -44,12 +45,14 @@ def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """This process trusts one authority instead of some 140, which every HTTP client that a test makes would read."""
+    """Processes of the tests trust one authority instead of some 140, which every HTTP client would read."""
     text, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----")
     file = tmp_path_factory.mktemp("trusted") / "one.pem"
     file.write_text(text + end + "\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certifi, "where", lambda: str(file))
+        if not NIGHTLY:  # which downloads packages
+            patch.setenv("SSL_CERT_FILE", str(file))
         yield
 
 
