@@ -127,7 +127,7 @@ def test_a_missing_bucket_is_no_empty_archive(s3: S3) -> None:
 
 
 def test_the_lifecycle_rule_of_the_docs_is_one_and_leaves_the_archive(s3: S3, tmp_path: Path) -> None:
-    [rule] = [json.loads(block.text) for block in of_language("json") if '"proctor-storage"' in block.text]
+    [rule] = [json.loads(block.text) for block in of_language("json", "text") if '"proctor-storage"' in block.text]
     s3.client().put_bucket_lifecycle_configuration(Bucket=BUCKET, LifecycleConfiguration=rule)
     config = GreenAgentConfig(storage_url=f"s3://{BUCKET}/storage")
     BlobStore(config.storage_url).put_blocking(b"content")
