@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000
 """Bytes of a scenario's files, and of its initial state, that are kept in memory; larger ones are read each time."""
+_PIECE = 1024 * 1024
 _FOLDERS_KEPT = 100
 _READINGS = 3
 _VOTING_TEMPERATURE = 0.5
@@ -118,13 +119,10 @@ class Deployment:
             cached = self._packages.get(scenario_id)
             if cached is not None and cached[0] == state:
                 return cached[1], cached[2]
-            package = await self.code.load(directory)
-            if len(package.initial_state) > _KEPT_UP_TO:
-                stored = await self.store.put(package.initial_state)
-                package = replace(package, initial_state=b"", stored_state=stored)
+            package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
             if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
-                if package.stored_state is not None or len(files) > _KEPT_UP_TO:
+                if package.large_state is not None or len(files) > _KEPT_UP_TO:
                     self._packages.pop(scenario_id, None)
                     return package, files
                 while len(self._packages) >= _SCENARIOS_KEPT:
@@ -132,6 +130,34 @@ class Deployment:
                 self._packages[scenario_id] = (state, package, files)
                 return package, files
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
+
+    async def read_package(self, directory: Path) -> ScenarioPackage:
+        """The scenario in a folder, without its initial state where that is large.
+
+        Raises:
+            activities.packages.manager.ScenarioError: it can't be played.
+        """
+        package = await self.code.load(directory)
+        if len(package.initial_state) <= _KEPT_UP_TO:
+            return package
+        name = await asyncio.to_thread(blob_ref, package.initial_state)
+        return replace(package, initial_state=b"", large_state=name)
+
+    async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
+        """The UES scenario that an assessment begins with, in pieces: from a blob of its own, or, where it is large,
+        from the scenario's frozen files, so that the store has it once.
+
+        Raises:
+            BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
+            activities.packages.manager.ScenarioError: the frozen files can't be read any more.
+        """
+        if not plan.is_state_in_package or plan.package is None:
+            async for piece in self.store.read_in_pieces(plan.initial_state):
+                yield piece
+            return
+        state = (await self.code.load(await self.unpack_frozen_code(plan.scenario_id, plan.package))).initial_state
+        for place in range(0, len(state), _PIECE):
+            yield state[place : place + _PIECE]
 
     async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
         """A folder with all files of a scenario as they were when its assessment was admitted."""

@@ -46,7 +46,7 @@ class LifecycleActivities:
         simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
             if plan.is_timed and plan.initial_state.size > _LARGE:
-                await simulation.load(store.read_in_pieces(plan.initial_state))
+                await simulation.load(self._deployment.read_initial_state(plan))
             else:
                 initial_state = from_json(await store.get(plan.initial_state))
                 await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))

@@ -171,7 +171,7 @@ class Origins:
         try:
             await store.put(files)  # so that it is not pruned meanwhile
             folder = await self._deployment.unpack_frozen_code(scenario_id, origin.package)
-            return await self._deployment.code.load(folder), files
+            return await self._deployment.read_package(folder), files
         except ScenarioError as problem:
             raise BadRequestError(
                 f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"

@@ -49,9 +49,10 @@ class Plan(Model):
 
     ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from,
     ``package`` that of all files of the scenario with its evaluators, which judge as they were then; None in plans of
-    proctor 0.1. ``is_timed``: the initial state's clock stands at ``start_time``. ``simulator`` is the address of
-    the simulator's server that the simulation is on; None where there is one server only, which the settings name, and
-    before one is chosen.
+    proctor 0.1. ``is_timed``: the initial state's clock stands at ``start_time``. ``is_state_in_package``: no blob has
+    the initial state, it is read from ``package``, and ``initial_state`` only tells its hash and size. ``simulator`` is
+    the address of the simulator's server that the simulation is on; None where there is one server only, which the
+    settings name, and before one is chosen.
     """
 
     assessment_id: str
@@ -87,6 +88,7 @@ class Plan(Model):
     proctor_version: str | None = None
     fork: ForkPlan | None = None
     is_timed: bool = False
+    is_state_in_package: bool = False
     simulator: str | None = None
 
     def for_step(self) -> "Plan":

@@ -17,6 +17,9 @@ RENEWED_AFTER = timedelta(days=1)
 
 _PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 
+_LARGE = 64 * 1024
+"""Bytes of a content that is packed well rather than fast: there are few, and they are most of what a store holds."""
+
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is played anew."
 
 
@@ -45,9 +48,9 @@ def blob_ref(content: bytes) -> BlobRef:
 class BlobStore:
     """Blobs below an fsspec URL or a local folder (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
-    Contents are kept zlib-compressed. A local blob is written beside its place, flushed to the disk and renamed, so
-    neither a reader nor a crash ever meets half a file. What is there is believed only if its content has its hash:
-    who has the content and finds a damaged blob writes it anew.
+    Contents are kept zlib-compressed, large ones better than small ones. A local blob is written beside its place,
+    flushed to the disk and renamed, so neither a reader nor a crash ever meets half a file. What is there is believed
+    only if its content has its hash: who has the content and finds a damaged blob writes it anew.
     """
 
     def __init__(self, url: str) -> None:
@@ -152,7 +155,10 @@ class BlobStore:
 
 def _packed(content: bytes) -> bytes:
     """A content compressed, without a second copy of the whole meanwhile."""
-    packer, packed = zlib.compressobj(1), io.BytesIO()
+    is_large = len(content) >= _LARGE
+    # Short matches cost hexadecimals and base64 more than they save.
+    packer = zlib.compressobj(4, strategy=zlib.Z_FILTERED) if is_large else zlib.compressobj(1)
+    packed = io.BytesIO()
     view = memoryview(content)
     for place in range(0, len(view), _PIECE):
         packed.write(packer.compress(view[place : place + _PIECE]))

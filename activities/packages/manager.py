@@ -64,16 +64,16 @@ class ScenarioPackage:
     """A scenario, ready to be played.
 
     ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
-    clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is in the
-    store already, it is empty, too, and ``stored_state`` names it. ``warnings`` are sentences about what is allowed and
-    probably not meant.
+    clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is so large
+    that it is read from the frozen files when it is wanted, it is empty, too, and ``large_state`` tells its hash and
+    size. ``warnings`` are sentences about what is allowed and probably not meant.
     """
 
     directory: Path
     config: ScenarioConfig
     initial_state: bytes
     warnings: list[str]
-    stored_state: BlobRef | None = None
+    large_state: BlobRef | None = None
 
 
 Fingerprint = tuple[tuple[str, int, int], ...]

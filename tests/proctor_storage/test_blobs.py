@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 import os
+import random
 import stat
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,16 @@ async def test_what_goes_in_comes_out_by_its_digest(url):
     assert ref == BlobRef(sha256=hashlib.sha256(content).hexdigest(), size=100_000)
     assert await store.get(ref) == content
     assert await BlobStore(url).put(content) == ref
+
+
+async def test_large_contents_are_packed_better_and_are_read_as_all_are(tmp_path: Path) -> None:
+    content = random.Random(1).randbytes(100_000).hex(" ", 4).encode()
+    ref = await BlobStore(str(tmp_path)).put(content)
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert file.stat().st_size < 0.9 * len(zlib.compress(content, 1))
+    assert zlib.decompress(file.read_bytes()) == content
+    file.write_bytes(zlib.compress(content, 1))  # as it was packed before
+    assert await BlobStore(str(tmp_path)).get(ref) == content
 
 
 async def test_many_writers_of_one_content_leave_one_file(tmp_path):
