@@ -38,7 +38,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser engine prometheus ## all tests (a few minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) browser engine prometheus ## all tests (some 7 minutes on 2 idle cores; none of them measures time)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now

@@ -44,6 +44,7 @@ CUTS = Mixture(
 RESET_WHILE = ["turn, under way", *(["advance, before", "finishing, before"] if NIGHTLY else [])]
 
 
+@only_nightly
 @pytest.mark.timeout(1200)
 async def test_what_comes_from_the_past_changes_nothing(services: Services, reference: Outcome) -> None:
     problems = []

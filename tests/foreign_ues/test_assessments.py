@@ -51,6 +51,7 @@ def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None
     return script
 
 
+@only_nightly
 async def test_with_a_server_like_ours_all_is_as_embedded(
     served: Stack, limited: Program, embedded: AssessmentResults
 ) -> None:
