@@ -147,6 +147,7 @@ class VerdictActivities:
             )
             result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter))
         except EvaluatorRetryError as problem:
+            self._forget(given, simulation)
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
@@ -174,9 +175,14 @@ class VerdictActivities:
         try:
             await require_still(simulation)
         except BaseException:
-            if self._looked_at.get(_place_of(given)) is simulation:
-                del self._looked_at[_place_of(given)]
+            self._forget(given, simulation)
             raise
+
+    def _forget(self, given: JudgeInput, simulation: Simulation) -> None:
+        """Have whoever comes next look anew: this one couldn't be reached, or is another one now."""
+        place = _place_of(given)
+        if self._looked_at.get(place) is simulation:
+            del self._looked_at[place]
 
     async def _code(self, given: JudgeInput) -> tuple[Path, str]:
         """The folder with the evaluators that judge, and the hash of its files."""
