@@ -99,29 +99,35 @@ async def _pollers(client: Client, queue: str, kind: TaskQueueType.ValueType) ->
 
 
 async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
-    pollers = await _pollers(client, config.task_queue, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
-    lately = {who for who, when in pollers if datetime.now(UTC) - when < _POLLED_WITHIN}
-    if not lately:
-        return Finding(
-            "workers",
-            "problem",
-            f"Nobody works at the task queue {config.task_queue!r}.",
-            "Start one: `proctor worker`.",
-        )
-    return Finding("workers", "ok", f"{len(lately)} at the task queue {config.task_queue!r}.")
+    return await _of_queue(
+        client,
+        config.task_queue,
+        TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        ("workers", ".", "Start one: `proctor worker`."),
+    )
 
 
 async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
-    pollers = await _pollers(client, config.models_task_queue, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
+    return await _of_queue(
+        client,
+        config.models_task_queue,
+        TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+        (
+            "workers for models",
+            ": characters and judges would wait.",
+            "Start a worker with the same AGENTBEATS_GREEN_MODELS_TASK_QUEUE.",
+        ),
+    )
+
+
+async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, words: tuple[str, str, str]) -> Finding:
+    """Whether somebody works at a queue; ``words`` are what is looked at, what follows from nobody, and the remedy."""
+    name, follows, remedy = words
+    pollers = await _pollers(client, queue, kind)
     lately = {who for who, when in pollers if datetime.now(UTC) - when < _POLLED_WITHIN}
     if not lately:
-        return Finding(
-            "workers for models",
-            "problem",
-            f"Nobody works at the task queue {config.models_task_queue!r}: characters and judges would wait.",
-            "Start a worker with the same AGENTBEATS_GREEN_MODELS_TASK_QUEUE.",
-        )
-    return Finding("workers for models", "ok", f"{len(lately)} at the task queue {config.models_task_queue!r}.")
+        return Finding(name, "problem", f"Nobody works at the task queue {queue!r}{follows}", remedy)
+    return Finding(name, "ok", f"{len(lately)} at the task queue {queue!r}.")
 
 
 async def _of_clock(client: Client) -> Finding:
