@@ -3,8 +3,9 @@
 The beats come from a thread of their own, straight to Temporal's core: a worker whose event loop is busy for a while is
 not taken for dead. (One whose loop stands still for good is ended by ``watchdog``.)
 
-Each beat is a request to Temporal. So a worker of few attempts beats often, which is how soon these hear that they are
-cancelled; the more there are, the rarer each of them beats, but often enough not to be missed.
+Each beat is a request to Temporal, and a billable action in its cloud. So an attempt beats often at first, which is how
+soon it hears that it is cancelled, and ever more rarely the longer it takes; rarely from the start where a worker has
+many; but always often enough not to be missed.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from temporalio.worker import (
 )
 
 BEAT_SECONDS = 0.5
-"""Between two beats of an attempt, where there are few."""
+"""Before the first beat of an attempt, where there are few; each of its pauses is twice the one before."""
 
 _BEATS_A_SECOND = 100
 """How many beats all attempts of a worker have together, where their timeouts allow that."""
@@ -68,7 +69,8 @@ class _Pulse:
     def __init__(self, token: bytes, timeout: float) -> None:
         self.token = token
         self.longest_pause = timeout / _BEATS_IN_TIMEOUT
-        self.due = time.monotonic() + min(BEAT_SECONDS, self.longest_pause)
+        self.pause = min(BEAT_SECONDS, self.longest_pause)
+        self.due = time.monotonic() + self.pause
         self.payloads: list[Payload] | None = []
         self.encoding: asyncio.Task[None] | None = None
 
@@ -112,14 +114,15 @@ class Heartbeats(Interceptor):
         """Beat for every attempt whose time has come; False when the worker has shut down."""
         now = time.monotonic()
         with self._lock:
-            usual = max(BEAT_SECONDS, len(self._pulses) / _BEATS_A_SECOND)
+            shortest = len(self._pulses) / _BEATS_A_SECOND
             due = [pulse for pulse in self._pulses.values() if pulse.due <= now and pulse.payloads is not None]
         for pulse in due:
             with self._lock:
                 if pulse.token not in self._pulses or pulse.payloads is None:
                     continue
                 beat = ActivityHeartbeat(task_token=pulse.token, details=pulse.payloads)
-                pulse.due = now + min(usual, pulse.longest_pause)
+                pulse.pause = min(2 * pulse.pause, pulse.longest_pause)
+                pulse.due = now + min(max(pulse.pause, shortest), pulse.longest_pause)
                 try:
                     # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
