@@ -3,16 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from a2a.utils.errors import InternalError, TaskNotFoundError
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
+from proctor_storage.pollers import WORKFLOWS, count_workers
 from proctor_storage.temporal import TemporalUnreachableError
 
 ClientFactory = Callable[[], Awaitable[Client]]
@@ -22,9 +20,6 @@ TEMPORAL_PATH = "/temporal"
 
 RPC_TIMEOUT = timedelta(seconds=10)
 """For one quick call; the SDK repeats a call within it while Temporal doesn't answer."""
-
-_POLLED_WITHIN = timedelta(seconds=90)
-"""A worker's request for work stays open for a minute."""
 
 
 class TemporalConnection:
@@ -67,21 +62,8 @@ class TemporalConnection:
         return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."
 
     async def count_workers(self, task_queue: str) -> int:
-        """How many processes poll a task queue.
-
-        Temporal says when each worker asked for work last; one that lives asks about once a minute.
-        """
-        client = await self.connect()
-        asked = DescribeTaskQueueRequest(
-            namespace=client.namespace,
-            task_queue=TaskQueue(name=task_queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        )
-        answer = await client.workflow_service.describe_task_queue(asked, timeout=timedelta(seconds=2))
-        lately = datetime.now(UTC) - _POLLED_WITHIN
-        return len(
-            {poller.identity for poller in answer.pollers if poller.last_access_time.ToDatetime(tzinfo=UTC) > lately}
-        )
+        """How many processes poll a task queue."""
+        return await count_workers(await self.connect(), task_queue, WORKFLOWS, timedelta(seconds=2))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import (
     DescribeNamespaceRequest,
-    DescribeTaskQueueRequest,
     PollWorkflowTaskQueueRequest,
 )
 from temporalio.client import Client
@@ -16,12 +15,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor.doctor.findings import Finding
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.pollers import ACTIVITIES, WORKFLOWS, count_workers, last_polls
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from workflows.names import SEARCH_ATTRIBUTES
 
 _SECONDS = timedelta(seconds=5)
 _SHORT_RETENTION = timedelta(days=3)
-_POLLED_WITHIN = timedelta(seconds=90)
 _OWN_QUEUE = "proctor-doctor"
 """A task queue at which nobody works: the doctor asks there for work, to learn when Temporal says that this was."""
 
@@ -90,19 +89,11 @@ async def _of_search_attributes(client: Client) -> Finding:
     return Finding("search attributes", "ok", f"All {len(SEARCH_ATTRIBUTES)} are there.")
 
 
-async def _pollers(client: Client, queue: str, kind: TaskQueueType.ValueType) -> list[tuple[str, datetime]]:
-    described = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind),
-        timeout=_SECONDS,
-    )
-    return [(each.identity, each.last_access_time.ToDatetime(tzinfo=UTC)) for each in described.pollers]
-
-
 async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
     return await _of_queue(
         client,
         config.task_queue,
-        TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        WORKFLOWS,
         ("workers", ".", "Start one: `proctor worker`."),
     )
 
@@ -111,7 +102,7 @@ async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
     return await _of_queue(
         client,
         config.models_task_queue,
-        TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+        ACTIVITIES,
         (
             "workers for models",
             ": characters and judges would wait.",
@@ -123,11 +114,10 @@ async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
 async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, words: tuple[str, str, str]) -> Finding:
     """Whether somebody works at a queue; ``words`` are what is looked at, what follows from nobody, and the remedy."""
     name, follows, remedy = words
-    pollers = await _pollers(client, queue, kind)
-    lately = {who for who, when in pollers if datetime.now(UTC) - when < _POLLED_WITHIN}
-    if not lately:
+    workers = await count_workers(client, queue, kind, _SECONDS)
+    if not workers:
         return Finding(name, "problem", f"Nobody works at the task queue {queue!r}{follows}", remedy)
-    return Finding(name, "ok", f"{len(lately)} at the task queue {queue!r}.")
+    return Finding(name, "ok", f"{workers} at the task queue {queue!r}.")
 
 
 async def _of_clock(client: Client) -> Finding:
@@ -143,8 +133,7 @@ async def _of_clock(client: Client) -> Finding:
     try:
         asked_at, seen = datetime.now(UTC), None
         while seen is None and datetime.now(UTC) - asked_at < _SECONDS:
-            pollers = await _pollers(client, _OWN_QUEUE, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
-            seen = next((when for who, when in pollers if who == client.identity), None)
+            seen = (await last_polls(client, _OWN_QUEUE, WORKFLOWS, _SECONDS)).get(client.identity)
             await asyncio.sleep(0.05)
     finally:
         asking.cancel()
