@@ -31,11 +31,23 @@ from activities.fencing import own_fence
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.patience import patiently
-from activities.plan import FarewellInput, Greeted, GreetInput, ParticipantKey, Plan, TurnAnswer, TurnInput
+from activities.plan import (
+    FarewellInput,
+    Greeted,
+    GreetInput,
+    ParticipantKey,
+    Plan,
+    TurnAnswer,
+    TurnApplied,
+    TurnInput,
+)
+from activities.settling import Settling
 from activities.simulations.hosts import Access, Simulation, SimulationGoneError
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
+    EarlyCompletionMessage,
+    FromParticipant,
     InitialStateSummary,
     ToParticipant,
     TurnCompleteMessage,
@@ -44,6 +56,7 @@ from proctor_protocol.messages import (
 from proctor_protocol.provenance import ParticipantCard
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESError
+from purple_sdk.ues.answers import CurrentCheckpoint
 
 T = TypeVar("T")
 
@@ -113,41 +126,56 @@ class ParticipantActivities:
                 plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation)
             )
             try:
-                stands = await patiently(simulation.look)
-                if stands.mark != simulation.mark:
-                    raise _lost(step)  # whatever the participant says: it was not its fault
-                said = answer.to_turn()
+                return await self._taken(given, answer, simulation, step)
             except ApplicationError as problem:
                 raise failures.of_ended_task(problem) from None
-            checkpoint = given.checkpoint
-            if _key_in(simulation) != given.key.issue or not stands.is_untouched:
-                checkpoint = await patiently(lambda: self._deployment.simulations_of(plan).keep(simulation))
         except SimulationGoneError:
             raise _lost(step) from None
+
+    async def _taken(self, given: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
+        """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
+        simulations = self._deployment.simulations_of(given.plan)
+        settles = given.settles and simulations.host.outlive_workers
+        try:
+            said = answer.to_turn()
+        except ApplicationError:
+            await _require_mark(simulation, step)  # whatever the participant says: it was not its fault
+            raise
         issue = _key_in(simulation)
-        key = (
-            given.key if issue == given.key.issue else ParticipantKey(issue=issue, run=_run(), simulator=plan.simulator)
-        )
-        if isinstance(said, TurnCompleteMessage):
-            return TurnAnswer(
-                checkpoint=checkpoint,
-                kind="turn_complete",
-                reported=said.actions,
-                is_reported=True,
-                notes=said.notes,
-                time_step=said.time_step if "time_step" in said.model_fields_set else None,
-                model_usage=said.model_usage,
-                key=key,
-            )
+        if settles:
+            applied = await self._settled(given, said, simulation)
+            checkpoint = applied.checkpoint
+        else:
+            applied = None
+            stands = await _require_mark(simulation, step)
+            checkpoint = given.checkpoint
+            if issue != given.key.issue or not stands.is_untouched:
+                checkpoint = await patiently(lambda: simulations.keep(simulation))
         return TurnAnswer(
             checkpoint=checkpoint,
-            kind="early_completion",
+            kind=said.message_type,
             reported=said.actions or [],
             is_reported=said.actions is not None,
-            notes=said.reason,
+            notes=said.reason if isinstance(said, EarlyCompletionMessage) else said.notes,
+            time_step=_time_step(said),
             model_usage=said.model_usage,
-            key=key,
+            key=given.key
+            if issue == given.key.issue
+            else ParticipantKey(issue=issue, run=_run(), simulator=given.plan.simulator),
+            applied=applied,
         )
+
+    async def _settled(self, given: TurnInput, said: FromParticipant, simulation: Simulation) -> TurnApplied:
+        """Read what was done in the turn, and move on where nobody has to be asked for an answer."""
+        plan = given.plan
+        scenario = await patiently(lambda: self._deployment.load_scenario(plan.scenario))
+        is_over = isinstance(said, EarlyCompletionMessage)
+        quiet_to = None if is_over else plan.end_of_turn(given.current_time, _time_step(said))
+        settling = Settling(scenario, given.turn, given.current_time, quiet_to)
+        found, checkpoint = await self._deployment.simulations_of(plan).step_in_hand(
+            plan.simulation_id, simulation.mark or "", settling.step, settling.go_on
+        )
+        return settling.outcome(found, checkpoint)
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:
@@ -396,6 +424,25 @@ async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
             await asyncio.gather(*map(participant.cancel, {*left, *await participant.list_unfinished()}))
+
+
+def _time_step(said: FromParticipant) -> str | None:
+    """How far the participant wants the clock to move; None where it named nothing."""
+    if not isinstance(said, TurnCompleteMessage) or "time_step" not in said.model_fields_set:
+        return None
+    return said.time_step
+
+
+async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
+    """Make sure that the simulator still has what was done in a step.
+
+    Raises:
+        ApplicationError, SimulationGoneError: it hasn't.
+    """
+    stands = await patiently(simulation.look)
+    if stands.mark != simulation.mark:
+        raise _lost(step)
+    return stands
 
 
 def _lost(step: str) -> ApplicationError:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
@@ -91,6 +92,15 @@ class Plan(Model):
     is_state_in_package: bool = False
     simulator: str | None = None
 
+    def step_of(self, time_step: str | None) -> timedelta:
+        """How far time moves after a turn in whose answer the participant named this step, or none."""
+        return parse_iso8601_duration(time_step or self.default_time_step)
+
+    def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
+        """The instant that time moves to after a turn; never later than the scenario's end."""
+        left, step = self.end_time - turn_start, self.step_of(time_step)
+        return turn_start + step if step < left else self.end_time
+
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""
         return self.model_copy(update={"criteria": []})
@@ -142,7 +152,8 @@ class TurnInput(Model):
     """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
 
     ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
-    that one. ``left`` are tasks that the participant may still be at, of tries before.
+    that one. ``left`` are tasks that the participant may still be at, of tries before. ``settles``: whoever asks takes
+    the turn's outcome with the answer (``TurnAnswer.applied``), of which workflows of proctor 0.1 don't know.
     """
 
     plan: Plan
@@ -154,36 +165,7 @@ class TurnInput(Model):
     key: ParticipantKey = ParticipantKey()
     needs_new_key: bool = False
     left: list[str] = Field(default_factory=list)
-
-
-class TurnAnswer(Model):
-    """What the participant said at the end of its turn, and where the simulation stands then.
-
-    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
-    actions, which an early completion may leave out.
-    """
-
-    checkpoint: BlobRef
-    kind: Literal["turn_complete", "early_completion"]
-    reported: list[ActionLogEntry] = Field(default_factory=list)
-    is_reported: bool = False
-    notes: str | None = None
-    time_step: str | None = None
-    model_usage: list[ModelUsage] = Field(default_factory=list)
-    key: ParticipantKey = ParticipantKey()
-
-
-class ApplyInput(Model):
-    """Find out what the participant did in a turn that began at ``turn_start``.
-
-    ``quiet_to`` is the instant that time moves on to at once, where no character has to be asked for an answer.
-    """
-
-    plan: Plan
-    turn: int
-    checkpoint: BlobRef
-    turn_start: datetime
-    quiet_to: datetime | None = None
+    settles: bool = False
 
 
 class Addressed(Model):
@@ -211,6 +193,38 @@ class TurnApplied(Model):
     messages: list[OutgoingMessage]
     addressed: list[Addressed]
     advanced: Advanced | None = None
+
+
+class TurnAnswer(Model):
+    """What the participant said at the end of its turn, and where the simulation stands then.
+
+    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
+    actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the
+    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there.
+    """
+
+    checkpoint: BlobRef
+    kind: Literal["turn_complete", "early_completion"]
+    reported: list[ActionLogEntry] = Field(default_factory=list)
+    is_reported: bool = False
+    notes: str | None = None
+    time_step: str | None = None
+    model_usage: list[ModelUsage] = Field(default_factory=list)
+    key: ParticipantKey = ParticipantKey()
+    applied: TurnApplied | None = None
+
+
+class ApplyInput(Model):
+    """Find out what the participant did in a turn that began at ``turn_start``.
+
+    ``quiet_to`` is the instant that time moves on to at once, where no character has to be asked for an answer.
+    """
+
+    plan: Plan
+    turn: int
+    checkpoint: BlobRef
+    turn_start: datetime
+    quiet_to: datetime | None = None
 
 
 class RespondInput(Model):

@@ -1,22 +1,15 @@
 """What happens between two turns of the participant: its deeds are read, characters answer, the clock moves."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from temporalio import activity
 
 from activities import failures
-from activities.actions.log import entries_from_events
 from activities.characters import generator
-from activities.characters.generator import answerable
-from activities.characters.messages import OutgoingMessage
-from activities.characters.outgoing import outgoing_messages
 from activities.deployment import Deployment
 from activities.metering import attempt_meter
 from activities.models.factory import ModelSettingsError, prepare
 from activities.plan import (
-    TURN_SETTLES,
-    Addressed,
     Advanced,
     AdvanceInput,
     ApplyInput,
@@ -25,10 +18,9 @@ from activities.plan import (
     RespondInput,
     TurnApplied,
 )
-from activities.simulations.hosts import PlannedEvent, Step, Stepped
-from activities.simulations.keys import PARTICIPANT
+from activities.settling import Settling, advanced
+from activities.simulations.hosts import PlannedEvent, Step
 from proctor_protocol.scenario import ScenarioConfig
-from proctor_storage.blobs import BlobRef
 
 
 class TurnActivities:
@@ -39,38 +31,18 @@ class TurnActivities:
 
     @activity.defn
     async def apply(self, given: ApplyInput) -> TurnApplied:
-        """Let the turn settle, then read from the event log what the participant did and whom it wrote to.
+        """Let a turn settle whose simulation was kept when the participant had answered: what it did is read, and where
+        nobody has to be asked for an answer the clock moves on to ``given.quiet_to``, as by ``advance``.
 
-        Where nobody has to be asked for an answer the clock moves on to ``given.quiet_to``, as by ``advance``.
+        Mostly ``purple_turn`` does this itself, with the simulation in hand.
         """
         plan = given.plan
         scenario = await self._deployment.load_scenario(plan.scenario)
-
-        def read(found: Stepped) -> tuple[list[dict[str, Any]], list[tuple[OutgoingMessage, list[str]]]]:
-            deeds = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
-            return deeds, answerable(outgoing_messages(found.news, deeds), scenario)
-
-        def go_on(found: Stepped) -> Step | None:
-            return None if given.quiet_to is None or read(found)[1] else Step(to=given.quiet_to)
-
-        (settled, *quiet), checkpoint = await self._deployment.simulations_of(plan).step_on(
-            plan.simulation_id,
-            given.checkpoint,
-            Step(to=given.turn_start + TURN_SETTLES, deeds_at=given.turn_start),
-            go_on,
+        settling = Settling(scenario, given.turn, given.turn_start, given.quiet_to)
+        found, checkpoint = await self._deployment.simulations_of(plan).step_on(
+            plan.simulation_id, given.checkpoint, settling.step, settling.go_on
         )
-        deeds, answered = read(settled)
-        return TurnApplied(
-            checkpoint=checkpoint,
-            actions=entries_from_events(deeds, PARTICIPANT, given.turn),
-            messages=[message for message, _ in answered],
-            addressed=[
-                Addressed(message=place, character_id=character_id)
-                for place, (_, characters) in enumerate(answered)
-                for character_id in characters
-            ],
-            advanced=_advanced(given.quiet_to, quiet[0], checkpoint) if given.quiet_to and quiet else None,
-        )
+        return settling.outcome(found, checkpoint)
 
     @activity.defn
     async def respond(self, given: RespondInput) -> Responded:
@@ -96,13 +68,7 @@ class TurnActivities:
             given.checkpoint,
             Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),
         )
-        return _advanced(given.to, found, checkpoint)
-
-
-def _advanced(to: datetime, found: Stepped, checkpoint: BlobRef) -> Advanced:
-    return Advanced(
-        checkpoint=checkpoint, current_time=max(to, found.current_time), events_processed=found.events_executed
-    )
+        return advanced(given.to, found, checkpoint)
 
 
 def _planned(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:

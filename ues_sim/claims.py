@@ -34,7 +34,7 @@ class Claim:
         anew: make it empty, whatever was there; else ``checkpoint`` says where it stands, or ``keep``.
         checkpoint: the digest of the checkpoint that it is to equal.
         keep: where this is its mark, it is left as it is: this is the work in hand.
-        mark: its mark from now on.
+        mark: its mark from now on; a turn that was over (``steps``) is not any more.
         key: see ``KeyWanted``; active keys of the same name are revoked.
         looks: the claimer only reads; one that stands there already needs no higher fence.
     """
@@ -72,6 +72,8 @@ def claim(
     if not (claim.looks and stands_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
+        if claim.checkpoint is not None:
+            checkpoint.note_stored(simulation, claim.checkpoint)
         simulation.fence = max(claim.fence, simulation.fence)
         return simulation
     if claim.anew:
@@ -88,6 +90,7 @@ def claim(
         _issue(simulation, claim.key)
     if claim.mark is not None:
         simulation.mark = claim.mark
+        simulation.is_turn_over = False
     if not claim.looks:
         simulation.is_untouched = True
     return simulation

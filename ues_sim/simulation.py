@@ -81,6 +81,8 @@ class Simulation:
         """The fence of whoever holds the simulation (``fences``); 0 until somebody does. No checkpoint holds it."""
         self.is_untouched = False
         """Whether nothing has changed since the simulation was last claimed."""
+        self.is_turn_over = False
+        """Whether only who holds it may change it, until it is marked anew or restored. No checkpoint holds it."""
         self.life = new_life()
         """Drawn anew when the simulation is made and when it is restored: who finds another one has missed a loss."""
         self.checkpoints: dict[bool, tuple[str, bytes]] = {}

@@ -32,18 +32,24 @@ class Step:
 
     Attributes:
         revoke: end every key of that name.
+        ends_turn: nobody but who holds the simulation may change it from now on, until it is marked anew or restored:
+            what was read of a turn stays all that was done in it.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
         deeds_of, deeds_at: read the events at that instant that were made with keys of that name, and what is new since
             then in their modalities.
+        counts_since: count the events that happened after that instant, as the clock moved to where it is, and not only
+            those of this step: so a step that is done once more counts the same.
         states: modalities to read.
     """
 
     revoke: str | None = None
+    ends_turn: bool = False
     events: tuple[NewEvent, ...] = ()
     to: str | None = None
     deeds_of: str | None = None
     deeds_at: str | None = None
+    counts_since: str | None = None
     states: tuple[str, ...] = ()
 
 
@@ -51,6 +57,8 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     """Do it, and say what there is to say. Raises what scheduling and moving the clock raise."""
     if step.revoke is not None:
         revoke_all(simulation, step.revoke)
+    if step.ends_turn:
+        simulation.is_turn_over = True
     for event in step.events:
         simulation.schedule(
             event.modality,
@@ -64,6 +72,8 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     ran: list[Event] = []
     if step.to is not None and step.to > simulation.clock.text:
         ran = simulation.set_time(step.to)
+    if step.counts_since is not None:
+        ran = _happened(simulation, step.counts_since)
     deeds = _deeds(simulation, step)
     return {
         "current_time": simulation.clock.text,
@@ -77,6 +87,15 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
         else {},
         "states": {name: MODALITIES[name].show_state(simulation.view(name)) for name in step.states},
     }
+
+
+def _happened(simulation: Simulation, since: str) -> list[Event]:
+    """The events whose time came as the clock moved from an instant to where it is."""
+    return [
+        event
+        for event in simulation.events.list_ordered(since, simulation.clock.text)
+        if event["scheduled_time"] > since and (event["executed_at"] or "") > since
+    ]
 
 
 def _deeds(simulation: Simulation, step: Step) -> list[Event]:

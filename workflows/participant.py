@@ -62,6 +62,7 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
                     key=progress.key,
                     needs_new_key=needs_new_key,
                     left=progress.tasks_left,
+                    settles=True,
                 ),
                 **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
             )

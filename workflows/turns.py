@@ -20,7 +20,7 @@ from activities.plan import (
 )
 from activities.turns import TurnActivities
 from proctor_protocol import updates
-from proctor_protocol.durations import format_iso8601_duration, parse_iso8601_duration
+from proctor_protocol.durations import format_iso8601_duration
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
@@ -76,20 +76,21 @@ class Turns:
             )
         )
         answer = await let_play(self._steps, self._telling, plan, progress, turn)
-        step = parse_iso8601_duration(answer.time_step or plan.default_time_step)
-        target = min(began_at + step, plan.end_time)
-        applied = await self._steps.do_quickly(
-            TurnActivities.apply,
-            ApplyInput(
-                plan=plan.for_step(),
-                turn=turn,
-                checkpoint=answer.checkpoint,
-                turn_start=began_at,
-                quiet_to=None if answer.kind == "early_completion" else target,
-            ),
-            f"turn {turn}",
-        )
-        self._note(turn, answer, applied, step)
+        target = plan.end_of_turn(began_at, answer.time_step)
+        applied = answer.applied
+        if applied is None:  # until 0.1 always, and with simulators that die with their workers
+            applied = await self._steps.do_quickly(
+                TurnActivities.apply,
+                ApplyInput(
+                    plan=plan.for_step(),
+                    turn=turn,
+                    checkpoint=answer.checkpoint,
+                    turn_start=began_at,
+                    quiet_to=None if answer.kind == "early_completion" else target,
+                ),
+                f"turn {turn}",
+            )
+        self._note(turn, answer, applied, plan.step_of(answer.time_step))
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
             progress.turns.append(

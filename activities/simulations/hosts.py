@@ -37,7 +37,8 @@ class Claim:
         simulation_id: its name.
         fence: the attempt's.
         checkpoint: where it is to stand; None where only ``keep`` will do.
-        keep: where this is its mark, it is left as it is: this is the work in hand.
+        keep: where this is its mark, it is left as it is: this is the work in hand. A ``checkpoint`` beside it is where
+            that stands, should it be lost.
         mark: its mark from now on, unless it is kept.
         issue: the participant's one key from now on, unless it is kept.
         looks: the attempt only reads; a simulation that stands there already is fine, whoever holds it.
@@ -69,16 +70,21 @@ class Step:
 
     Attributes:
         closes: no key of the participant's opens it any more.
+        ends_turn: the participant may change nothing any more until the simulation is marked anew.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
         deeds_at: read what the participant did at that instant, and what is new since then.
+        counts_since: have ``events_executed`` count the events that happened since that instant, though an earlier
+            attempt at this step has moved the clock.
         shows_all: read every modality's state.
     """
 
     closes: bool = False
+    ends_turn: bool = False
     events: tuple[PlannedEvent, ...] = ()
     to: datetime | None = None
     deeds_at: datetime | None = None
+    counts_since: datetime | None = None
     shows_all: bool = False
 
 
@@ -194,9 +200,12 @@ class SimulationHost(ABC):
 
     Attributes:
         may_be_others: whether some of those that are standing may be of assessments in another Temporal.
+        outlive_workers: whether work in hand is still there when its worker has died, and ``Step.ends_turn`` and
+            ``counts_since`` are known: so that a turn may settle without being kept first.
     """
 
     may_be_others = False
+    outlive_workers = False
 
     def at(self, address: str | None) -> "SimulationHost":
         """Those on one server (``Plan.simulator``); all of them where there is one place only."""

@@ -156,6 +156,7 @@ class SharedHost(SimulationHost):
     """
 
     may_be_others = True
+    outlive_workers = True
 
     def __init__(
         self,
@@ -308,4 +309,6 @@ def _asked_of(step: Step) -> dict[str, Any]:
         "deeds_of": PARTICIPANT,
         "deeds_at": step.deeds_at,
         "states": SHOWN if step.shows_all else (),
+        **({"ends_turn": True} if step.ends_turn else {}),
+        **({"counts_since": step.counts_since} if step.counts_since else {}),
     }

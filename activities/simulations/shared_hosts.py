@@ -32,6 +32,7 @@ class SharedHosts(SimulationHost):
     """The simulations of several servers of the embedded simulator."""
 
     may_be_others = True
+    outlive_workers = True
 
     def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> None:
         self._config = config

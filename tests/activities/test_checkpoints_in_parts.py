@@ -4,16 +4,15 @@ import asyncio
 import itertools
 import json
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
-from temporalio.testing import ActivityEnvironment
 
 from activities.judging.evidence import read_record
 from activities.lifecycle import summary_of
@@ -28,11 +27,10 @@ from activities.simulations.simulations import Simulations
 from activities.simulations.states import snapshot, states_in
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+from tests.activities.attempts import attempt
 from tests.activities.scenario_code import LIMITS, bench_of, criterion_by, nobody
 from tests.processes import serving
 from tests.sizes.mailboxes import filled
-
-T = TypeVar("T")
 
 SECRET = "s" * 32
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
@@ -94,20 +92,7 @@ async def worker(simulators: list[str], tmp_path: Path) -> AsyncIterator[MakeWor
         yield make
 
 
-_seconds = itertools.count(1)
 _names = itertools.count(1)
-
-
-async def attempt(work: Callable[[], Awaitable[T]]) -> T:
-    """Do something as an attempt of an activity, each with a higher fence than the one before."""
-    surroundings = ActivityEnvironment()
-    at = START + timedelta(seconds=next(_seconds))
-    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=at)
-
-    async def doing() -> T:
-        return await work()
-
-    return await surroundings.run(doing)
 
 
 def state(size: int = SIZE) -> dict[str, Any]:

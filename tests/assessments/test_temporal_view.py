@@ -31,11 +31,9 @@ STORY = [
     ("set_up", "prepare tiny"),
     ("greet", "start message"),
     ("purple_turn", "turn 1"),
-    ("apply", "turn 1"),
     ("respond", "turn 1 · ben"),
     ("advance", "turn 1 · to 10:00"),
     ("purple_turn", "turn 2"),
-    ("apply", "turn 2"),
     ("conclude", "close the simulation"),
     ("judge_criterion", "asked"),
     ("judge_criterion", "told"),
@@ -93,7 +91,7 @@ async def test_a_turn_in_which_nobody_is_written_to_is_one_step_to_its_end(stack
     handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
     steps = [step_of(event) async for event in handle.fetch_history_events()]
     turns = [step for step in steps if step is not None and step[1].startswith("turn ")]
-    assert turns == [("purple_turn", "turn 1"), ("apply", "turn 1"), ("purple_turn", "turn 2"), ("apply", "turn 2")]
+    assert turns == [("purple_turn", "turn 1"), ("purple_turn", "turn 2")]
     moves = [(u.previous_time.hour, u.new_time.hour) for u in assessed.updates if u.message_type == MOVED]
     assert moves == [(9, 10), (10, 11)]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from proctor.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Moment, Seen
+from tests.chaos.participant import QUIET
 from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
 from tests.chaos.services import Services
 
@@ -46,13 +47,6 @@ def _is_import(seen: Seen) -> bool:
     return seen.who == "simulator" and seen.what.endswith("/scenario/import/full")
 
 
-def _is_checkpoint(turn: int) -> Matches:
-    def matches(seen: Seen) -> bool:
-        return seen.who == "simulator" and seen.what.endswith("/simulation/checkpoint") and seen.turn == turn
-
-    return matches
-
-
 ON_ITS_WAY = ", before"
 """How the names of those moments go on at which a request hasn't reached the simulator yet."""
 
@@ -64,16 +58,19 @@ STOPPED: dict[str, Callable[[], Matches]] = {
     "turn, before its claim": lambda: is_step(1, "mark"),
     "turn, between look and message": lambda: _after(is_step(1, "mark"), _is_look(1)),
     "turn, under way": lambda: is_participant("turn 2 during"),
-    "turn, before its checkpoint": lambda: _is_checkpoint(2),
-    "apply, before": lambda: is_step(2, "deeds_at"),
-    "apply, after": lambda: is_step(2, "deeds_at"),
+    "settling, before": lambda: is_step(2, "deeds_at"),
+    "settling, after": lambda: is_step(2, "deeds_at"),
     "advance, before": lambda: is_step(2, "to", lacks="deeds_at"),
     "advance, after": lambda: is_step(2, "to", lacks="deeds_at"),
+    "quiet settling, before": lambda: is_step(QUIET, "deeds_at"),
+    "quiet settling, after": lambda: is_step(QUIET, "deeds_at"),
+    "moving on, before": lambda: is_step(QUIET, "counts_since"),
+    "moving on, after": lambda: is_step(QUIET, "counts_since"),
     "closing, before": lambda: is_step(TURNS, "revoke"),
     "closing, after": lambda: is_step(TURNS, "revoke"),
     "finishing, before": lambda: _is_end,
 }
-"""Where the worker is when it is stopped; those of a turn are in the second."""
+"""Where the worker is when it is stopped; those of a turn are in the second, but for the quiet one's."""
 
 GOES_ON: dict[str, Matches] = {
     "in the turn": is_participant("turn 2 after"),
@@ -87,14 +84,14 @@ GOES_ON: dict[str, Matches] = {
 ALL = "when all is over"
 """It goes on only after the assessment's end."""
 
-_FIRST = {"turn, before its checkpoint": 1, "apply": 1, "advance": 2, "closing": 4, "finishing": 5}
-"""Where in the story the others are at the earliest, by the moment or by its step; 0 for all others."""
+_FIRST = {"settling": 1, "advance": 2, "quiet settling": 4, "moving on": 4, "closing": 4, "finishing": 5}
+"""Where in the story the others are at the earliest, by the step; 0 for all others."""
 
 
 def placements() -> list[tuple[str, str]]:
     """Every pair of where the worker is stopped and, later in the story, where it goes on."""
     order = [*GOES_ON, ALL]
-    return [(at, until) for at in STOPPED for until in order[_FIRST.get(at, _FIRST.get(at.partition(",")[0], 0)) :]]
+    return [(at, until) for at in STOPPED for until in order[_FIRST.get(at.partition(",")[0], 0) :]]
 
 
 @dataclass(frozen=True)
@@ -218,11 +215,13 @@ RESET: dict[str, tuple[int, ...]] = {
     "turn, before its claim": (1,),
     "turn, between look and message": (2,),
     "turn, under way": (2, 1),
-    "turn, before its checkpoint": (2, 1),
-    "apply, before": (1,),
-    "apply, after": (2,),
+    "settling, before": (2, 1),
+    "settling, after": (2,),
     "advance, before": (2, 2),
     "advance, after": (1,),
+    "quiet settling, after": (3, 1),
+    "moving on, before": (3,),
+    "moving on, after": (2,),
     "closing, before": (3,),
     "closing, after": (2,),
     "finishing, before": (3, 1),

@@ -16,6 +16,9 @@ from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStart
 from purple_sdk import BasePurpleAgent, serve
 
 BEN = "ben@work.example"
+QUIET = 3
+"""The turn in which it writes to nobody, so that time moves on at once."""
+
 LISTENING_POST = "CHAOS_LISTENING_POST"
 
 
@@ -27,7 +30,7 @@ class Notes:
 
 
 class Secretary(BasePurpleAgent):
-    """Asks Ben something each turn, and passes each of his answers on, numbered.
+    """Asks Ben something each turn but ``QUIET``, and passes each of his answers on, numbered.
 
     Whatever is done twice shows in the simulation, as a second mail or a report with a wrong number. A process that is
     new to the assessment finds out from the simulation what it has done there.
@@ -52,9 +55,11 @@ class Secretary(BasePurpleAgent):
 
     async def execute_turn(self) -> TurnCompleteMessage:
         await self._ask_leave(f"turn {self.turn_number} before")
-        await self.ues.email.send(
-            to_addresses=[BEN], subject=f"Lunch {self.turn_number}", body_text="Dear Ben, does it suit you? Thanks, Ana"
-        )
+        if self.turn_number != QUIET:
+            about = f"Lunch {self.turn_number}"
+            await self.ues.email.send(
+                to_addresses=[BEN], subject=about, body_text="Dear Ben, does it suit you? Thanks, Ana"
+            )
         await self._ask_leave(f"turn {self.turn_number} during")
         notes: Notes = self.state
         for mail in await self._from_ben():

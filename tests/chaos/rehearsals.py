@@ -18,6 +18,7 @@ from proctor.errors import CommandError
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
 from tests.chaos.moments import Matches, Moment, Seen
+from tests.chaos.participant import QUIET
 from tests.chaos.services import PROCESSES, SCENARIO, Services
 from tests.stack import request_json
 
@@ -75,9 +76,11 @@ PHASES: dict[str, Matches] = {
     "turn: before": is_participant("turn 2 before"),
     "turn: during": is_participant("turn 2 during"),
     "turn: after": is_participant("turn 2 after"),
-    "apply": is_step(2, "deeds_at"),
+    "settling": is_step(2, "deeds_at"),
     "responding": is_model("You decided to answer", 2),
     "advancing": is_step(2, "events", "to", lacks="deeds_at"),
+    "quiet turn: settling": is_step(QUIET, "deeds_at"),
+    "quiet turn: moving on": is_step(QUIET, "counts_since"),
     "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
     "judging": is_model("Now judge this criterion", TURNS),
@@ -85,7 +88,9 @@ PHASES: dict[str, Matches] = {
         seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
     ),
 }
-"""The moments; those within a turn are in the second."""
+"""The moments; those within a turn are in the second, but for those of the quiet turn, which is the third: in that one
+nobody is asked for an answer.
+"""
 
 GOES_ON_LATER = {"judging: reading"}
 """Moments that are left only when the simulator is there again, without what was in it; the answer is not lost."""

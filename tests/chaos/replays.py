@@ -26,8 +26,17 @@ WAYS: tuple[Way, ...] = (
 _REACHED_SECONDS = 60.0
 _LATE_SECONDS = 0.5
 
-_IN_TURN_2 = [phase for phase in PHASES if phase.startswith("turn: ") or phase in ("apply", "responding", "advancing")]
-_LATER = ["closing the simulation", "judging: reading", "judging", "finishing"]
+_IN_TURN_2 = [
+    phase for phase in PHASES if phase.startswith("turn: ") or phase in ("settling", "responding", "advancing")
+]
+_LATER = [
+    "quiet turn: settling",
+    "quiet turn: moving on",
+    "closing the simulation",
+    "judging: reading",
+    "judging",
+    "finishing",
+]
 _JUDGING = None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 from temporalio.client import Client
@@ -21,7 +22,7 @@ from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from tests.assessments.packages import TINY, write_package
+from tests.assessments.packages import TINY, edited, write_package
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
 from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Stack
@@ -128,7 +129,16 @@ class Services(Stack):
 
 def write_scenario(folder: Path) -> None:
     """The scenario that is played, below a folder."""
-    write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS})
+    state = edited("initial_state.json", _with_news_in_the_quiet_turn)
+    write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS, "initial_state.json": state})
+
+
+def _with_news_in_the_quiet_turn(state: dict[str, Any]) -> None:
+    """Something happens while time moves on at once: it is counted, however often that is begun."""
+    [newsletter] = state["events"]["events"]
+    at = "2026-03-02T11:30:00+00:00"
+    data = {**newsletter["data"], "message_id": "more-news", "thread_id": "more-news", "timestamp": at}
+    state["events"]["events"].append({**newsletter, "event_id": "more-news", "scheduled_time": at, "data": data})
 
 
 @contextmanager

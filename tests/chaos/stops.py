@@ -21,7 +21,7 @@ def placements() -> list[tuple[str, str, str]]:
     order = list(PHASES)
     at_story = {
         "in the turn": "turn: after",
-        "while the turn is read": "apply",
+        "while the turn is read": "settling",
         "while time advances": "advancing",
         # The judges of several criteria read side by side, and the model may have been asked by then.
         "in the judging": "judging: reading",
@@ -33,7 +33,7 @@ def placements() -> list[tuple[str, str, str]]:
         for phase in PHASES
         if order.index(phase) < order.index(later)
     ]
-    next_turn = [(phase, "gateway", "in the next turn") for phase in order[: order.index("closing the simulation")]]
+    next_turn = [(phase, "gateway", "in the next turn") for phase in order[: order.index("quiet turn: settling")]]
     return [*told, *next_turn, *timed]
 
 

@@ -11,7 +11,9 @@ from tests.work import only_nightly
 
 DIAGONAL = [
     pytest.param("turn: during", "simulator", marks=only_nightly),
-    ("apply", "worker"),
+    ("quiet turn: settling", "worker"),
+    pytest.param("settling", "worker", marks=only_nightly),
+    pytest.param("quiet turn: moving on", "worker", marks=only_nightly),
     pytest.param("start message", "participant", marks=only_nightly),
     pytest.param("advancing", "gateway", marks=only_nightly),
     pytest.param("judging", "temporal", marks=only_nightly),

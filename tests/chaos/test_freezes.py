@@ -17,11 +17,11 @@ from tests.work import NIGHTLY, only_nightly
 
 STOPPED_AND_GOES_ON = [
     ("turn, before its claim", "in the turn"),
-    *([("apply, before", "in the next turn"), ("advance, after", "when all is over")] if NIGHTLY else []),
+    *([("settling, before", "in the next turn"), ("advance, after", "when all is over")] if NIGHTLY else []),
 ]
 STOPPED_FOR = [
     ("turn: during", "simulator", "1 s"),
-    *([("apply", "gateway", "in the next turn"), ("advancing", "temporal", "1 s")] if NIGHTLY else []),
+    *([("settling", "gateway", "in the next turn"), ("advancing", "temporal", "1 s")] if NIGHTLY else []),
 ]
 EVERY_OTHER_WAY: list[tuple[str, int | None, replays.Way]] = [
     ("judging", None, "twice in a row"),
@@ -82,5 +82,5 @@ def test_there_are_enough_placements() -> None:
 
 def test_every_placement_lies_later_in_the_story() -> None:
     found = placements()
-    assert len(found) == len(set(found)) == 70
+    assert len(found) == len(set(found)) == 73
     assert set(STOPPED_AND_GOES_ON) <= set(found)

@@ -21,7 +21,7 @@ from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.memory import Memory
-from ues_sim.problems import Forbidden, NotFound, Problem, WrongMethod
+from ues_sim.problems import Conflict, Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
 from ues_sim.times import wall_text
@@ -257,6 +257,8 @@ class Application:
             raise unauthorized(secret_of(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
             fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
+        elif route.changes and simulation.is_turn_over:
+            raise Conflict("Your turn is over, since you have answered: you can look, and act again in the next one.")
         simulation.catch_up()
         began = thread_time() if allowance is not None else 0.0
         try:

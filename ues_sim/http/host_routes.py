@@ -110,10 +110,12 @@ class StepRequest(Request):
     key: WantedKey | None = None
     looks: bool = False
     revoke: str | None = None
+    ends_turn: bool = False
     events: Annotated[list[ScheduledEvent], Field(max_length=10_000)] = Field(default_factory=list)
     to: Instant | None = None
     deeds_of: str | None = None
     deeds_at: Instant | None = None
+    counts_since: Instant | None = None
     states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
     takes_checkpoint: bool = False
@@ -246,10 +248,12 @@ def _step(call: HostCall) -> Reply:
         simulation,
         Step(
             revoke=asked.revoke,
+            ends_turn=asked.ends_turn,
             events=tuple(NewEvent(**event.model_dump()) for event in asked.events),
             to=asked.to,
             deeds_of=asked.deeds_of,
             deeds_at=asked.deeds_at,
+            counts_since=asked.counts_since,
             states=tuple(asked.states),
         ),
     )
