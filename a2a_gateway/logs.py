@@ -36,7 +36,7 @@ class RefusalLog:
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.body" and (error := _error_in(message.get("body", b""))):
-                log.warning("%s %s: %s", scope["method"], scope["path"], error)
+                log.warning("%s %s: %s", scope["method"], _one_line(scope["path"]), error)
             await send(message)
 
         await self._app(scope, receive, watch if scope["type"] == "http" else send)
@@ -59,8 +59,12 @@ def _error_in(body: bytes) -> str | None:
     _, _, data = body.rpartition(b"data: ")  # of a stream's event; of any other answer it is all
     try:
         error = json.loads(data)["error"]
-        line = f"{error['code']} {error['message']}"
+        return _one_line(f"{error['code']} {error['message']}")
     except (ValueError, KeyError, TypeError):
         return None
-    one_line = " ".join(line.split())[:_LONGEST_LINE]
+
+
+def _one_line(text: str) -> str:
+    """A text that can't be taken for more lines, nor for orders to a terminal."""
+    one_line = " ".join(text.split())[:_LONGEST_LINE]
     return "".join(character if character.isprintable() else "?" for character in one_line)

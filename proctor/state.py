@@ -85,7 +85,7 @@ def state_folder(path: Path) -> Iterator[Path]:
     """
     make_folder(path)
     try:
-        lock = (path / "lock").open("a")
+        lock = os.fdopen(os.open(path / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w")
     except OSError as problem:
         raise CommandError(f"{path} can't be used as the state folder ({problem}): {_REMEDY}") from None
     with lock:

@@ -1,9 +1,14 @@
-"""The door in front of an application: every request passes its checks, and is told who its caller is."""
+"""The door in front of an application: every request passes its checks, and is told who its caller is.
+
+Who was let in may stay, as with a stream of updates, only for as long as they would be let in again.
+"""
+
+import asyncio
 
 from a2a.auth.user import User
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from a2a_gateway.door.hosts import Hosts
 from a2a_gateway.door.identity import Identity, IdentityUnavailableError, UnknownCallerError
@@ -12,6 +17,9 @@ from proctor_protocol.callers import CALLER, Caller, caller_of
 
 _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
+
+_LOOKED_AGAIN_EVERY = 10.0
+"""Seconds after which, and again after which, it is looked whether the caller of a long request is still known."""
 
 PUBLIC_PATHS = frozenset(
     {
@@ -52,8 +60,50 @@ class Door:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            refusal = await self._check(scope)
-            await (refusal or self._app)(scope, receive, send)
+            if refusal := await self._check(scope):
+                await refusal(scope, receive, send)
+            else:
+                await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on; it ends where its caller is known no more."""
+        has_begun = False
+
+        async def note(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or message["type"] == "http.response.start"
+            await send(message)
+
+        serving = asyncio.ensure_future(self._app(scope, receive, note))
+        try:
+            while not (await asyncio.wait({serving}, timeout=_LOOKED_AGAIN_EVERY))[0]:
+                if problem := await self._why_no_longer(scope):
+                    await _stopped(serving)
+                    if not serving.cancelled():  # it was over at that very moment
+                        break
+                    if has_begun:
+                        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                    else:
+                        await _refusal(401, problem)(scope, receive, send)
+                    return
+        finally:
+            if not serving.done():
+                await _stopped(serving)
+        await serving
+
+    async def _why_no_longer(self, scope: Scope) -> str | None:
+        """Why a caller that was let in wouldn't be now, as a sentence; None where they would, or it isn't known."""
+        if scope["path"] in PUBLIC_PATHS:
+            return None
+        try:
+            caller = await self._identity.find(_token_in(Headers(scope=scope), self._sessions))
+        except UnknownCallerError as problem:
+            return str(problem)
+        except IdentityUnavailableError:
+            return None
+        was = caller_of(scope)
+        is_the_same = (caller.name, caller.is_admin) == (was.name, was.is_admin)
+        return None if is_the_same else "The token is another caller's now, or has other rights: send it again."
 
     async def _check(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -95,6 +145,11 @@ class CallerUser(User):
 def user_of(scope: Scope) -> CallerUser:
     """The caller of a request, as a2a-sdk sees it."""
     return CallerUser(caller_of(scope))
+
+
+async def _stopped(serving: asyncio.Future[None]) -> None:
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
 
 
 def _token_in(headers: Headers, sessions: Sessions) -> str:

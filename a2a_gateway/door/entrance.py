@@ -10,6 +10,7 @@ from a2a_gateway.door.door import Door
 from a2a_gateway.door.hosts import Hosts
 from a2a_gateway.door.identity import Identity
 from a2a_gateway.door.login import Sessions, login_routes
+from a2a_gateway.limits import BodyLimit
 from proctor_protocol.config import GreenAgentConfig
 
 
@@ -35,7 +36,8 @@ class Entrance:
 def guarded(config: GreenAgentConfig, app: Starlette) -> Starlette:
     """An application behind the door."""
     entrance = Entrance(config)
-    return Starlette(routes=[*entrance.routes, *app.routes], middleware=entrance.middleware)
+    middleware = [*entrance.middleware, Middleware(BodyLimit, rpc_path="")]
+    return Starlette(routes=[*entrance.routes, *app.routes], middleware=middleware)
 
 
 def _cors(origins: Sequence[str], *, with_cookies: bool) -> list[Middleware]:

@@ -18,6 +18,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 
 ANY_HOST = "*"
+_NO_NAME = frozenset("@/?#\\")
+"""What a URL may have beside the name, and a ``Host`` may not."""
 
 
 def words_of(text: str) -> list[str]:
@@ -54,7 +56,7 @@ class Hosts:
         if origin is None:
             is_ours = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         else:
-            is_ours = origin in self.origins or urlsplit(origin).netloc == headers.get("host")
+            is_ours = origin in self.origins or _is_of(origin, headers.get("host", ""))
         if is_ours:
             return None
         return (
@@ -63,8 +65,19 @@ class Hosts:
         )
 
 
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a page is of the server that it asks."""
+    try:
+        netloc = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return bool(netloc) and netloc == host
+
+
 def _name_in(host: str) -> str | None:
-    """The name in a ``Host`` header, without its port."""
+    """The name in a ``Host`` header, without its port; None where it is more than a name and a port, or less."""
+    if not _NO_NAME.isdisjoint(host):
+        return None
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:

@@ -1,9 +1,17 @@
-"""Tokens of an identity provider (OpenID Connect): signed by its keys, for us, and not expired."""
+"""Tokens of an identity provider (OpenID Connect): signed by its keys, for us, and not expired.
+
+Anybody can send what looks like a token. So the provider is asked neither for each unknown key nor again at once after
+it didn't answer, and whoever waits for it waits in one thread: the others are for those who need none of this.
+"""
 
 import asyncio
 import json
-import threading
+import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from typing import Any
 from urllib.parse import quote
 
 import jwt
@@ -21,6 +29,14 @@ _CLOCKS_APART = 30.0
 """Seconds that the provider's clock and ours may differ."""
 
 _LONGEST_SUBJECT = 128
+_LONGEST_NAME = 255
+"""Characters of a keyword that every store of Temporal's keeps."""
+
+_ASKED_AGAIN_AFTER = 10.0
+"""Seconds for which a provider that didn't answer is left alone."""
+
+_NEW_KEYS_AFTER = 30.0
+"""Seconds after which an unknown key is reason to look whether the provider has new ones."""
 
 
 class OidcUnavailableError(Exception):
@@ -45,8 +61,9 @@ class Oidc:
         self._audience = config.oidc_audience
         self._jwks_url = config.oidc_jwks_url
         self._admins = frozenset(words_of(config.oidc_admins))
-        self._lock = threading.Lock()
-        self._keys: jwt.PyJWKClient | None = None
+        self._turn = asyncio.Lock()
+        self._keys: _Keys | None = None
+        self._provider = _Provider(self._issuer)
 
     async def find(self, text: str) -> Caller:
         """Whose a token is.
@@ -55,7 +72,8 @@ class Oidc:
             OidcRefusedError: it isn't good.
             OidcUnavailableError: the provider's keys can't be had.
         """
-        return await asyncio.to_thread(self._find, text)
+        async with self._turn:
+            return await asyncio.to_thread(self._find, text)
 
     def _find(self, text: str) -> Caller:
         try:
@@ -69,29 +87,74 @@ class Oidc:
                 leeway=_CLOCKS_APART,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
-        except jwt.PyJWKClientConnectionError:
-            raise OidcUnavailableError(f"The keys of {self._issuer} can't be read: repeat this later.") from None
+            name = _name_of(claims["sub"])
         except jwt.ExpiredSignatureError:
             raise OidcRefusedError("The token has expired: get a new one.") from None
-        except (jwt.PyJWTError, ValueError) as problem:
+        except (jwt.PyJWTError, ValueError, RecursionError) as problem:
             raise OidcRefusedError(f"The token isn't good ({problem}).") from None
-        subject = claims["sub"]
-        if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT:
-            raise OidcRefusedError("The token isn't good (its subject is no name).")
-        return Caller(name=f"{RESERVED}:{quote(subject, safe='@')}", is_admin=subject in self._admins)
+        return Caller(name=name, is_admin=claims["sub"] in self._admins)
 
-    def _client(self) -> jwt.PyJWKClient:
-        with self._lock:
-            if self._keys is None:
-                self._keys = jwt.PyJWKClient(self._jwks_url or self._discover(), timeout=_TIMEOUT)
-            return self._keys
+    def _client(self) -> "_Keys":
+        if self._keys is None:
+            self._keys = _Keys(self._jwks_url or self._discover(), self._provider)
+        return self._keys
 
     def _discover(self) -> str:
+        url = discovery_url(self._issuer)
+        with self._provider.asked(), urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:
+            return str(json.load(answer)["jwks_uri"])
+
+
+class _Provider:
+    """Whether the provider answers."""
+
+    def __init__(self, issuer: str) -> None:
+        self._issuer = issuer
+        self._away_until = 0.0
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """While it is asked for something.
+
+        Raises:
+            OidcUnavailableError: it doesn't answer, or didn't a moment ago; or not with what it should.
+        """
+        if time.monotonic() < self._away_until:
+            raise self._is_away()
         try:
-            with urllib.request.urlopen(discovery_url(self._issuer), timeout=_TIMEOUT) as answer:
-                return str(json.load(answer)["jwks_uri"])
-        except (OSError, ValueError, KeyError, TypeError):
-            raise OidcUnavailableError(
-                f"{discovery_url(self._issuer)} doesn't say where the provider's keys are: repeat this later, or set "
-                "AGENTBEATS_GREEN_OIDC_JWKS_URL."
-            ) from None
+            yield
+        except (OSError, HTTPException, jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
+            self._away_until = time.monotonic() + _ASKED_AGAIN_AFTER
+            raise self._is_away() from None
+
+    def _is_away(self) -> OidcUnavailableError:
+        return OidcUnavailableError(
+            f"The keys of {self._issuer} can't be read: repeat this later. Where it doesn't say itself where they are, "
+            "AGENTBEATS_GREEN_OIDC_JWKS_URL does."
+        )
+
+
+class _Keys(jwt.PyJWKClient):
+    """The provider's keys; it is left alone for a while after it didn't answer."""
+
+    def __init__(self, url: str, provider: _Provider) -> None:
+        super().__init__(url, timeout=_TIMEOUT, cooldown_duration=_NEW_KEYS_AFTER)
+        self._provider = provider
+
+    def fetch_data(self) -> Any:
+        """See ``jwt.PyJWKClient``."""
+        with self._provider.asked():
+            return super().fetch_data()
+
+
+def _name_of(subject: object) -> str:
+    """What a provider's subject is called here.
+
+    Raises:
+        ValueError: it can't be called anything.
+    """
+    if isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT:
+        name = f"{RESERVED}:{quote(subject, safe='@')}"
+        if len(name) <= _LONGEST_NAME:
+            return name
+    raise ValueError("its subject is no name, or too long for one")

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.callers import Quotas
@@ -34,11 +35,24 @@ class TokensError(ValueError):
     """The file of tokens can't be used, or a token can't be made as asked; the message is a sentence."""
 
 
+def _check_name(name: str) -> str:
+    """A caller's name as it is; it stands in queries to Temporal, and is nobody else's.
+
+    Raises:
+        TokensError: it is none.
+    """
+    if not _NAME.fullmatch(name) or name.lower() == RESERVED:
+        raise TokensError(
+            f"{name!r} is no name for a caller: take 1 to 64 letters, digits and . _ @ -, such as nightly-runs"
+        )
+    return name
+
+
 class Token(WireModel):
     """What is kept of a token: not the token itself, only its hash."""
 
     id: str = Field(pattern=r"^[0-9a-f]{8}$")
-    name: str
+    name: Annotated[str, AfterValidator(_check_name)]
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     is_admin: bool = False
     created_at: Instant
@@ -70,10 +84,7 @@ def make_token(
     Raises:
         TokensError: the name is none.
     """
-    if not _NAME.fullmatch(name) or name.lower() == RESERVED:
-        raise TokensError(
-            f"{name!r} is no name for a caller: take 1 to 64 letters, digits and . _ @ -, such as nightly-runs"
-        )
+    _check_name(name)
     token_id, now = secrets.token_hex(4), datetime.now(UTC)
     text = f"{_PREFIX}_{token_id}_{secrets.token_urlsafe(32)}"
     token = Token(
@@ -99,8 +110,18 @@ class Tokens:
 
     def is_there(self) -> bool:
         """Whether there is such a file, or was while this process has looked: from then on tokens are asked for."""
-        self._was_there = self._was_there or self.path.exists()
+        self._was_there = self._was_there or self._is_found()
         return self._was_there
+
+    def _is_found(self) -> bool:
+        """Whether anything has the file's name; a link that leads nowhere, or what may not be seen, opens no door."""
+        try:
+            self.path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
 
     def find(self, text: str) -> Token | None:
         """The token that somebody sent, expired or not; None where it isn't one of ours.

@@ -1,5 +1,6 @@
 """Who may come in: names and sites, a browser's login, and an identity provider. The gateway is in this process."""
 
+import base64
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -16,10 +17,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
+from a2a_gateway.door.entrance import guarded
 from a2a_gateway.door.tokens import Tokens, TokensError, make_token
 from a2a_gateway.server import create_app
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
+from viewer.app import create_app as create_pages
 from viewer.app import routes
 
 HERE = "http://127.0.0.1:8000"
@@ -55,7 +58,11 @@ async def test_the_gateway_answers_to_addresses_and_to_its_own_names(config: Gre
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evaluator.example.evil", "[::1", "x@y.z:1"]
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example", "evaluator.example.evil", "[::1", "x@y.z:1"),
+        *("evil.example@127.0.0.1", "127.0.0.1/evil.example", "127.0.0.1?evil.example", "127.0.0.1#evil.example"),
+    ],
 )
 async def test_a_name_that_anybody_may_have_point_here_is_refused(config: GreenAgentConfig, host: str) -> None:
     async with coming(config, Host=host) as http:
@@ -64,7 +71,7 @@ async def test_a_name_that_anybody_may_have_point_here_is_refused(config: GreenA
             assert refused.status_code == 421
             assert "AGENTBEATS_GREEN_HOSTS" in refused.json()["error"]["message"]
     for hosts in ("*", f"other.example, {host}"):
-        if host[0] not in "[x":
+        if host[0] not in "[x" and not set(host) & set("@/?#"):
             async with coming(config.model_copy(update={"hosts": hosts}), Host=host) as http:
                 assert (await http.get("/")).status_code == 200
 
@@ -78,6 +85,8 @@ async def test_a_name_that_anybody_may_have_point_here_is_refused(config: GreenA
         ({"Origin": "http://evil.example"}, False),
         ({"Origin": "http://127.0.0.1:9"}, False),
         ({"Origin": "null"}, False),
+        ({"Origin": "http://[::1"}, False),
+        ({"Origin": "", "Host": ""}, False),
         ({"Sec-Fetch-Site": "cross-site"}, False),
         ({"Sec-Fetch-Site": "same-site"}, False),
         ({"Origin": "https://dashboard.example"}, True),
@@ -121,12 +130,39 @@ async def test_a_browser_logs_in_with_a_token_and_gets_a_cookie(config: GreenAge
         assert (await http.post("/logout")).headers["set-cookie"].startswith('proctor_session=""')
 
 
+async def test_browsers_say_where_the_login_comes_from(config: GreenAgentConfig) -> None:
+    """With ``no-referrer`` they send ``Origin: null`` with the form, which is refused."""
+    token_of(config, "alice")
+    async with coming(config) as http:
+        page = await http.get("/login")
+        assert page.headers["referrer-policy"] == "same-origin"
+
+
 @pytest.mark.parametrize("after", ["//evil.example", "https://evil.example", "/\\evil.example", "/\nx"])
 async def test_a_login_leads_nowhere_else(config: GreenAgentConfig, after: str) -> None:
     text = token_of(config, "alice")
     async with coming(config) as http:
         entered = await http.post("/login", params={"next": after}, data={"token": text})
         assert (entered.status_code, entered.headers["location"]) == (303, "/")
+
+
+async def test_what_a_stranger_sends_is_not_read_without_end(config: GreenAgentConfig) -> None:
+    token_of(config, "alice")
+    transport = httpx.ASGITransport(guarded(config, create_pages(config.archive_url)))
+    async with httpx.AsyncClient(transport=transport, base_url=HERE) as http:
+        refused = await http.post("/login", data={"token": "x" * 2_000_000})
+    assert refused.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/%0a2026-11-22 ERROR forged", "/%1b%5b31mred"])
+async def test_a_refusal_is_one_line_in_the_log(
+    config: GreenAgentConfig, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    token_of(config, "alice")
+    async with coming(config) as http:
+        assert (await http.get(path)).status_code == 401
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    assert line.isprintable()
 
 
 async def test_a_cookie_of_ones_own_making_is_none(config: GreenAgentConfig) -> None:
@@ -139,6 +175,23 @@ async def test_a_cookie_of_ones_own_making_is_none(config: GreenAgentConfig) -> 
 def test_a_name_that_could_be_more_than_one_is_refused(name: str) -> None:
     with pytest.raises(TokensError, match="is no name for a caller"):
         make_token(name)
+
+
+@pytest.mark.parametrize("name", ["", "oidc", "it's", "x' OR ProctorOwner != '"])
+async def test_a_file_with_such_a_name_lets_nobody_in(config: GreenAgentConfig, name: str) -> None:
+    text, path = token_of(config, "alice"), Path(config.state) / "tokens.json"
+    path.write_text(path.read_text().replace('"alice"', json.dumps(name)))
+    async with coming(config, Authorization=f"Bearer {text}") as http:
+        refused = await http.get("/tasks")
+    assert (refused.status_code, "is no name for a caller" in refused.text) == (503, True)
+
+
+async def test_a_link_that_leads_nowhere_opens_no_door(config: GreenAgentConfig) -> None:
+    (Path(config.state) / "tokens.json").symlink_to(Path(config.state) / "not-mounted-yet")
+    async with coming(config) as http:
+        assert (await http.get("/temporal")).status_code == 401
+    async with coming(config, Authorization="Bearer proctor_00000000_x") as http:
+        assert (await http.get("/temporal")).status_code == 503
 
 
 def test_a_file_that_others_may_write_lets_nobody_in(config: GreenAgentConfig) -> None:
@@ -154,7 +207,7 @@ class Provider:
     """An identity provider: its discovery document, its keys, and tokens that it signs."""
 
     def __init__(self, url: str) -> None:
-        self.issuer, self.asked = f"{url}{ISSUER_PATH}", 0
+        self.issuer, self.asked, self.is_away = f"{url}{ISSUER_PATH}", 0, False
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.url = url
 
@@ -162,6 +215,8 @@ class Provider:
         if path == f"{ISSUER_PATH}/.well-known/openid-configuration":
             return {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
         self.asked += 1
+        if self.is_away:
+            return {"error": "try again later"}
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
         return {"keys": [{**public, "kid": "one", "use": "sig", "alg": "RS256"}]}
 
@@ -212,6 +267,9 @@ async def test_an_identity_providers_tokens_count_where_they_are_for_us(
         "a shared secret": provider.token(key="s" * 64, algorithm="HS256"),
         "no signature": jwt.encode({"sub": "alice"}, None, algorithm="none", headers={"kid": "one"}),
         "garbage": "a.b.c",
+        "a nest": f"{base64.urlsafe_b64encode(b'[' * 6_000).decode().rstrip('=')}.e30.x",
+        "a subject that can't be written": provider.token(sub="\ud800"),
+        "a subject that is too long once it is written": provider.token(sub="\U0001f600" * 128),
     }
     async with coming(config) as http:
 
@@ -225,6 +283,21 @@ async def test_an_identity_providers_tokens_count_where_they_are_for_us(
         card = (await http.get("/.well-known/agent-card.json")).json()
     scheme = card["securitySchemes"]["oidc"]["openIdConnectSecurityScheme"]
     assert scheme["openIdConnectUrl"] == f"{provider.issuer}/.well-known/openid-configuration"
+
+
+async def test_a_provider_that_is_away_is_not_asked_for_each_token(
+    config: GreenAgentConfig, provider: Provider
+) -> None:
+    """Nobody has to be known to send what looks like a token."""
+    config = config.model_copy(update={"oidc_issuer": provider.issuer, "oidc_audience": AUDIENCE})
+    async with coming(config) as http:
+
+        async def ask(token: str) -> int:
+            return (await http.get("/temporal", headers={"Authorization": f"Bearer {token}"})).status_code
+
+        provider.is_away = True
+        assert {await ask(provider.token(kid=f"{number}")) for number in range(20)} == {503}
+        assert provider.asked == 1
 
 
 async def test_a_provider_that_is_away_lets_nobody_in(config: GreenAgentConfig) -> None:

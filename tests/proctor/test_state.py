@@ -44,6 +44,8 @@ def test_a_state_folder_that_cant_be_made_is_told(tmp_path: Path) -> None:
 def test_a_new_state_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     deployment_secret(tmp_path / "deep" / "state")
     assert stat.S_IMODE((tmp_path / "deep" / "state").stat().st_mode) == 0o700
+    with state_folder(tmp_path / "deep" / "state") as folder:
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
 def test_services_that_start_at_the_same_moment_agree_on_the_secret(tmp_path: Path) -> None:
