@@ -10,7 +10,7 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Dimension
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, Dimension
 from proctor_storage.blobs import BlobRef
 
 
@@ -291,6 +291,25 @@ class JudgeInput(Model):
     criterion_id: str
     evidence: Evidence
     is_reset: bool = False
+
+
+class JudgeSeveralInput(Model):
+    """Judge several criteria, for which no model is asked, in one go; ``is_reset`` as for one."""
+
+    plan: Plan
+    criterion_ids: list[str]
+    evidence: Evidence
+    is_reset: bool = False
+
+    def one(self, criterion_id: str) -> JudgeInput:
+        """One of them, as it is judged by itself."""
+        return JudgeInput(plan=self.plan, criterion_id=criterion_id, evidence=self.evidence, is_reset=self.is_reset)
+
+
+class JudgedSeveral(Model):
+    """The verdicts of those criteria that were judged; the others are to be judged each by itself."""
+
+    verdicts: list[CriterionResult]
 
 
 class FarewellInput(Model):

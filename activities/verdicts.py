@@ -1,7 +1,11 @@
-"""Every criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
+"""Every criterion is judged from the evidence that was kept when the turns were over: what is quickly judged in one go,
+everything else by an activity of its own.
+"""
 
 import asyncio
 import json
+import logging
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -20,13 +24,14 @@ from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.judging.work import in_proportion, work_criterion
 from activities.metering import attempt_meter
+from activities.metrics import JUDGE_SECONDS
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.structured import classified
 from activities.models.usage import Meter
 from activities.packages.manager import ScenarioError
 from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
 from activities.packages.tasks import JudgeTask
-from activities.plan import JudgeInput, JudgeRecord, Plan
+from activities.plan import JudgedSeveral, JudgeInput, JudgeRecord, JudgeSeveralInput, Plan
 from activities.resets import asks_for_current_evaluators
 from activities.simulations.hosts import Simulation
 from activities.simulations.simulations import require_still
@@ -35,8 +40,13 @@ from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
+log = logging.getLogger(__name__)
+
 _LAST_RESORT = 3
 """The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
+
+_QUICK_SECONDS = 5.0
+"""How long an evaluator may take that is not judged by itself."""
 
 _SEEDS = 1_000
 _WISHES_KEPT = 1_000
@@ -63,30 +73,84 @@ class VerdictActivities:
         scenario = await self._deployment.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
         meter = attempt_meter(self._deployment.prices)
+
+        async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
+            return await self._by_evaluator(given, scenario, asked, meter)
+
         try:
-            if not criterion.evaluator_id:
-                verdict = await self._by_model_or_rubric(given, scenario, criterion, meter)
-                if (work := work_criterion(criterion)) is not None and verdict.max_score:
-                    verdict = in_proportion(verdict, await self._by_evaluator(given, scenario, work, meter))
-            elif points_left_out(criterion, has_model=not given.plan.offline) == criterion.max_score:
-                verdict = unscored(criterion, NO_MODEL)
-            else:
-                verdict = await self._by_evaluator(given, scenario, criterion, meter)
-            return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
+            return await _judged(given.plan, criterion, self._rubric(given, scenario, meter), by_evaluator, meter)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
-    async def _by_model_or_rubric(
-        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
-    ) -> CriterionResult:
+    @activity.defn
+    async def judge_criteria(self, given: JudgeSeveralInput) -> JudgedSeveral:
+        """Judge what is quickly judged, in one go: an activity costs more than most evaluators do.
+
+        No model may be asked for any of these criteria. One that gets no verdict, for whatever reason, is left out, to
+        be judged by ``judge_criterion``, which says why. Evaluators all get the same simulation to look at, and no
+        verdict counts unless that was there to the end.
+        """
+        plan = given.plan
+        scenario = await self._deployment.load_scenario(plan.scenario)
+        wanted = [criterion for criterion in scenario.criteria if criterion.criterion_id in given.criterion_ids]
+        any_of_them = given.one(wanted[0].criterion_id)
+        by_rubric = [criterion for criterion in wanted if not criterion.evaluator_id]
+        by_code = [criterion for criterion in wanted if criterion.evaluator_id]
+        record = await self._read_record(any_of_them) if by_rubric else None
+        looks = any(criterion.evaluator_id or criterion.work_evaluator_id for criterion in wanted)
+        simulation = await self._look_at(any_of_them) if looks else None
+        meter = Meter(self._deployment.prices)
+
+        async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
+            assert simulation is not None
+            return await self._found(given.one(asked.criterion_id), scenario, asked, meter, simulation, _QUICK_SECONDS)
+
+        async def judge_one(criterion: EvaluationCriterion) -> CriterionResult | None:
+            rubric = self._rubric(given.one(criterion.criterion_id), scenario, meter, record)
+            began = time.perf_counter()
+            try:
+                verdict = await _judged(plan, criterion, rubric, by_evaluator, meter)
+            except Exception as problem:
+                log.info("criterion %s is to be judged by itself: %s", criterion.criterion_id, problem)
+                return None
+            JUDGE_SECONDS.observe(time.perf_counter() - began)
+            return verdict
+
+        # The first one has a process made, which the others find there.
+        verdicts = [await judge_one(criterion) for criterion in by_code[:1]]
+        verdicts += await asyncio.gather(*map(judge_one, [*by_code[1:], *by_rubric]))
+        if simulation is not None:
+            await self._require_still(any_of_them, simulation)
+        found = {verdict.criterion_id: verdict for verdict in verdicts if verdict is not None}
+        return JudgedSeveral(verdicts=[found[each] for each in given.criterion_ids if each in found])
+
+    def _rubric(
+        self, given: JudgeInput, scenario: ScenarioConfig, meter: Meter, record: JudgeRecord | None = None
+    ) -> Callable[[EvaluationCriterion], Awaitable[CriterionResult]]:
+        """How a criterion without evaluator function is judged; ``record`` is the evidence, where it was read."""
+
+        async def judge_it(criterion: EvaluationCriterion) -> CriterionResult:
+            evidence = record or await self._read_record(given)
+            return await self._by_model_or_rubric(given, scenario, criterion, meter, evidence)
+
+        return judge_it
+
+    async def _read_record(self, given: JudgeInput) -> JudgeRecord:
         store = self._deployment.store
         content = await store.get(given.evidence.record)
         # Offline a rubric looks at what was done alone.
-        record = (
-            JudgeRecord.model_validate_json(content)
-            if given.plan.offline
-            else await asyncio.to_thread(read_record, store, content)
-        )
+        if given.plan.offline:
+            return JudgeRecord.model_validate_json(content)
+        return await asyncio.to_thread(read_record, store, content)
+
+    async def _by_model_or_rubric(
+        self,
+        given: JudgeInput,
+        scenario: ScenarioConfig,
+        criterion: EvaluationCriterion,
+        meter: Meter,
+        record: JudgeRecord,
+    ) -> CriterionResult:
         context = AgentBeatsEvalContext(
             client=None,
             scenario_config=scenario.model_dump(mode="json"),
@@ -127,25 +191,9 @@ class VerdictActivities:
     async def _by_evaluator(
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
     ) -> CriterionResult:
-        """By the scenario's files as they were at admission, unless a reset asks for those of today."""
-        plan = given.plan
         simulation = await self._look_at(given)
         try:
-            directory, code = await self._code(given)
-            bench = Bench(
-                task=JudgeTask(
-                    directory=directory,
-                    scenario=scenario,
-                    simulation=simulation.reader.base_url,
-                    reader_key=simulation.reader_secret,
-                    has_model=not plan.offline,
-                    model="" if plan.offline else ", ".join(dict.fromkeys(self._models(plan))),
-                ),
-                evidence=f"{given.evidence.record.sha256} {code}",
-                fetch=lambda: self._deployment.store.get(given.evidence.record),
-                contents=self._deployment.store,
-            )
-            result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter))
+            result = await self._found(given, scenario, criterion, meter, simulation)
         except EvaluatorRetryError as problem:
             self._forget(given, simulation)
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
@@ -154,6 +202,36 @@ class VerdictActivities:
             await self._require_still(given, simulation)
             raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
         await self._require_still(given, simulation)
+        return result
+
+    async def _found(
+        self,
+        given: JudgeInput,
+        scenario: ScenarioConfig,
+        criterion: EvaluationCriterion,
+        meter: Meter,
+        simulation: Simulation,
+        seconds: float | None = None,
+    ) -> CriterionResult:
+        """By the scenario's files as they were at admission, unless a reset asks for those of today; within
+        ``seconds``, where that is less than an evaluator may take.
+        """
+        plan = given.plan
+        directory, code = await self._code(given)
+        bench = Bench(
+            task=JudgeTask(
+                directory=directory,
+                scenario=scenario,
+                simulation=simulation.reader.base_url,
+                reader_key=simulation.reader_secret,
+                has_model=not plan.offline,
+                model="" if plan.offline else ", ".join(dict.fromkeys(self._models(plan))),
+            ),
+            evidence=f"{given.evidence.record.sha256} {code}",
+            fetch=lambda: self._deployment.store.get(given.evidence.record),
+            contents=self._deployment.store,
+        )
+        result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter), seconds)
         return result.model_copy(update={"evaluator_hash": code})
 
     async def _look_at(self, given: JudgeInput) -> Simulation:
@@ -227,6 +305,25 @@ class VerdictActivities:
                 raise classified(problem, config.evaluation_model) from problem
 
         return ask
+
+
+async def _judged(
+    plan: Plan,
+    criterion: EvaluationCriterion,
+    by_rubric: Callable[[EvaluationCriterion], Awaitable[CriterionResult]],
+    by_evaluator: Callable[[EvaluationCriterion], Awaitable[CriterionResult]],
+    meter: Meter,
+) -> CriterionResult:
+    """The verdict on a criterion, by whoever is to judge it; what was asked of models is on the meter."""
+    if not criterion.evaluator_id:
+        verdict = await by_rubric(criterion)
+        if (work := work_criterion(criterion)) is not None and verdict.max_score:
+            verdict = in_proportion(verdict, await by_evaluator(work))
+    elif points_left_out(criterion, has_model=not plan.offline) == criterion.max_score:
+        verdict = unscored(criterion, NO_MODEL)
+    else:
+        verdict = await by_evaluator(criterion)
+    return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
 
 
 def _place_of(given: JudgeInput) -> _Place:

@@ -36,8 +36,8 @@ from activities.plan import (
     ApplyInput,
     ConcludeInput,
     Evidence,
-    JudgeInput,
     JudgeRecord,
+    JudgeSeveralInput,
     Plan,
     PlannedReply,
     RespondInput,
@@ -205,9 +205,14 @@ class RehearsedAssessment:
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
-        """Judge all criteria, side by side."""
-        given = [JudgeInput(plan=plan, criterion_id=c.criterion_id, evidence=evidence) for c in plan.criteria]
-        return list(await asyncio.gather(*(do(self.verdicts.judge_criterion, each) for each in given)))
+        """Judge all criteria: in one go, and each by itself that this leaves."""
+        wanted = [criterion.criterion_id for criterion in plan.criteria]
+        given = JudgeSeveralInput(plan=plan, criterion_ids=wanted, evidence=evidence)
+        found = {verdict.criterion_id: verdict for verdict in (await do(self.verdicts.judge_criteria, given)).verdicts}
+        left = [given.one(each) for each in wanted if each not in found]
+        by_themselves = await asyncio.gather(*(do(self.verdicts.judge_criterion, each) for each in left))
+        found |= {verdict.criterion_id: verdict for verdict in by_themselves}
+        return [found[each] for each in wanted]
 
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime

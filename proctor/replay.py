@@ -27,7 +27,7 @@ from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW
 
-_TURN, _JUDGING = "purple_turn", "judge_criterion"
+_TURN, _JUDGING = "purple_turn", ("judge_criteria", "judge_criterion")
 _ENDED_BADLY = {EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT}
 
 
@@ -209,7 +209,7 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
     async for event in client.get_workflow_handle(task_id, run_id=run_id).fetch_history_events():
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
             begun = event.activity_task_scheduled_event_attributes
-            if begun.activity_type.name not in (_TURN, _JUDGING):
+            if begun.activity_type.name not in (_TURN, *_JUDGING):
                 continue
             turn = await _turn_of(client, begun.input) if begun.activity_type.name == _TURN else None
             scheduled[event.event_id] = turn

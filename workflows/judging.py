@@ -1,14 +1,14 @@
-"""Every criterion is judged, by an activity of its own."""
+"""Every criterion is judged: what is quickly judged in one go, everything else by an activity of its own."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from activities import failures
-from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
+from activities.plan import CriterionBrief, Evidence, JudgedSeveral, JudgeInput, JudgeSeveralInput, Plan
 from activities.verdicts import VerdictActivities
 from proctor_protocol import updates
 from proctor_protocol.results import CriterionResult
@@ -20,6 +20,9 @@ from workflows.what_failed import what_failed
 
 EVIDENCE_READ_ONCE = "evidence-read-once"
 """The change since which one of the criteria that models judge goes before the others."""
+
+QUICK_ONES_FIRST = "quick-ones-first"
+"""The change since which criteria for which no model is asked are first judged in one go."""
 
 _SENTENCES_TOLD = 5
 """How many failed judgements are told one by one."""
@@ -35,7 +38,8 @@ class Judging:
         self.verdicts: dict[str, CriterionResult] = {}
 
     async def judge(self, plan: Plan, evidence: Evidence) -> None:
-        """Every criterion by an activity of its own, all at the same time but for the first that a model judges.
+        """All criteria: in one go those for which no model can be asked; then by an activity of its own each one that
+        has no verdict yet, all at the same time but for the first that a model judges.
 
         Raises:
             ApplicationError: ``EvaluatorFailed``, with all that evaluators of the scenario failed of.
@@ -59,19 +63,7 @@ class Judging:
                 ),
                 **_options(plan, criterion),
             )
-            self.verdicts[criterion.criterion_id] = verdict
-            self._telling.publish(
-                updates.CriterionEvaluatedUpdate(
-                    criterion_id=verdict.criterion_id,
-                    criterion_name=verdict.name,
-                    dimension=verdict.dimension,
-                    score=verdict.score,
-                    max_score=verdict.max_score,
-                    evaluation_method=verdict.judged_by,
-                    unscored_reason=verdict.unscored_reason,
-                    doubtful_points=verdict.doubtful_points,
-                )
-            )
+            self._note(verdict)
 
         async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
@@ -80,15 +72,55 @@ class Judging:
             """All models' criteria share the evidence: what has read it for one has it in its cache for the others."""
             return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
 
-        by_model = [] if plan.offline else [criterion for criterion in plan.criteria if criterion.by_model]
+        if plan.offline and len(plan.criteria) > 1 and workflow.patched(QUICK_ONES_FIRST):
+            await self._judge_quick_ones(plan, plan.criteria, evidence)
+        left = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
+        by_model = [] if plan.offline else [criterion for criterion in left if criterion.by_model]
         if len(by_model) > 1 and workflow.patched(EVIDENCE_READ_ONCE):
-            rest = [criterion for criterion in plan.criteria if not criterion.by_model]
+            rest = [criterion for criterion in left if not criterion.by_model]
             outcomes = [o for each in await asyncio.gather(judge_all(rest), judge_one_first(by_model)) for o in each]
         else:
-            outcomes = await judge_all(plan.criteria)
+            outcomes = await judge_all(left)
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)
+
+    async def _judge_quick_ones(self, plan: Plan, criteria: Sequence[CriterionBrief], evidence: Evidence) -> None:
+        """Have criteria judged in one go, as far as that gets; only a cancellation fails it."""
+        try:
+            judged: JudgedSeveral = await self._steps.do_once(
+                VerdictActivities.judge_criteria,
+                JudgeSeveralInput(
+                    plan=plan.for_step(),
+                    criterion_ids=[criterion.criterion_id for criterion in criteria],
+                    evidence=evidence,
+                    is_reset=self._time.is_reset,
+                ),
+                **limits.judged_at_once(f"{len(criteria)} criteria"),
+            )
+        except ActivityError as problem:
+            if is_cancelled_exception(problem):
+                raise
+            self._steps.has_moved(problem)
+            return
+        for verdict in judged.verdicts:
+            self._note(verdict)
+
+    def _note(self, verdict: CriterionResult) -> None:
+        """A verdict is reached, and told."""
+        self.verdicts[verdict.criterion_id] = verdict
+        self._telling.publish(
+            updates.CriterionEvaluatedUpdate(
+                criterion_id=verdict.criterion_id,
+                criterion_name=verdict.name,
+                dimension=verdict.dimension,
+                score=verdict.score,
+                max_score=verdict.max_score,
+                evaluation_method=verdict.judged_by,
+                unscored_reason=verdict.unscored_reason,
+                doubtful_points=verdict.doubtful_points,
+            )
+        )
 
 
 def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:

@@ -175,6 +175,11 @@ def judged(summary: str, seconds: float) -> dict[str, Any]:
     return model(summary, max(seconds, EVALUATORS_SECONDS)) | {"task_queue": _beside(JUDGING_QUEUE)}
 
 
+def judged_at_once(summary: str) -> dict[str, Any]:
+    """Options of judging several criteria in one go, at one attempt: what that leaves is judged one by one."""
+    return judged(summary, EVALUATORS_SECONDS) | {"retry_policy": RetryPolicy(maximum_attempts=1)}
+
+
 def parting(summary: str) -> dict[str, Any]:
     """Options of an activity that must not keep an assessment from ending; it ends by itself after two seconds."""
     return {

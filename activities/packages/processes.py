@@ -9,6 +9,7 @@ goes well.
 import asyncio
 import json
 import logging
+import math
 import os
 import signal
 import socket
@@ -360,8 +361,11 @@ class ScenarioCode:
             finally:
                 process.end()
 
-    async def judge(self, bench: Bench, criterion: EvaluationCriterion, ask: Ask) -> CriterionResult:
-        """Have a criterion judged by its evaluator function.
+    async def judge(
+        self, bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
+    ) -> CriterionResult:
+        """Have a criterion judged by its evaluator function, which may take ``seconds``: no more than usually, and no
+        less where there are none.
 
         Raises:
             EvaluatorFailedError: the evaluator gave no verdict, and the same would happen again.
@@ -373,20 +377,20 @@ class ScenarioCode:
         self._users[key] += 1
         try:
             async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
-                return await self._judge(key, bench, criterion, ask)
+                return await self._judge(key, bench, criterion, ask, min(seconds or math.inf, self.limits.seconds))
         finally:
             self._users[key] -= 1
             if not self._users[key]:
                 asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._rest, key)
 
     async def _judge(
-        self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask
+        self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float
     ) -> CriterionResult:
         process, is_good = None, False
         self._at_work[key] += 1
         try:
             process = await self._free_process(key) or await self._new_process(bench)
-            found = await _judged(process, criterion, ask)
+            found = await _judged(process, criterion, ask, seconds)
             is_good = not found.is_spoilt
         finally:
             self._at_work[key] -= 1
@@ -495,9 +499,9 @@ async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
     return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
 
 
-async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask) -> Found:
+async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Found:
     """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
-    name, left = criterion.evaluator_id, process.limits.seconds
+    name, left = criterion.evaluator_id, seconds
     try:
         await process.say(criterion.model_dump_json().encode())
         while True:
@@ -511,7 +515,7 @@ async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask
             await process.say(await ask(told["asked"]))
     except TimeoutError:
         return Found(
-            fault=f"evaluator {name} was still at work after {process.limits.seconds:g} s and was stopped",
+            fault=f"evaluator {name} was still at work after {seconds:g} s and was stopped",
             is_spoilt=True,
         )
     except frames.FrameTooLongError:

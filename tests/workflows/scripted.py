@@ -23,7 +23,9 @@ from activities.plan import (
     Evidence,
     FarewellInput,
     GreetInput,
+    JudgedSeveral,
     JudgeInput,
+    JudgeSeveralInput,
     Plan,
     Prepared,
     QueueInput,
@@ -82,6 +84,19 @@ def plan(task_id: str, task_queue: str) -> Plan:
     )
 
 
+def verdict(criterion_id: str) -> CriterionResult:
+    """Four points of five."""
+    return CriterionResult(
+        criterion_id=criterion_id,
+        name="All",
+        dimension="accuracy",
+        score=4,
+        max_score=5,
+        explanation="Nearly all.",
+        judged_by="evaluator:all",
+    )
+
+
 class ScriptedActivities:
     """Every activity of the worker, by name.
 
@@ -111,6 +126,7 @@ class ScriptedActivities:
             self.respond,
             self.advance,
             self.conclude,
+            self.judge_criteria,
             self.judge_criterion,
             self.farewell,
             self.keep_results,
@@ -182,17 +198,13 @@ class ScriptedActivities:
         return await self._does(given, Evidence(checkpoint=NOWHERE, record=NOWHERE))  # type: ignore[no-any-return]
 
     @activity.defn
-    async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
-        usual = CriterionResult(
-            criterion_id=given.criterion_id,
-            name="All",
-            dimension="accuracy",
-            score=4,
-            max_score=5,
-            explanation="Nearly all.",
-            judged_by="evaluator:all",
-        )
+    async def judge_criteria(self, given: JudgeSeveralInput) -> JudgedSeveral:
+        usual = JudgedSeveral(verdicts=[verdict(each) for each in given.criterion_ids])
         return await self._does(given, usual)  # type: ignore[no-any-return]
+
+    @activity.defn
+    async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
+        return await self._does(given, verdict(given.criterion_id))  # type: ignore[no-any-return]
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:
