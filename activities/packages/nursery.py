@@ -6,6 +6,7 @@ a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket and a pipe for ou
 gone it ends, and all that it has forked with it.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -34,6 +35,7 @@ def main(control: socket.socket, parent: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     import_late_ones()
     tls()
+    gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)

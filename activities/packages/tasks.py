@@ -18,6 +18,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +31,7 @@ from activities.judging.evidence import parts_of_record, read_record
 from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
 from activities.packages.evaluator_modules import compile_modules, take_compiled
-from activities.packages.manager import ScenarioError, load_evaluators, load_facts, load_package
+from activities.packages.manager import EvaluatorLoadError, ScenarioError, load_evaluators, load_facts, load_package
 from activities.plan import JudgeRecord
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.facts import Question, Told
@@ -146,6 +147,27 @@ class _Received:
         return self._contents[ref]
 
 
+class _Evaluators:
+    """The functions of a scenario's evaluators, looked for once for all its criteria."""
+
+    def __init__(self, task: JudgeTask) -> None:
+        self._task = task
+        self._of_all: EvaluatorRegistry | None = None
+
+    def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
+        """Those among which a criterion's is; where that of another one is missing, this one's is still found.
+
+        Raises:
+            EvaluatorLoadError: there is none for it.
+        """
+        if self._of_all is None:
+            self._of_all = {}
+            with suppress(EvaluatorLoadError):
+                self._of_all = load_evaluators(self._task.directory, self._task.scenario.criteria)
+        is_there = criterion.evaluator_id in self._of_all
+        return self._of_all if is_there else load_evaluators(self._task.directory, [criterion])
+
+
 def _received_record(job: socket.socket) -> JudgeRecord:
     record, parts = frames.receive(job), []
     if parts_of_record(_Received([]), record) is not None:
@@ -189,15 +211,12 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
         answers = from_json(_ask(job, facts_asked(questions)))
         return {question.key: told for question, told in zip(questions, answers, strict=True)}
 
-    registries: dict[str, EvaluatorRegistry] = {}
+    evaluators = _Evaluators(task)
     while True:
         criterion = EvaluationCriterion.model_validate_json(frames.receive(job))
         try:
-            if criterion.criterion_id not in registries:
-                registries[criterion.criterion_id] = load_evaluators(task.directory, [criterion])
-            evaluators = registries[criterion.criterion_id]
             read = read_by_model if task.has_model else None
-            found = asyncio.run(_found(criterion, evaluators, task, record, llm, read))
+            found = asyncio.run(_found(criterion, evaluators.of(criterion), task, record, llm, read))
         except BaseException as problem:
             # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
             found = Found(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
