@@ -16,7 +16,6 @@ from a2a.types import (
 )
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
-from a2a_gateway.door.oidc import discovery_url
 from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
@@ -74,6 +73,8 @@ def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
         )
     )
     if config.oidc_issuer:
+        from a2a_gateway.door.oidc import discovery_url
+
         told.security_schemes[OIDC].CopyFrom(
             SecurityScheme(
                 open_id_connect_security_scheme=OpenIdConnectSecurityScheme(

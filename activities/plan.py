@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
@@ -17,7 +18,7 @@ from proctor_storage.blobs import BlobRef
 class Model(BaseModel):
     """Frozen; fields may be added later, with defaults."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=WHEN_USED)
 
 
 class CriterionBrief(Model):

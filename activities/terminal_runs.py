@@ -14,13 +14,13 @@ from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 
+from activities import terminal
 from activities.archiving.lines import as_lines
 from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, groups_of
 from activities.campaigns import keep_cells
 from activities.deployment import Deployment
 from activities.task_files import packed
 from activities.terminal.failures import TaskError
-from activities.terminal.tasks import find_tasks, load_task
 from activities.terminal_trials import TrialActivities
 from activities.trial_plan import TRIAL_WORKFLOW
 from proctor_protocol.problems import show_value
@@ -136,7 +136,7 @@ class TerminalRuns:
                 f"one of those below its datasets_dir ({there_are or 'which is empty'})."
             )
         try:
-            found = find_tasks(dataset, config.task_ids, config.exclude_task_ids)
+            found = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
         except TaskError as problem:
             raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
         if not found:
@@ -145,7 +145,7 @@ class TerminalRuns:
 
     async def _cells(self, campaign_id: str, folder: Path, config: TerminalConfig) -> tuple[BlobRef, list[Cell]]:
         try:
-            task = await asyncio.to_thread(load_task, folder)
+            task = await asyncio.to_thread(terminal.tasks.load_task, folder)
             agent_seconds, test_seconds = task.agent_timeout, task.test_timeout
         except TaskError:
             agent_seconds, test_seconds = _AGENT_SECONDS, _TEST_SECONDS

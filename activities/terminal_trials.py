@@ -5,23 +5,19 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities import failures, heartbeats
+from activities import failures, heartbeats, terminal
 from activities.deployment import Deployment
 from activities.fencing import own_fence
 from activities.judging.json_safe import json_safe_text
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
 from activities.patience import patiently
 from activities.task_files import TaskFolders
-from activities.terminal import environments
-from activities.terminal.collecting import CollectedFile, collect
-from activities.terminal.command_endpoint import CommandEndpoint
-from activities.terminal.engine import Engine
-from activities.terminal.exec_watch import record_commands
 from activities.terminal.failures import (
     ContainerEndedError,
     EngineUnavailableError,
@@ -29,12 +25,8 @@ from activities.terminal.failures import (
     LimitExceededError,
     TerminalError,
 )
-from activities.terminal.images import prepare_image, remove_images
 from activities.terminal.recording import Recordings
 from activities.terminal.references import EnvironmentRef, ImageRef
-from activities.terminal.solutions import play_solution
-from activities.terminal.tasks import TerminalTask, load_task
-from activities.terminal.testing import run_tests
 from activities.trial_plan import (
     Collected,
     CollectInput,
@@ -49,6 +41,11 @@ from activities.trial_plan import (
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.terminal import Blob, FailureMode, TerminalTaskMessage, TrialResult
 from proctor_storage.blobs import BlobRef
+
+if TYPE_CHECKING:
+    from activities.terminal.command_endpoint import CommandEndpoint
+    from activities.terminal.engine import Engine
+    from activities.terminal.tasks import TerminalTask
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +83,9 @@ class TrialActivities:
     def __init__(
         self,
         deployment: Deployment,
-        engine: Engine,
+        engine: "Engine",
         engine_id: str,
-        endpoint: CommandEndpoint,
+        endpoint: "CommandEndpoint",
         recordings: Recordings,
         clients: ParticipantClients,
     ) -> None:
@@ -111,7 +108,7 @@ class TrialActivities:
         async with _failing():
             task = await self._task(plan)
             run = _KEPT_IMAGES if plan.keep_images else plan.run_id
-            image = await prepare_image(self._engine, task, run, plan.build_seconds)
+            image = await terminal.images.prepare_image(self._engine, task, run, plan.build_seconds)
         return PreparedTrial(
             host_queue=host_queue(plan.queue, self._engine_id),
             image=image.model_dump(mode="json"),
@@ -127,7 +124,7 @@ class TrialActivities:
         async with _failing():
             image = ImageRef.model_validate(given.prepared.image)
             task = await self._task(plan)
-            environment = await environments.start(self._engine, task, image, plan.run_id, plan.trial_id)
+            environment = await terminal.environments.start(self._engine, task, image, plan.run_id, plan.trial_id)
         return StartedTrial(
             environment=environment.model_dump(mode="json"),
             container=environment.container,
@@ -157,9 +154,11 @@ class TrialActivities:
             task, environment = await self._task(given.plan), _environment_of(given)
             show = self._recorded_tests(given, task)
             try:
-                outcome = await run_tests(self._engine, task, environment, given.plan.test_seconds, on_output=show)
+                outcome = await terminal.testing.run_tests(
+                    self._engine, task, environment, given.plan.test_seconds, on_output=show
+                )
             except EnvironmentLostError:
-                if ended := await environments.ended_by_itself(self._engine, environment):
+                if ended := await terminal.environments.ended_by_itself(self._engine, environment):
                     raise ContainerEndedError(f"{ended}, while the tests ran.") from None
                 raise
         return Tested(
@@ -183,9 +182,9 @@ class TrialActivities:
         trial_id = given.step.plan.trial_id
         async with _failing():
             task, environment = await self._task(given.step.plan), _environment_of(given.step)
-            found = await collect(self._engine, task, environment)
+            found = await terminal.collecting.collect(self._engine, task, environment)
         found += [
-            CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
+            terminal.collecting.CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
             for name, path in sorted(self._recordings.found(trial_id).items())
         ]
         files = [
@@ -200,18 +199,18 @@ class TrialActivities:
         """Remove the trial's containers, networks and volumes."""
         async with _failing():
             await self._endpoint.close(plan.trial_id)
-            await environments.remove(self._engine, plan.run_id, plan.trial_id)
+            await terminal.environments.remove(self._engine, plan.run_id, plan.trial_id)
         self._recordings.forget(plan.trial_id)
 
     @activity.defn
     async def remove_run(self, run_id: str) -> None:
         """Remove the images that a run has built on this host."""
         async with _failing():
-            await remove_images(self._engine, run_id)
+            await terminal.images.remove_images(self._engine, run_id)
 
     # Agents
 
-    async def _play_solution(self, given: StepInput, task: TerminalTask, environment: EnvironmentRef) -> Worked:
+    async def _play_solution(self, given: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
         if activity.info().attempt > 1:
             # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
             raise failures.final(
@@ -220,7 +219,7 @@ class TrialActivities:
         began_at = datetime.now(UTC)
         recorder = self._recordings.of_agent(given.plan.trial_id, is_recording=given.plan.record)
         recorder.remarked("(the task's own solution)")
-        played = await play_solution(
+        played = await terminal.solutions.play_solution(
             self._engine, task, environment, given.plan.agent_seconds, on_output=recorder.printed
         )
         said = f"exit code {played.exit_code}" if played.exit_code is not None else "ended at its time limit"
@@ -233,7 +232,9 @@ class TrialActivities:
             ended_at=datetime.now(UTC),
         )
 
-    async def _let_participant_work(self, given: StepInput, task: TerminalTask, environment: EnvironmentRef) -> Worked:
+    async def _let_participant_work(
+        self, given: StepInput, task: "TerminalTask", environment: EnvironmentRef
+    ) -> Worked:
         plan = given.plan
         began_at = _began_at()
         message = await self._message(given, environment)
@@ -245,7 +246,7 @@ class TrialActivities:
             self._commands_recorded(plan, environment, began_at),
         ):
             working = asyncio.create_task(self._converse(participant, plan, environment, message))
-            watching = asyncio.create_task(environments.watch(self._engine, environment, task))
+            watching = asyncio.create_task(terminal.environments.watch(self._engine, environment, task))
             try:
                 await asyncio.wait(
                     {working, watching}, timeout=max(said_at_most, 1.0), return_when=asyncio.FIRST_COMPLETED
@@ -254,7 +255,7 @@ class TrialActivities:
                     watching.result()  # raises: it ends by no other way
                 if working.done():
                     # An agent whose container was just stopped may have noticed it before us.
-                    await environments.look(self._engine, environment, task)
+                    await terminal.environments.look(self._engine, environment, task)
                     answer = working.result()
                     failure_mode, failure = _read_failure(answer)
                 else:
@@ -266,7 +267,7 @@ class TrialActivities:
                 await _abandon(participant)
             except EnvironmentLostError:
                 await _abandon(participant)
-                if await environments.ended_by_itself(self._engine, environment) is None:
+                if await terminal.environments.ended_by_itself(self._engine, environment) is None:
                     raise
             except asyncio.CancelledError:
                 if _is_unwanted():
@@ -276,7 +277,7 @@ class TrialActivities:
                 for each in (working, watching):
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
-        if not is_over and (ended := await environments.ended_by_itself(self._engine, environment)):
+        if not is_over and (ended := await terminal.environments.ended_by_itself(self._engine, environment)):
             # Who ends its own container begins no second time: that would be one more try for the asking.
             failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
         said = json_safe_text(answer.find_text(_LONGEST_SAID)) if answer is not None else ""
@@ -338,7 +339,9 @@ class TrialActivities:
         """Write down what the agent runs past the command endpoint; that this fails is no failure of the trial's."""
         recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
         is_done = asyncio.Event()
-        watching = asyncio.create_task(record_commands(self._engine, environment, recorder, since, is_done))
+        watching = asyncio.create_task(
+            terminal.exec_watch.record_commands(self._engine, environment, recorder, since, is_done)
+        )
         try:
             yield
             is_done.set()
@@ -349,7 +352,7 @@ class TrialActivities:
             if isinstance(problem, Exception):
                 log.warning("%s: what ran by docker exec was not recorded to the end: %s", plan.trial_id, problem)
 
-    def _recorded_tests(self, given: StepInput, task: TerminalTask) -> Callable[[bytes], None] | None:
+    def _recorded_tests(self, given: StepInput, task: "TerminalTask") -> Callable[[bytes], None] | None:
         if not given.plan.record:
             return None
         recording = self._recordings.of_tests(given.plan.trial_id)
@@ -358,8 +361,8 @@ class TrialActivities:
 
     # Small steps
 
-    async def _task(self, plan: TrialPlan) -> TerminalTask:
-        return await asyncio.to_thread(load_task, await self._folders.folder(plan.task_id, plan.files))
+    async def _task(self, plan: TrialPlan) -> "TerminalTask":
+        return await asyncio.to_thread(terminal.tasks.load_task, await self._folders.folder(plan.task_id, plan.files))
 
     async def _keep(self, content: bytes) -> BlobRef:
         return await patiently(lambda: self._store.put(content))

@@ -1,6 +1,5 @@
 """The command's beginning: what has to be so before the first of our modules is imported."""
 
-import gc
 import os
 import signal
 import sys
@@ -12,12 +11,11 @@ def run() -> None:
     Until a command has set what a Ctrl-C does to it, it ends the process at once and silently, as it does a program
     that knows nothing of it. Python's own way, an exception anywhere, would be a traceback out of a half-done import.
     """
-    # What is imported stays: looking for garbage among it every 700 objects takes an eighth of a service's start.
-    gc.set_threshold(20_000, 10, 10)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # a2a-sdk would make a span of each of its functions, for nobody; its requests carry our own (proctor_observing).
-    os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
+    from proctor_processes.importing import import_less
+
+    import_less()
     from proctor.leaving import leave
     from proctor.main import main
 

@@ -20,8 +20,6 @@ from proctor.display import AssessmentDisplay
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.following import followed, require_completed
 from proctor.report import print_report
-from proctor.settings import read_settings
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 
@@ -56,12 +54,6 @@ class AssessOptions:
         chosen = {"seed": self.seed, "max_turns": self.max_turns, "turn_timeout": self.turn_timeout}
         config.update({name: value for name, value in chosen.items() if value is not None})
         return json.dumps({"participants": {"personal_assistant": self.agent_url}, "config": config})
-
-
-def default_gateway() -> str:
-    """Where this machine's own gateway listens, by its settings."""
-    config = read_settings(GreenAgentConfig)
-    return config.card_url or f"http://127.0.0.1:{config.port}"
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:

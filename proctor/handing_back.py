@@ -1,17 +1,15 @@
 """What a worker's process was at when it died goes back to Temporal at once, and not after a heartbeat is missed.
 
-Each process writes down in a pipe to its parent which attempts it begins and ends. When it is dead the parent fails
-those that are left, so that Temporal hands out the next ones, and has their workflows go on with whichever process is
-there. Where parent and processes die together, or are cut off, heartbeats are missed as ever.
+Each process writes down in a pipe to its parent which attempts it begins and ends (``attempts``). When it is dead the
+parent fails those that are left, so that Temporal hands out the next ones, and has their workflows go on with whichever
+process is there. Where parent and processes die together, or are cut off, heartbeats are missed as ever.
 """
 
 import asyncio
 import base64
-import fcntl
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from temporalio import activity
@@ -23,39 +21,11 @@ from temporalio.service import RPCError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities import failures
+from proctor.attempts import Attempt
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect
 
 _AT_ONCE = 16
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """An attempt that a process was at: its token, and whose it is."""
-
-    token: bytes
-    workflow_id: str
-    run_id: str
-
-
-class Attempts:
-    """The attempts that one process is at, as it has written them down."""
-
-    def __init__(self) -> None:
-        self._begun: dict[str, Attempt] = {}
-
-    def take(self, line: bytes) -> None:
-        """Read one line of a process's; half of one, from a process that died in it, says nothing."""
-        with suppress(ValueError, TypeError):
-            token, *whose = json.loads(line)
-            if whose:
-                self._begun[token] = Attempt(base64.b64decode(token), *whose)
-            else:
-                self._begun.pop(token, None)
-
-    def left(self) -> list[Attempt]:
-        """Those that have begun and not ended."""
-        return list(self._begun.values())
 
 
 class WritingDown(Interceptor):
@@ -97,18 +67,8 @@ class _Written(ActivityInboundInterceptor):
             self._book.write(token)
 
 
-def pipe_for_lines() -> tuple[int, int]:
-    """A pipe with room for what a busy process has to write: the end to read from, and that to write to."""
-    read, write = os.pipe()
-    with suppress(OSError, AttributeError):
-        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)
-    return read, write
-
-
 async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:
     """Give back the attempts of a process that is dead; what can't be given back is missed at its heartbeat."""
-    if not left:
-        return
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)

@@ -20,7 +20,6 @@ from proctor_processes.child import python_command
 from proctor_processes.ports import free_ports, is_free, listener_on
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues.tls import tls
-from workflows.names import SEARCH_ATTRIBUTES
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
     # One partition per task queue: on one machine more of them only add a hop to every task.
@@ -35,6 +34,16 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
     "matching.longPollExpirationInterval": '"10s"',
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
+
+SEARCH_ATTRIBUTES = {
+    "ProctorContext": "Keyword",
+    "ProctorOwner": "Keyword",
+    "ProctorParticipant": "Keyword",
+    "ProctorScenario": "Keyword",
+    "ProctorScore": "Double",
+    "ProctorStatus": "Keyword",
+}
+"""Those of ``workflows.names``, name to type, without Temporal's client: nothing else here would need its import."""
 
 RETENTION = "P30D"
 """For how long the dev server keeps closed workflows, unless the settings say otherwise; by itself it is one day."""
@@ -238,8 +247,8 @@ class LocalStack:
         command += ["--ui-disable-news-fetch"]
         if self.config.temporal_namespace != "default":
             command += ["--namespace", self.config.temporal_namespace]
-        for key in SEARCH_ATTRIBUTES:
-            command += ["--search-attribute", f"{key.name}={key.indexed_value_type.name.title()}"]
+        for name, kind in SEARCH_ATTRIBUTES.items():
+            command += ["--search-attribute", f"{name}={kind}"]
         for setting, value in self.dev_server.items():
             command += ["--dynamic-config-value", f"{setting}={value}"]
         if self.is_durable:
@@ -352,10 +361,25 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+async def _is_listened_at(url: str) -> bool:
+    """Whether anybody takes connections there: while nobody does, that is asked often, and an HTTP client costs more
+    than all the rest of it.
+    """
+    parts = urlsplit(url)
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), _PROBE_SECONDS)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
 def _answers(url: str) -> Callable[[int], Awaitable[bool]]:
     """Ready when a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:
+        if not await _is_listened_at(url):
+            return False
         try:
             async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
                 return (await http.get(url)).status_code == 200
@@ -372,6 +396,8 @@ def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Call
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 
     async def is_ready(pid: int) -> bool:
+        if not await _is_listened_at(url):
+            return False
         try:
             async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
                 pollers = (await http.get(url)).json().get("pollers", [])

@@ -215,7 +215,8 @@ def assess(
     token_file: TokenFileOption = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
-    from proctor.assess import AssessOptions, default_gateway, require_one, run_assess
+    from proctor.assess import AssessOptions, require_one, run_assess
+    from proctor.settings import default_gateway
 
     require_one(scenarios, agent_urls)
     options = AssessOptions(
@@ -323,7 +324,7 @@ def follow(
     token_file: TokenFileOption = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
-    from proctor.assess import default_gateway
+    from proctor.settings import default_gateway
     from proctor.under_way_commands import run_follow
 
     raise typer.Exit(run_follow(gateway_url or default_gateway(), name, output))
@@ -338,7 +339,7 @@ def cancel(
     token_file: TokenFileOption = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. What was done so far is kept."""
-    from proctor.assess import default_gateway
+    from proctor.settings import default_gateway
     from proctor.under_way_commands import run_cancel
 
     run_cancel(gateway_url or default_gateway(), name)
@@ -452,8 +453,8 @@ def replay(
     token_file: TokenFileOption = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
-    from proctor.assess import default_gateway
     from proctor.replay import ReplayOptions, run_replay
+    from proctor.settings import default_gateway
 
     options = ReplayOptions(
         task_id=task_id,
@@ -501,8 +502,8 @@ def fork(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
 ) -> None:
     """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
-    from proctor.assess import default_gateway
     from proctor.fork import ForkOptions, run_fork
+    from proctor.settings import default_gateway
 
     options = ForkOptions(
         task_id=task_id,
@@ -796,9 +797,9 @@ def run(
     token_file: TokenFileOption = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
-    from proctor.assess import default_gateway
     from proctor.run import RunOptions, run_campaign
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
+    from proctor.settings import default_gateway
 
     is_file = len(what) == 1 and what[0].endswith(".toml")
     request: dict[str, Any] = {"participants": {}, "config": {"scenarios": what}}
@@ -1019,7 +1020,7 @@ def follow_terminal_bench(
     token_file: TokenFileOption = None,
 ) -> None:
     """Follow a run that is there already, and write its results."""
-    from proctor.assess import default_gateway
+    from proctor.settings import default_gateway
     from proctor.terminal_run import follow_terminal_bench as follow
     from proctor.terminal_settings import read_terminal_settings
 

@@ -14,9 +14,8 @@ from temporalio.service import RPCError
 
 from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.starting import start_assessment
-from proctor.caller import is_loopback
 from proctor.errors import CommandError
-from proctor.replay import choose, reset, reset_points
+from proctor.settings import is_open_to_others
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
@@ -32,7 +31,7 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
         config: the deployment's settings.
         connected: the connection to Temporal.
     """
-    for_nameless: Literal["all", "loopback", "none"] = "loopback" if is_loopback(f"//{config.host}") else "none"
+    for_nameless: Literal["all", "loopback", "none"] = "none" if is_open_to_others(config.host) else "loopback"
     if config.pages_may_act:
         for_nameless = "all"
 
@@ -81,6 +80,8 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 
 
 async def _go_on(asked: Asked, connected: Callable[[], Awaitable[Client]], *, from_judging: bool) -> None:
+    from proctor.replay import choose, reset, reset_points  # with all that a command shows
+
     try:
         client = await connected()
         points = await reset_points(client, asked.entry.id)

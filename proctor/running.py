@@ -14,10 +14,10 @@ from proctor_protocol.campaigns import Tally
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from viewer.live import Running, Story, Told
-from workflows.archiving import MEMO_CAMPAIGN
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
+    MEMO_CAMPAIGN,
     PROCTOR_OWNER,
     PROCTOR_PARTICIPANT,
     PROCTOR_SCENARIO,

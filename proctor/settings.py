@@ -47,6 +47,12 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
 
 
+def default_gateway() -> str:
+    """Where this machine's own gateway listens, by its settings."""
+    config = read_settings(GreenAgentConfig)
+    return config.card_url or f"http://127.0.0.1:{config.port}"
+
+
 def _require_openable(url: str, where: str) -> None:
     """Make sure that a store can be opened by what is installed."""
     from proctor_storage.object_stores import StoreSettingsError, require_openable

@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from a2a_gateway.door.identity import Identity
-from proctor.assess import default_gateway
 from proctor.console import make_console, show
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
     LOOPBACK,
+    default_gateway,
     is_open_to_others,
     read_settings,
     require_guarded,

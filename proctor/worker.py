@@ -4,19 +4,20 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
 
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
-from a2a_gateway.stories import Stories
 from activities.admission import AdmissionActivities
 from activities.archiving.assessments import ArchiveActivities
 from activities.archiving.campaigns import CampaignArchiving
@@ -32,7 +33,8 @@ from activities.keeping import Keeping
 from activities.lifecycle import LifecycleActivities
 from activities.metrics import Observing
 from activities.moving import Moving
-from activities.notifications import NotificationActivities
+from activities.notification_plan import Notification
+from activities.notifications import NotificationActivities, Story
 from activities.packages.confinement import hide_from_neighbours
 from activities.participants import ParticipantActivities
 from activities.queueing import QueueActivities, status_of
@@ -44,7 +46,7 @@ from activities.terminal_trials import TrialKeeping
 from activities.troubles import Troubles
 from activities.turns import TurnActivities
 from activities.verdicts import VerdictActivities
-from proctor.containers import play_trials
+from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.simulator_watch import SimulatorWatch
@@ -161,8 +163,6 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.enter_context(watched())
         deployment = Deployment(config)
         stack.push_async_callback(deployment.aclose)
-        warming = asyncio.create_task(deployment.code.start())
-        stack.callback(warming.cancel)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
         workers = _workers(client, config, deployment, participants, part)
@@ -172,7 +172,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
             watch = SimulatorWatch(config, deployment.simulations.host)
             tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
             stack.callback(tidying.cancel)
-        trials = asyncio.create_task(play_trials(client, config, deployment))
+        trials = asyncio.create_task(_play_trials(client, config, deployment))
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
         needs = worker_needs(config, client, workers)
@@ -267,7 +267,7 @@ def _workers(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
         identity=identity,
-        activities=[NotificationActivities(config, Stories.from_client(config, client).tell).notify],
+        activities=[NotificationActivities(config, _stories_from(config, client)).notify],
         interceptors=[Observing(), notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -318,6 +318,32 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
         use_worker_versioning=True,
         default_versioning_behavior=VersioningBehavior.PINNED,
     )
+
+
+def _stories_from(config: GreenAgentConfig, client: Client) -> Story:
+    """What there is to tell of tasks; the gateway's words for it are imported when the first is told."""
+
+    @cache
+    def stories() -> Any:
+        from a2a_gateway.stories import Stories
+
+        return Stories.from_client(config, client)
+
+    async def tell(task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
+        async with aclosing(stories().tell(task_id, protocol)) as story:
+            async for notification in story:
+                yield notification
+
+    return tell
+
+
+async def _play_trials(client: Client, config: GreenAgentConfig, deployment: Deployment) -> None:
+    """Play terminal trials where this worker is to; what they need is imported once there may be an engine."""
+    if config.containers == "off":
+        return
+    await until_there_may_be_an_engine(config)
+    containers = await asyncio.to_thread(import_module, "proctor.containers")
+    await containers.play_trials(client, config, deployment)
 
 
 async def _end(work: asyncio.Task[None]) -> None:

@@ -11,11 +11,13 @@ import sys
 
 from proctor.errors import CommandError
 from proctor.leaving import leave
+from proctor_processes.importing import import_less
 
 
 def main() -> None:
     """Work until SIGTERM, and exit with the command's code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import_less()
     from proctor.services import read_worker_settings, work
     from proctor.worker import Part
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from activities.packages.confinement import hide_from_neighbours
-from proctor.handing_back import Attempts, hand_back, pipe_for_lines
+from proctor.attempts import Attempts, pipe_for_lines
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
 from proctor_processes.returning import Pauses, how_ended
@@ -151,7 +151,10 @@ class _Process:
         """Give back to Temporal what it was at."""
         assert self._noting is not None
         await self._noting
-        await hand_back(self._config, self._attempts.left())
+        if left := self._attempts.left():
+            from proctor.handing_back import hand_back  # with Temporal's client, which a parent needs for nothing else
+
+            await hand_back(self._config, left)
 
     async def _read(self, output: asyncio.StreamReader) -> None:
         """Pass on what it writes; that it works is the parent's to say."""

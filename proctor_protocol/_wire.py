@@ -1,17 +1,26 @@
 """The base of every model that crosses the wire."""
 
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import VERSION, AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
+
+
+WHEN_USED = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
+"""``defer_build`` of models: building all of them takes a good part of a process's start, and most processes use few.
+Not with an earlier pydantic, where two threads that are the first to use a model disturb each other.
+"""
 
 
 class WireModel(BaseModel):
     """A frozen message; unknown fields are ignored, so that either side may be newer."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", ser_json_inf_nan="null", validate_default=True, defer_build=WHEN_USED
+    )
 
 
 def _assume_utc(value: datetime) -> datetime:
@@ -34,8 +43,13 @@ class ByMessageType(Generic[T]):
     """
 
     def __init__(self, models: Any) -> None:
-        self._adapter: TypeAdapter[T] = TypeAdapter(Annotated[models, Field(discriminator="message_type")])
+        self._models = models
         self._types = ", ".join(model.model_fields["message_type"].default for model in get_args(models))
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        either: Any = Annotated[self._models, Field(discriminator="message_type")]
+        return TypeAdapter(either)
 
     def read(self, data: dict[str, Any]) -> T:
         """Read one.

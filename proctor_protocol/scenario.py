@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.facts import Told
 from proctor_protocol.modalities import Correspondence, Written
@@ -31,7 +32,7 @@ from proctor_protocol.text_tests import Test, TextTest
 class ScenarioModel(BaseModel):
     """A frozen part of a scenario; unknown fields are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=WHEN_USED)
 
 
 class ResponseTiming(ScenarioModel):

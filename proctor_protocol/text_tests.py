@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, model_validator
 
+from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.moments import Named, Reading
 from proctor_protocol.patterns import Pattern, is_found
 
@@ -35,7 +36,7 @@ class TextTest(BaseModel):
         none: none of these holds.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=WHEN_USED)
 
     pattern: Pattern | None = None
     moment: tuple[NaiveDatetime, ...] = ()

@@ -15,6 +15,7 @@ from activities.trial_plan import TrialArchiveInput
 from proctor_protocol.results import AssessmentResults
 from workflows import limits
 from workflows.inputs import AssessmentInput
+from workflows.names import MEMO_CAMPAIGN
 from workflows.progress import Progress
 from workflows.steps import Steps
 from workflows.telling import Telling
@@ -24,9 +25,6 @@ ARCHIVED = "archived"
 
 ALL_ARCHIVED = "all-archived"
 """The change since which campaigns and trials are archived, too."""
-
-MEMO_CAMPAIGN = "campaign"
-"""Where an assessment's memo names the campaign that it is of."""
 
 _WORDS = 80
 """Characters by which a message without subject is told."""

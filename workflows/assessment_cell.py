@@ -21,7 +21,6 @@ from activities.campaign_plan import CellInput, CellOutcome
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig
 from workflows import limits, names
-from workflows.archiving import MEMO_CAMPAIGN
 from workflows.inputs import AssessmentInput
 from workflows.steps import Steps
 from workflows.telling import Telling
@@ -71,7 +70,7 @@ class AssessmentCell:
                     SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
                     SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),
                 ),
-                memo={MEMO_CAMPAIGN: self._campaign_id},
+                memo={names.MEMO_CAMPAIGN: self._campaign_id},
             )
         except WorkflowAlreadyStartedError:
             results = await self._steps.do(

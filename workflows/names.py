@@ -42,6 +42,9 @@ MEMO_RESULTS = "results"
 MEMO_SUMMARY = "summary"
 """Where a campaign's memo says in a sentence what came of it."""
 
+MEMO_CAMPAIGN = "campaign"
+"""Where an assessment's memo names the campaign that it is of."""
+
 PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
 PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities.notifications import Delivery, NotificationActivities
+from activities.notification_plan import Delivery
+from activities.notifications import NotificationActivities
 from workflows import limits, names
 
 

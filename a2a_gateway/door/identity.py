@@ -1,11 +1,14 @@
 """From a request's token to its caller."""
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from a2a_gateway.door.oidc import Oidc, OidcRefusedError, OidcUnavailableError
 from a2a_gateway.door.tokens import Tokens, TokensError, tokens_path
 from proctor_protocol.callers import ANYBODY, Caller, Quotas
 from proctor_protocol.config import GreenAgentConfig
+
+if TYPE_CHECKING:
+    from a2a_gateway.door.oidc import Oidc
 
 LONGEST_TOKEN = 8_192
 """Characters of a token that are looked at."""
@@ -29,7 +32,7 @@ class Identity:
     def __init__(self, config: GreenAgentConfig) -> None:
         self._tokens = Tokens(tokens_path(config))
         self._is_named = config.tokens_file is not None
-        self._oidc = Oidc(config) if config.oidc_issuer else None
+        self._oidc = _provider(config) if config.oidc_issuer else None
         self._quotas = Quotas(
             at_once=config.quota_at_once, per_day=config.quota_per_day, cost_per_day=config.quota_cost_per_day
         )
@@ -56,15 +59,30 @@ class Identity:
     async def _find(self, text: str) -> Caller:
         try:
             if self._oidc is not None and text.count(".") == 2:
-                caller = await self._oidc.find(text)
-                return caller.model_copy(update={"quotas": self._quotas})
+                return await self._find_by_provider(self._oidc, text)
             token = self._tokens.find(text) if self._is_named or self._tokens.is_there() else None
-        except OidcRefusedError as problem:
-            raise UnknownCallerError(str(problem)) from None
-        except (OidcUnavailableError, TokensError) as problem:
+        except TokensError as problem:
             raise IdentityUnavailableError(str(problem)) from None
         if token is None:
             raise UnknownCallerError("The token is unknown here: it was revoked, or is another evaluator's.")
         if token.is_expired(datetime.now(UTC)):
             raise UnknownCallerError("The token has expired: have a new one made (`proctor token create`).")
         return Caller(name=token.name, is_admin=token.is_admin, quotas=token.quotas.beneath(self._quotas))
+
+    async def _find_by_provider(self, oidc: "Oidc", text: str) -> Caller:
+        from a2a_gateway.door.oidc import OidcRefusedError, OidcUnavailableError
+
+        try:
+            caller = await oidc.find(text)
+        except OidcRefusedError as problem:
+            raise UnknownCallerError(str(problem)) from None
+        except OidcUnavailableError as problem:
+            raise IdentityUnavailableError(str(problem)) from None
+        return caller.model_copy(update={"quotas": self._quotas})
+
+
+def _provider(config: GreenAgentConfig) -> "Oidc":
+    """Imported with all of cryptography only where there is one."""
+    from a2a_gateway.door.oidc import Oidc
+
+    return Oidc(config)

@@ -18,6 +18,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from pydantic import BaseModel
+
 from activities.packages import tasks
 from activities.packages.confinement import Limits, confine, die_with_parent
 from purple_sdk.ues.tls import tls
@@ -34,6 +36,7 @@ def main(control: socket.socket, parent: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
     import_late_ones()
+    build_models(BaseModel)
     tls()
     gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
     woken, wake = os.pipe()
@@ -59,6 +62,13 @@ def import_late_ones() -> None:
     """Import what libraries import only when they are used: once, here, and not in every process that is forked."""
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
+
+
+def build_models(base: type[BaseModel]) -> None:
+    """Have all models built that are left until they are used, for the same reason."""
+    for model in base.__subclasses__():
+        model.model_rebuild(raise_errors=False)
+        build_models(model)
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:

@@ -56,6 +56,7 @@ _OWN_STDERR = 2
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from proctor_processes.importing import import_less; import_less(); "
     "from activities.packages.nursery import main; main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]))"
 )
 
@@ -165,7 +166,7 @@ class _Forked(NamedTuple):
 
 
 class Nursery:
-    """Starts the process that forks the others, and starts it again should it be lost."""
+    """Starts the process that forks the others when the first is wanted, and again should it be lost."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -175,11 +176,6 @@ class Nursery:
         self._forked: asyncio.Future[_Forked] | None = None
         self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
-
-    async def start(self) -> None:
-        """Have it ready before it is needed; ``fork`` starts it otherwise."""
-        async with self._one_at_a_time:
-            await self._start()
 
     async def fork(self, given: int, *, has_model: bool = False) -> CodeProcess:
         """A new process, waiting for its task, for which it has so many bytes to read, and perhaps a model to ask.
@@ -303,10 +299,6 @@ class ScenarioCode:
         self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._all = asyncio.Semaphore(_ALL_AT_ONCE)
         self._compiled: dict[Path, asyncio.Task[bytes]] = {}
-
-    async def start(self) -> None:
-        """Be ready before the first use."""
-        await self._nursery.start()
 
     async def aclose(self) -> None:
         """End every process."""

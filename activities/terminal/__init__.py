@@ -16,3 +16,44 @@ A library of steps, with no Temporal in it; ``activities.terminal_trials`` makes
 ``recording``         what of an agent's commands and of tests is written down
 ``sweeping``          what dead workers left
 """
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from activities.terminal import (
+        collecting,
+        command_endpoint,
+        engine,
+        environments,
+        exec_watch,
+        images,
+        solutions,
+        tasks,
+        testing,
+    )
+
+    __all__ = [
+        "collecting",
+        "command_endpoint",
+        "engine",
+        "environments",
+        "exec_watch",
+        "images",
+        "solutions",
+        "tasks",
+        "testing",
+    ]
+
+# Loaded when first asked for: a worker that plays no trials needs no client of an engine in memory.
+_LATE = (
+    *("collecting", "command_endpoint", "engine", "environments", "exec_watch"),
+    *("images", "solutions", "tasks", "testing"),
+)
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

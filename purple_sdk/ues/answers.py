@@ -6,6 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import from_json
 
+from proctor_protocol._wire import WHEN_USED
+
 Json = dict[str, Any]
 
 Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
@@ -32,7 +34,7 @@ def raw(body: bytes) -> bytes:
 class UESAnswer(BaseModel):
     """A frozen answer; fields that a newer server adds are kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=WHEN_USED)
 
     @classmethod
     def read(cls, body: bytes) -> Self:

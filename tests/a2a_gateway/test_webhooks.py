@@ -28,7 +28,8 @@ from temporalio.worker import Worker
 from a2a_gateway.stories import Stories
 from a2a_gateway.webhooks import MOST
 from activities.heartbeats import Heartbeats
-from activities.notifications import Notification, NotificationActivities, Story
+from activities.notification_plan import Notification
+from activities.notifications import NotificationActivities, Story
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden

@@ -5,15 +5,22 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from pydantic import BaseModel
 
+import proctor.worker  # noqa: F401  # and with it nearly all models
+from activities.plan import Model
 from proctor.main import main
 from proctor_processes.ports import free_ports
+from proctor_protocol._wire import WireModel
+from proctor_protocol.scenario import ScenarioModel
+from purple_sdk.ues.answers import UESAnswer
 from tests.proctor.commands import Sandbox
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -37,7 +44,8 @@ HEAVY = ("temporalio", "a2a", "uvicorn", "starlette", "httpx", "langchain_core",
 
 def imported_by(code: str, *arguments: str) -> set[str]:
     """What a process has imported in the end."""
-    code = f"import sys\ntry:\n {code}\nfinally: print(*sys.modules)"
+    begun = "import sys; from proctor_processes.importing import import_less; import_less()"
+    code = f"{begun}\ntry:\n {code}\nfinally: print(*(name for name, module in sys.modules.items() if module))"
     ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     return set(ran.stdout.splitlines()[-1].split())
 
@@ -50,14 +58,33 @@ def test_help_imports_nothing_that_it_does_not_need() -> None:
 
 def test_no_process_imports_what_only_others_need() -> None:
     models = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy"}
+    up = imported_by("import proctor.up")
+    assert up.isdisjoint({"temporalio", "a2a", "jwt", "ues_sim", "starlette.applications", "uvicorn", *models})
     commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
     assert commands.isdisjoint({"temporalio.worker", "ues_sim", "activities.deployment", *models})
     services = imported_by("import proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
     assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.packages", *models})
-    assert imported_by("import a2a_gateway.server").isdisjoint({"ues_sim", "activities.deployment", *models})
-    worker = imported_by("import proctor.worker")  # whose first model brings what models need
+    gateway = imported_by("import a2a_gateway.server, viewer.app, proctor.page_actions, proctor.running")
+    assert gateway.isdisjoint({"ues_sim", "activities.deployment", "jwt", "rich", "temporalio.worker", *models})
+    parent = imported_by("import proctor.services, proctor.worker_processes")
+    assert parent.isdisjoint({"temporalio", "httpx", "activities.deployment"})
+    # A worker's first model brings what models need, its first webhook the gateway's words, an engine its client.
+    worker = imported_by("import proctor.worker")
     assert "activities.models.factory" in worker
-    assert worker.isdisjoint({"ues_sim", *models})
+    assert worker.isdisjoint({"ues_sim", "a2a_gateway", "aiohttp", "aiodocker", "yaml", "rich", *models})
+
+
+def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:
+    def all_of(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+        for model in base.__subclasses__():
+            yield model
+            yield from all_of(model)
+
+    each = [model for base in (WireModel, Model, ScenarioModel, UESAnswer) for model in all_of(base)]
+    assert len(each) > 100
+    for model in each:
+        model.model_rebuild()
+        assert model.__pydantic_complete__, model
 
 
 WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [

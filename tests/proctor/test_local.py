@@ -54,8 +54,8 @@ def stack(tmp_path: Path, *, is_durable: bool, **settings: str) -> LocalStack:
 
 def test_the_dev_server_knows_every_search_attribute(tmp_path: Path) -> None:
     command = list(stack(tmp_path, is_durable=True).list_services()[0].command)
-    given = {command[i + 1].split("=")[0] for i, word in enumerate(command) if word == "--search-attribute"}
-    assert given == {key.name for key in SEARCH_ATTRIBUTES}
+    given = {command[i + 1] for i, word in enumerate(command) if word == "--search-attribute"}
+    assert given == {f"{key.name}={key.indexed_value_type.name.title()}" for key in SEARCH_ATTRIBUTES}
     assert f"{tmp_path}/temporal.db" in command
     assert "ProctorScore=Double" in command
 

@@ -1,0 +1,27 @@
+"""Waits for a Docker engine that there may be, without the client of one: most workers never see any."""
+
+import asyncio
+import logging
+import os
+
+from proctor_protocol.config import GreenAgentConfig
+
+USUAL_ADDRESS = "unix:///var/run/docker.sock"
+"""As ``activities.terminal.engine`` has it."""
+
+_LOOK_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
+    """Wait until there is something at the engine's address, where that is a socket of this machine and nobody says
+    that an engine has to be there; whether it answers is for its client to find out.
+    """
+    address = config.docker_url or os.environ.get("DOCKER_HOST") or USUAL_ADDRESS
+    kind, _, path = address.partition("://")
+    if kind != "unix" or config.containers == "on" or os.path.exists(path):  # noqa: ASYNC240
+        return
+    log.info("no terminal trials are played here yet: there is no Docker engine at %s", address)
+    while not os.path.exists(path):  # noqa: ASYNC110, ASYNC240
+        await asyncio.sleep(_LOOK_SECONDS)
