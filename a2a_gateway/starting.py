@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from a2a.types import Message
 from temporalio.client import Client
@@ -14,7 +14,7 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from a2a_gateway.contexts import check_context_id, context_keyword
-from a2a_gateway.door.quotas import Allowance
+from a2a_gateway.door.quotas import MEMO_SHARE, Allowance, share_of
 from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT
@@ -81,8 +81,9 @@ async def start_assessment(
     request = request_of(message)
     is_campaign = is_terminal_request(request) or is_run_request(request)
     kind = CampaignInput if is_campaign else AssessmentInput
+    share = share_of(request)
     try:
-        async with allowance.room_for(client, caller, request, message.task_id):
+        async with allowance.room_for(client, caller, share, message.task_id):
             await client.start_workflow(
                 CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
                 kind(
@@ -102,7 +103,7 @@ async def start_assessment(
                     SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
                     SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),
                 ),
-                memo={MEMO_MESSAGE: as_json},
+                memo={MEMO_MESSAGE: as_json, **({MEMO_SHARE: asdict(share)} if is_campaign else {})},
                 rpc_timeout=RPC_TIMEOUT,
             )
     except WorkflowAlreadyStartedError:

@@ -12,7 +12,7 @@ from a2a.utils.errors import InvalidRequestError
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from a2a_gateway.door.quotas import Allowance
+from a2a_gateway.door.quotas import Allowance, Share
 from a2a_gateway.starting import start_assessment
 from proctor.errors import CommandError
 from proctor.settings import is_open_to_others
@@ -38,11 +38,11 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
     allowance = Allowance(config)
 
     async def replay(asked: Asked) -> str:
-        await _go_on(asked, connected, from_judging=False)
+        await _go_on(asked, connected, allowance, from_judging=False)
         return asked.entry.id
 
     async def judge_again(asked: Asked) -> str:
-        await _go_on(asked, connected, from_judging=True)
+        await _go_on(asked, connected, allowance, from_judging=True)
         return asked.entry.id
 
     async def fork(asked: Asked) -> str:
@@ -79,13 +79,18 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
     )
 
 
-async def _go_on(asked: Asked, connected: Callable[[], Awaitable[Client]], *, from_judging: bool) -> None:
+async def _go_on(
+    asked: Asked, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
+) -> None:
     from proctor.replay import choose, reset, reset_points  # with all that a command shows
 
     try:
-        client = await connected()
-        points = await reset_points(client, asked.entry.id)
-        await reset(client, asked.entry.id, choose(points, asked.turn, from_judging))
+        client, task_id = await connected(), asked.entry.id
+        async with allowance.room_for(client, _by(asked), Share(), task_id, is_again=True):
+            point = choose(await reset_points(client, task_id), asked.turn, from_judging)
+            await reset(client, task_id, point)
+    except InvalidRequestError as problem:
+        raise ActionRefusedError(str(problem)) from None
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
         said = str(problem)
         raise ActionRefusedError(f"{said.partition(': ')[2] if said.startswith('--') else said}.") from None
@@ -105,14 +110,17 @@ async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_q
     try:
         parse_request(text)
         message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
-        # Whoever has it begun for another, an admin, does so within nobody's quotas.
-        by = asked.caller if asked.caller.name == entry.owner else Caller(name=entry.owner)
-        started = await start_assessment(await connected(), message, task_queue, by, allowance)
+        started = await start_assessment(await connected(), message, task_queue, _by(asked), allowance)
     except (BadRequestError, InvalidRequestError) as problem:
         raise ActionRefusedError(str(problem)) from None
     except (TemporalUnreachableError, RPCError) as problem:
         raise ActionRefusedError(f"{problem}.") from None
     return started.task_id
+
+
+def _by(asked: Asked) -> Caller:
+    """In whose name something begins; what an admin has begun for another is within nobody's quotas."""
+    return asked.caller if asked.caller.name == asked.entry.owner else Caller(name=asked.entry.owner)
 
 
 def _before_fork(entry: ArchiveEntry, turn: int | None) -> str:

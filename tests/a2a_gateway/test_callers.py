@@ -21,13 +21,14 @@ import pytest
 import pytest_asyncio
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowFailureError
 
-from a2a_gateway.door import quotas
+from a2a_gateway.door import door, quotas
+from a2a_gateway.door.quotas import Share, share_of
 from a2a_gateway.door.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
 from proctor.page_actions import page_actions
-from proctor_protocol.callers import Quotas
+from proctor_protocol.callers import Caller, Quotas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
@@ -35,6 +36,7 @@ from tests.a2a_gateway.callers import message03, text03
 from tests.a2a_gateway.conftest import request, standin_worker
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
+from viewer.actions import ActionRefusedError, Asked
 from viewer.app import routes
 
 V1 = {"A2A-Version": "1.0"}
@@ -425,6 +427,94 @@ async def test_the_turn_of_a_gateway_that_died_is_over_soon(place: Place, monkey
     assert (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
 
 
+RUN = {"scenarios": ["s", "t"], "seeds": [1, 2, 3]}
+FORKS = {"fork_of": "x", "repeats": 5}
+TRIALS = {"benchmark": "terminal-bench", "dataset": "d", "n_attempts": 3}
+
+
+@pytest.mark.parametrize(
+    ("agents", "config", "expected"),
+    [
+        (1, {"scenario_id": "s"}, Share(1, 1)),
+        (2, RUN, Share(4, 12)),
+        (1, {**RUN, "repeats": 10, "num_shards": 7}, Share(4, 9)),
+        (1, {**RUN, "repeats": -1}, Share(1, 1)),  # it is going to be rejected
+        (0, {**FORKS, "from_turns": [1, 2, 3]}, Share(4, 15)),
+        (2, {**FORKS, "from_turn": 2, "repeats": 1}, Share(2, 2)),
+        (0, {**FORKS, "from_turns": "every", "max_turns": 9}, Share(4, 45)),
+        (0, {**FORKS, "from_turns": "every"}, Share(4, None)),
+        (1, TRIALS, Share(4, None)),
+        (1, {**TRIALS, "task_ids": ["a", "b-*"]}, Share(4, None)),
+        (1, {**TRIALS, "task_ids": ["a", "b-*"], "n_tasks": 5}, Share(4, 15)),
+        (1, {**TRIALS, "task_ids": ["a", "b"], "n_tasks": 5, "n_concurrent_trials": 9}, Share(6, 6)),
+    ],
+)
+def test_a_request_takes_as_much_as_it_may_play(agents: int, config: dict[str, Any], expected: Share) -> None:
+    asked_for = {"participants": {f"agent-{number}": "http://p" for number in range(agents)}, "config": config}
+    assert share_of(asked_for) == share_of(json.dumps(asked_for)) == expected
+
+
+async def test_a_campaign_takes_its_whole_share_when_it_begins(place: Place) -> None:
+    """No worker of this place plays campaigns: none of their assessments has begun when the next thing is asked for."""
+    kept = Tokens(Path(place.config.state) / "tokens.json")
+    token, text = make_token(f"grace{next(_numbers)}", quotas=Quotas(at_once=2, per_day=6))
+    kept.add(token)
+    campaign = {"participants": {"a": "http://p"}, "config": {"scenarios": ["s"], "repeats": 4, "at_once": 2}}
+    first = await asked(place, text, json.dumps(campaign))
+    assert first.status_code == 200
+    refused = await asked(place, text, json.dumps(request(turns=0)))
+    assert "there are 2, and this would be 1 more" in refused.text
+    token = token.model_copy(update={"quotas": Quotas(per_day=6)})
+    kept.remove(lambda each: each.id == token.id)
+    kept.add(token)
+    refused = await asked(place, text, json.dumps(campaign))
+    assert "Your quota is 6 assessments in 24 hours; there are 4, and this would be 4 more" in refused.text
+    campaign["config"] = {**TRIALS, "n_attempts": 1}
+    refused = await asked(place, text, json.dumps(campaign))
+    assert "only playing it tells: say so yourself" in refused.text
+    await place.client.get_workflow_handle(first.json()["task"]["id"]).terminate()
+
+    async def is_given_back() -> bool:
+        return (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
+
+    await eventually(is_given_back)
+
+
+async def test_what_is_rejected_takes_nothing_of_a_quota(place: Place) -> None:
+    token, text = make_token(f"heidi{next(_numbers)}", quotas=Quotas(per_day=1))
+    Tokens(Path(place.config.state) / "tokens.json").add(token)
+    for _ in range(2):
+        rejected = await asked(place, text, "no request")
+        assert rejected.status_code == 200
+        with pytest.raises(WorkflowFailureError):
+            await place.client.get_workflow_handle(rejected.json()["task"]["id"]).result()
+
+    async def is_let_in() -> bool:
+        return (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
+
+    await eventually(is_let_in)
+    assert "there are 1, and this would be 1 more" in (await asked(place, text, json.dumps(request(turns=0)))).text
+
+
+@pytest.mark.parametrize("name", ["replay", "judge-again"])
+async def test_a_replay_from_a_page_is_within_its_callers_quotas(place: Place, name: str) -> None:
+    owner = place.name_of("own")
+    await place.start("own", hold=True)
+    action = page_actions(place.config, partial(connect, place.config)).find(name)
+    entry = Archive(place.config.archive_url).get(place.day)
+    assert action is not None
+    assert entry is not None
+    entry = entry.model_copy(update={"id": place.ended})
+    for caller, said in (
+        (Caller(name=owner, quotas=Quotas(at_once=1)), "Your quota is 1 assessments at the same time"),
+        (Caller(name=owner, quotas=Quotas(at_once=2)), "has played no turn yet"),
+        (Caller(name="root", is_admin=True, quotas=Quotas(at_once=1)), "has played no turn yet"),
+    ):
+        with pytest.raises(ActionRefusedError) as refused:
+            await action.do(Asked(entry, 1, {}, caller))
+        assert said in str(refused.value)
+
+
 async def test_who_has_spent_what_they_may_waits_for_another_day(place: Place) -> None:
     kept, archive = Tokens(Path(place.config.state) / "tokens.json"), Archive(place.config.archive_url)
     token, text = make_token(f"dave{next(_numbers)}", quotas=Quotas(cost_per_day=1.0))
@@ -454,3 +544,26 @@ async def test_a_revoked_token_lets_nobody_in_from_then_on(place: Place) -> None
     tokens.path.unlink()
     async with place.coming("admin") as http:  # and a file that has gone opens no door
         assert (await http.get("/temporal")).status_code == 503
+
+
+@pytest.mark.parametrize("path", ["/message:stream", "/message:send"])
+async def test_who_is_known_no_more_hears_no_more(place: Place, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """A stream ends, and who waits for a result waits no longer; the assessment goes on."""
+    monkeypatch.setattr(door, "_LOOKED_AGAIN_EVERY", 0.1)
+    name, context = place.name_of("own"), str(uuid.uuid4())
+    parts = [{"text": json.dumps(request(hold=True))}]
+    body = {"message": {"messageId": "m", "contextId": context, "role": "ROLE_USER", "parts": parts}}
+    async with place.coming("own", **V1) as http, place.coming("admin", **V1) as admin:
+        waiting = asyncio.create_task(http.post(path, json=body))
+
+        async def begun() -> list[Any]:
+            tasks: list[Any] = (await admin.get("/tasks", params={"contextId": context})).json()["tasks"]
+            return tasks
+
+        await eventually(begun)
+        assert not waiting.done()
+        Tokens(Path(place.config.state) / "tokens.json").remove(lambda token: token.name == name)
+        ended = await asyncio.wait_for(waiting, PATIENCE)
+        assert ended.status_code == 401 or (path, ended.status_code) == ("/message:stream", 200)
+        (task,) = await begun()
+    assert task["status"]["state"] in ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
