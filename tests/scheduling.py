@@ -21,9 +21,10 @@ TOGETHER = (
     "tests/foreign_ues/",
     "tests/proctor_observing/",
     "tests/terminal_bench/",
+    "tests/viewer/",
     "tests/workflows/",
 )
-"""Rooms with services of their own."""
+"""Rooms with services, or an archive and a browser, of their own."""
 
 LONG = (
     "tests/workflows/",

@@ -22,16 +22,16 @@ from tests.waiting import PATIENCE
 from viewer.app import create_app
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    """Two ordinary days that part in turn 1, a hostile one, one whose first subject has five million characters; and
+    """Two ordinary days that part in turn 1, a hostile one, one whose first subject has a million characters; and
     campaigns of assessments and of trials, ordinary and hostile.
     """
     kept = Archive(str(tmp_path_factory.mktemp("archive")))
     write_day(kept, "day-one")
     write_day(kept, "day-two", did="fyi")
     write_day(kept, "hostile", text=HOSTILE)
-    write_day(kept, "huge", turns=1, text="huge " * 1_000_000)
+    write_day(kept, "huge", turns=1, text="huge " * 200_000)
     write_campaign(kept, "campaign-1")
     write_run(kept, "run-1")
     write_campaign(kept, "hostile-campaign", text=HOSTILE + ESCAPES)
@@ -53,7 +53,7 @@ def serving_pages(app: Starlette) -> Iterator[str]:
     thread.join(10)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(archive: Archive) -> Iterator[str]:
     """The pages' address."""
     with serving_pages(create_app(archive.folder.root, "http://127.0.0.1:8233")) as url:
