@@ -11,11 +11,12 @@ from activities.packages.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode
+from proctor.interrupts import on_signals
 from proctor.local import LocalStack, throwaway_stack
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
-from proctor.up import addresses, on_signals, start_unless
+from proctor.up import addresses, start_unless
 from proctor_protocol.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proctor.archive_commands import entries_of, find, open_archive
 from proctor.console import make_console, show
 from proctor.errors import UsageError
 from proctor.phrases import clean, counted
@@ -20,6 +19,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     Raises:
         CommandError: there is no such assessment, or it has no forks.
     """
+    from proctor.archive_commands import entries_of, find, open_archive
     from proctor_statistics import forks_compared
 
     kept, _ = open_archive(archive, state)

@@ -17,10 +17,10 @@ from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, require_completed
 from proctor.fork_report import print_forks
+from proctor.interrupts import on_signals
 from proctor.phrases import clean
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
-from proctor.up import on_signals
 from proctor_protocol.problems import describe
 from proctor_protocol.runs import RunRequest, RunResults
 from proctor_protocol.statistics import Summary

@@ -19,6 +19,7 @@ from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.console import make_console
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.following import followed, require_completed
+from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
 from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
@@ -26,7 +27,7 @@ from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
 from proctor.terminal_results import write_results
 from proctor.terminal_settings import TerminalSettings
-from proctor.up import on_signals, start_unless
+from proctor.up import start_unless
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe

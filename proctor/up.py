@@ -1,9 +1,8 @@
 """``proctor up``: everything on this machine, until Ctrl-C."""
 
 import asyncio
-import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from a2a_gateway.door.identity import Identity
 from proctor.console import make_console, show
+from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
     LOOPBACK,
@@ -34,8 +34,6 @@ _AGENT_PORT = 8099
 
 _FORMER_STATE = Path(".proctor")
 """Where version 0.1 kept its state, unless told otherwise: in the folder that it was started in."""
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_up(
@@ -150,22 +148,6 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
         await stopping.wait()
         console.print("ending …")
     console.print("all ended; assessments in progress go on at the next `proctor up`")
-
-
-def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
-    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and a second one call what is in the list returned."""
-    hurry: list[Callable[[], None]] = []
-
-    def react() -> None:
-        if stopping.is_set():
-            for call in hurry:
-                call()
-        stopping.set()
-
-    loop = asyncio.get_running_loop()
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, react)
-    return hurry
 
 
 async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console: Console) -> None:

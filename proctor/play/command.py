@@ -19,13 +19,13 @@ from proctor.assess import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.console import make_console
 from proctor.errors import CancelledError, ExitCode, UsageError
+from proctor.interrupts import STOP_SIGNALS
 from proctor.local import throwaway_stack
 from proctor.play.desk import Desk, LeftError, Lines
 from proctor.play.seat import Over, Table, background, seat_at
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
-from proctor.up import STOP_SIGNALS
 from proctor_processes.serving import address_of, listen
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app

@@ -24,16 +24,21 @@ def temporal() -> Iterator[str]:
     stop_temporal(process)
 
 
-@pytest.fixture
-def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+def settings(temporal: str, folder: Path) -> GreenAgentConfig:
+    """Of an evaluator that keeps its things in a folder, and has a task queue of its own."""
     return GreenAgentConfig(
         host="127.0.0.1",
         port=0,
         temporal_address=temporal,
-        storage_url=str(tmp_path / "storage"),
-        task_queue=f"workflows-{tmp_path.name}",
+        storage_url=str(folder / "storage"),
+        task_queue=f"workflows-{folder.name}",
         connect_timeout=60,
     )
+
+
+@pytest.fixture
+def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+    return settings(temporal, tmp_path)
 
 
 @pytest_asyncio.fixture

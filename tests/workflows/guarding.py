@@ -24,7 +24,7 @@ _CALLED = (
 
 
 class _OnlyWhatIsPlayed(SandboxedWorkflowRunner):
-    """Imports a workflow when one is played; a worker would try out all that it knows before, one replay after another."""
+    """Imports a workflow when one is played; a worker would try out all that it knows, before every replay."""
 
     def prepare_workflow(self, defn: Any) -> None:
         pass

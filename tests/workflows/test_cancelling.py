@@ -22,7 +22,7 @@ from workflows.names import PROCTOR_STATUS
 BEFORE = ("admit", "join_queue")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
 LOCAL = ("apply", "advance", "conclude")
-SHORT = ("join_queue", "set_up", "purple_turn", "apply", "judge_criterion")
+SHORT = ("join_queue", "apply", "judge_criterion")
 """Of each kind, and of each part of the story; ``make nightly`` calls off every step."""
 
 

@@ -17,15 +17,22 @@ from activities.plan import TurnInput
 from proctor.errors import ExitCode
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.runs import RunResults
-from tests.a2a_gateway.callers import data_part, message, state_name
+from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import Gateway
 from tests.proctor.commands import Running, Sandbox
-from tests.work import only_nightly
+from tests.work import NIGHTLY, only_nightly
 from tests.workflows.scripted_runs import ScriptedRun
+from tests.workflows.scripted_runs import request as assessments_request
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import request as trials_request
 
 AGENTS = ("--agent", "good=http://good.example", "--agent", "poor=http://poor.example")
+
+UNCERTAIN = (
+    r"good less poor: \+70.0 points \(.*\), p = .*, over \d pairs",
+    r" +to see a difference of 5 points takes \d+ pairs of scenario and seed.*",
+)
+"""How sure a difference is, where there are several seeds."""
 
 
 @pytest.fixture
@@ -85,23 +92,31 @@ async def told(running: Running, text: str, times: int = 1) -> None:
     await asyncio.to_thread(running.wait_for, text, times=times)
 
 
-@pytest.mark.parametrize("scenarios", [["day"], pytest.param(["day", "night"], marks=only_nightly)], ids=len)
+@pytest.mark.parametrize(
+    ("scenarios", "seeds", "poor"),
+    [(["day"], [2], 40), pytest.param(["day", "night"], [1, 2], 30, marks=only_nightly)],
+    ids=["one", "several"],
+)
 async def test_a_campaign_is_shown_kept_and_played_again_from_its_file(
-    shell: Shell, scripted: ScriptedRun, scenarios: list[str]
+    shell: Shell, scripted: ScriptedRun, scenarios: list[str], seeds: list[int], poor: int
 ) -> None:
-    said = await shell.says("run", *scenarios, *AGENTS, "--seeds", "1-2", "--repeats", "2", "--offline")
-    assert said.count("good · day · seed 1 · repeat 2 (") == 1
-    whole, each = "all" if len(scenarios) > 1 else "day", 4 * len(scenarios)
-    for line in (
-        rf"good +{whole} +100.0% +.* {each}/{each} +1.00 \(k=4\) +{each}/{each} +{each // 2}",
-        rf"poor +{scenarios[-1]} +30.0% .*",
-        rf"good less poor: \+70.0 points \(.*\), p = .*, over {each} pairs",
-        r" +to see a difference of 5 points takes \d+ pairs of scenario and seed.*",
-    ):
+    wanted = f"{seeds[0]}-{seeds[-1]}"
+    said = await shell.says("run", *scenarios, *AGENTS, "--seeds", wanted, "--repeats", "2", "--offline")
+    assert said.count(f"good · day · seed {seeds[0]} · repeat 2 (") == 1
+    whole, plays = "all" if len(scenarios) > 1 else "day", 2 * len(seeds)
+    each = plays * len(scenarios)
+    lines = [
+        rf"good +{whole} +100.0% +.* {each}/{each} +1.00 \(k={plays}\) +{each}/{each} +{each // 2}",
+        rf"poor +{scenarios[-1]} +{poor}.0% .*",
+        rf"good less poor: \+{100 - poor}.0 points.*, over {each} pairs",
+    ]
+    if len(seeds) > 1:
+        lines += UNCERTAIN
+    for line in lines:
         assert re.search(f"^{line}$", said, re.MULTILINE), said
     ((first, file),) = shell.kept()
     assert file["scenarios"] == scenarios
-    assert (file["seeds"], file["repeats"], file["offline"]) == ([1, 2], 2, True)
+    assert (file["seeds"], file["repeats"], file["offline"]) == (seeds, 2, True)
     assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
     (folder,) = (shell._sandbox.folder / "runs").iterdir()
     assert str(folder.relative_to(shell._sandbox.folder)) in said
@@ -130,13 +145,15 @@ async def test_a_detached_campaign_is_joined_left_and_joined_again(
     for _ in ("joined late", "has ended already"):
         said = await shell.says("follow", task_id, "--output", "followed")
         assert said.count(" · day · seed ") == 4, "what was done before is told, too, and nothing twice"
-        assert "good less poor: +70.0 points" in said
+        for line in UNCERTAIN:
+            assert re.search(f"^{line}$", said, re.MULTILINE), said
     (one, file), (other, _) = shell.kept("followed")
     assert one == other
     assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
-    assessment = await shell.says("follow", one.cells[0].task_id)
-    assert "overall (" in assessment
-    assert "campaign" not in assessment
+    if NIGHTLY:  # tests/proctor/test_up.py follows one every time
+        assessment = await shell.says("follow", one.cells[0].task_id)
+        assert "overall (" in assessment
+        assert "campaign" not in assessment
 
 
 async def test_ctrl_c_cancels_a_campaign_as_a_whole_and_keeps_what_was_played(
@@ -161,8 +178,8 @@ async def test_ctrl_c_cancels_a_campaign_as_a_whole_and_keeps_what_was_played(
 async def test_a_campaign_under_way_is_cancelled_by_its_id(
     shell: Shell, held: asyncio.Semaphore, caller: Caller
 ) -> None:
-    said = await shell.says("run", "day", *AGENTS, "--offline", "--detach")
-    (task_id,) = re.findall(r"^(\S+) is under way", said, re.MULTILINE)
+    part = data_part(assessments_request(scenarios=["day"]))
+    task_id = (await send(caller, at_once(message(part)))).id
     assert "is cancelled" in await shell.says("cancel", task_id[:8])
     assert "the campaign is cancelled" in await shell.says("follow", task_id, code=ExitCode.CANCELLED)
 

@@ -38,7 +38,7 @@ def fails_until_told(problem: Exception) -> Deed:
             raise problem
         workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "")
         while not [e async for e in workflow.fetch_history_events() if e.event_type == SIGNALED and is_of_trouble(e)]:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
     return deed
 
