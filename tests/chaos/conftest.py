@@ -6,12 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.chaos.rehearsals import Outcome, undisturbed
-from tests.chaos.services import Services, running_services
+from tests.chaos.services import WORKERS, Services, running_services
+from tests.work import NIGHTLY
 
 
 @pytest.fixture(scope="session")
 def services() -> Iterator[Services]:
-    with running_services() as running:
+    with running_services(WORKERS if NIGHTLY else WORKERS[:1]) as running:
         yield running
 
 

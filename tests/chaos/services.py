@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +37,6 @@ WORKERS = ("worker", "worker-2")
 _SERVICE = {"simulator": "ues", "participant": "agent"}
 _TO_SIMULATOR = "relay-simulator"
 _TO_TEMPORAL = {worker: f"relay-temporal-of-{worker}" for worker in WORKERS}
-_RELAYS = (_TO_SIMULATOR, *_TO_TEMPORAL.values())
 _RUBRIC = {
     "items": [{"id": "thanks", "reason": "It does.", "points": 2}, {"id": "warm", "reason": "A bit.", "points": 1}],
     "explanation": "Polite, a little cool.",
@@ -61,6 +60,7 @@ class Services(Stack):
     """A running evaluator, its moments, and the means to kill its processes."""
 
     moments: Moments
+    workers: Sequence[str] = WORKERS
 
     @property
     def agent_url(self) -> str:
@@ -95,7 +95,7 @@ class Services(Stack):
 
     def service_of(self, name: str, number: int = 0) -> str:
         """The service that is one of ``PROCESSES``, or relays one of ``CUTS``; of the workers, the ``number``-th."""
-        worker = WORKERS[number % len(WORKERS)]
+        worker = self.workers[number % len(self.workers)]
         by_worker = {"worker": worker, CUTS[0]: _TO_SIMULATOR, CUTS[1]: _TO_TEMPORAL[worker]}
         return by_worker.get(name) or _SERVICE.get(name, name)
 
@@ -113,7 +113,7 @@ class Services(Stack):
 
     async def worker_at(self, task_id: str, seen: Seen) -> str:
         """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
-        pids = {pid: name for name in WORKERS if (pid := self.pid(name))}
+        pids = {pid: name for name in self.workers if (pid := self.pid(name))}
         if seen.who != "participant":
             for pid, name in pids.items():
                 ports = {link.laddr.port for link in psutil.Process(pid).net_connections("tcp") if link.laddr}
@@ -159,13 +159,16 @@ def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running_services() -> Iterator[Services]:
-    """Start everything on free ports in a temporary folder; nothing of it is left afterwards."""
+def running_services(workers: Sequence[str] = WORKERS) -> Iterator[Services]:
+    """Start everything on free ports in a temporary folder; nothing of it is left afterwards.
+
+    ``workers``: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
+    """
     moments = Moments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
         write_scenario(folder)
-        gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(WORKERS))
+        gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(workers))
         local = LocalStack(
             config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios"), worker_processes=1),
             ports=Ports(gateway, ues, temporal, ui, agent),
@@ -173,6 +176,7 @@ def running_services() -> Iterator[Services]:
             is_durable=True,
         )
         to_simulator, *to_temporal = (f"127.0.0.1:{port}" for port in relay_ports)
+        addresses = dict(zip(workers, to_temporal, strict=True))
         ues_url = stack.enter_context(proxy(moments, "simulator", f"http://{to_simulator}", ues_port))
         for_workers = {
             **stack.enter_context(serving_models(moments, model_port)),
@@ -181,13 +185,13 @@ def running_services() -> Iterator[Services]:
         }
         each_service = [
             relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
-            *(relay(*named, local.temporal_address) for named in zip(_TO_TEMPORAL.values(), to_temporal, strict=True)),
-            *_all_services(local, for_workers, to_temporal, stack.enter_context(listening_post(moments, post))),
+            *(relay(_TO_TEMPORAL[worker], at, local.temporal_address) for worker, at in addresses.items()),
+            *_all_services(local, for_workers, addresses, stack.enter_context(listening_post(moments, post))),
         ]
         loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
         services = Services(local, supervisor, loop)
-        services.moments, services.each_service = moments, each_service
+        services.moments, services.each_service, services.workers = moments, each_service, workers
         services.run(supervisor.__aenter__())
         try:
             services.run(supervisor.start())
@@ -212,16 +216,17 @@ def relay(name: str, address: str, *upstreams: str) -> Service:
 
 
 def _all_services(
-    local: LocalStack, for_workers: dict[str, str], to_temporal: list[str], listening_post_url: str
+    local: LocalStack, for_workers: dict[str, str], to_temporal: dict[str, str], listening_post_url: str
 ) -> Iterator[Service]:
     for service in local.list_services():
         if service.name == "agent":
             command = [sys.executable, "-m", "tests.chaos.participant", str(local.ports.agent), listening_post_url]
             yield replace(service, command=command)
         elif service.name == "worker":
-            for name, address in zip(WORKERS, to_temporal, strict=True):
+            relays = (_TO_SIMULATOR, *(_TO_TEMPORAL[name] for name in to_temporal))
+            for name, address in to_temporal.items():
                 environment = {**service.environment, **for_workers, "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": address}
-                yield replace(service, name=name, environment=environment, after=(*service.after, *_RELAYS))
+                yield replace(service, name=name, environment=environment, after=(*service.after, *relays))
         else:
             yield service
 
