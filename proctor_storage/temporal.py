@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from ipaddress import ip_address
 
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client
@@ -21,7 +22,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 from temporalio.runtime import Runtime
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from proctor_observing.tracing import temporal_plugins
 from proctor_protocol.config import GreenAgentConfig
@@ -133,6 +134,8 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
                 data_converter=converter,
                 plugins=temporal_plugins(),
                 runtime=runtime,
+                # On one machine packing and unpacking costs either side more than it saves.
+                grpc_compression=GrpcCompression.NONE if _is_here(config.temporal_address) else GrpcCompression.GZIP,
                 **options,
             ),
             timeout=timedelta(seconds=config.connect_timeout).total_seconds(),
@@ -143,6 +146,15 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what else the connection takes (TEMPORAL_TLS…, "
             "TEMPORAL_API_KEY)"
         ) from None
+
+
+def _is_here(address: str) -> bool:
+    """Whether an address, ``host:port``, is one that only this machine has."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> str:

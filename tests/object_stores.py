@@ -19,8 +19,6 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-import boto3
-from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from proctor_processes.ports import free_ports
@@ -57,6 +55,8 @@ class S3:
     def client(self) -> Any:
         """Amazon's own client."""
         with patch.dict(os.environ, self.environment):
+            import boto3  # takes as long as all else of this module
+
             return boto3.client("s3")
 
     def failing(self, app: Any) -> Any:
@@ -85,6 +85,8 @@ class S3:
 @contextmanager
 def s3() -> Iterator[S3]:
     """A server with S3's protocol in this process, and a bucket in it."""
+    from moto.server import DomainDispatcherApplication, create_backend_app  # takes a while, and few need it
+
     server = make_server("127.0.0.1", 0, lambda *_: [], threaded=True)
     store = S3(f"http://127.0.0.1:{server.port}")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

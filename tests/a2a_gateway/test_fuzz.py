@@ -1,6 +1,7 @@
 """schemathesis against the gateway's HTTP+JSON side: strangers get 401 whatever they send, and callers never a 500.
 
-In ``make test`` the same few requests every time; at night many more, and other ones every night.
+In ``make test`` the same few requests of a caller every time (what strangers get at every route is in
+``test_callers.py``); at night many more, of strangers, too, and other ones every night.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ import pytest
 from a2a_gateway.door.tokens import Tokens, make_token
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.conftest import running_gateway
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 ROOT = Path(__file__).parents[2]
 TEXT = {"type": "string"}
@@ -81,7 +82,7 @@ def document(statuses: list[int]) -> dict[str, Any]:
     return {"openapi": "3.0.3", "info": {"title": "A2A", "version": "1.0"}, "paths": paths}
 
 
-@pytest.mark.parametrize("has_token", [False, True])
+@pytest.mark.parametrize("has_token", [pytest.param(False, marks=only_nightly), True])
 async def test_whatever_is_sent_strangers_stay_outside_and_callers_get_an_answer(
     config: GreenAgentConfig, tmp_path: Path, has_token: bool
 ) -> None:

@@ -157,7 +157,7 @@ async def test_03_callers_get_tasks(gateway: Gateway, receiver: Receiver) -> Non
 @pytest.mark.usefixtures("notifications")
 async def test_what_is_not_taken_is_sent_again_in_order_and_holds_up_nothing(gateway: Gateway, client: Client) -> None:
     def refuses_often(number: int) -> int:
-        return (500, 200, 302, 404, 200)[number % 5]
+        return (500, 200, 302, 404, 200)[number % 5] if number < 10 else 200
 
     async with receiving(refuses_often) as receiver, sdk_client(gateway.url, streaming=False) as caller:
         task = await send(caller, with_webhook(message(data_part(request())), receiver.url))

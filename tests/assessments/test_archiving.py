@@ -20,7 +20,7 @@ from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import running
 from tests.assessments.scripts import BEN, ask_ben, diligent
 from tests.assessments.test_cancel import dawdling
-from tests.stack import Stack, assess, serving
+from tests.stack import Assessed, Stack, assess, serving
 from tests.waiting import eventually
 
 
@@ -30,9 +30,14 @@ def entry_of(archive: Archive, task_id: str):
     return entry
 
 
-async def test_a_completed_assessment(stack: Stack) -> None:
+async def test_a_completed_assessment_stays_when_temporal_has_forgotten_it(stack: Stack) -> None:
     async with serving(diligent) as url:
         assessed = await assess(stack, url, "tiny")
+    is_kept_whole(stack, assessed)
+    await is_read_when_temporal_has_forgotten_it(stack, assessed)
+
+
+def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
     archive = Archive(stack.config.archive_url)
     assert assessed.results is not None
     entry = entry_of(archive, assessed.results.assessment_id)
@@ -71,9 +76,7 @@ async def test_a_completed_assessment(stack: Stack) -> None:
             jsonschema.validate(json.loads(document), schema)
 
 
-async def test_an_ended_task_is_read_when_temporal_has_forgotten_it(stack: Stack) -> None:
-    async with serving(diligent) as url:
-        assessed = await assess(stack, url, "tiny")
+async def is_read_when_temporal_has_forgotten_it(stack: Stack, assessed: Assessed) -> None:
     assert assessed.results is not None
     task_id = assessed.results.assessment_id
     client = await connect(stack.config)

@@ -46,9 +46,9 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
         write_package(scenarios_dir, f"harm_{name}", files={"evaluators.py": _CODE.format(attack)})
     write_package(scenarios_dir, "harm_blocks", files={"evaluators.py": _CODE.format("time.sleep(4); 1 / 0")})
     async with serving(diligent) as url:
-        undisturbed = await assess(stack, url, "tiny")
+        undisturbed = await assess(stack, url, "tiny", max_turns=2)
         neighbour, *attacked = await asyncio.gather(
-            assess(stack, url, "tiny"),
+            assess(stack, url, "tiny", max_turns=2),
             *(assess(stack, url, f"harm_{name}", max_turns=2) for name in PLAYED),
             assess(stack, url, "harm_blocks", max_turns=2),
         )

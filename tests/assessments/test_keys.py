@@ -56,19 +56,24 @@ async def read_operations(ues_url: str) -> dict[tuple[str, str], str]:
     }
 
 
-async def test_the_key_opens_what_a_user_may_do_and_nothing_else(stack: Stack) -> None:
+async def test_the_key_opens_what_a_user_may_do_and_nothing_else_and_is_dead_afterwards(stack: Stack) -> None:
     operations: dict[tuple[str, str], str] = {}
     found: Statuses = {}
+    at_the_host: Statuses = {}
 
     async def try_every_door(_said: Json) -> Json:
         start = participant.messages[0]
         operations.update(await read_operations(start["ues_url"]))
         found.update(await knock(start, operations))
+        host = {**start, "ues_url": stack.ues_url}
+        own = start["ues_url"].removeprefix(stack.ues_url)
+        at_the_host.update(await knock(host, [("GET", "/simulations"), ("POST", "/simulations"), ("DELETE", own)]))
         return participants.message(participants.data(DONE))
 
     async with by_hand(try_every_door) as participant:
         assessed = await assess(stack, participant.url, "tiny", max_turns=1)
         assert assessed.state == "completed", assessed.sentence
+        afterwards = await knock(participant.messages[0], operations)
 
     opened = {f"{method} {path}" for (method, path), needed in operations.items() if needed in USER_PERMISSIONS}
     closed = found.keys() - opened
@@ -80,23 +85,10 @@ async def test_the_key_opens_what_a_user_may_do_and_nothing_else(stack: Stack) -
     promised = {needed for needed in USER_PERMISSIONS if needed.partition(":")[0] in resources}
     assert promised <= set(operations.values())
     assert {"email", "chat"} <= resources
-
-
-async def test_the_key_of_a_simulation_is_none_for_its_host(stack: Stack) -> None:
-    found: Statuses = {}
-
-    async def try_the_host(_said: Json) -> Json:
-        start = participant.messages[0]
-        host = {**start, "ues_url": stack.ues_url}
-        own = start["ues_url"].removeprefix(stack.ues_url)
-        found.update(await knock(host, [("GET", "/simulations"), ("POST", "/simulations"), ("DELETE", own)]))
-        return participants.message(participants.data(DONE))
-
-    async with by_hand(try_the_host) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
-        assert assessed.state == "completed", assessed.sentence
-    assert set(found.values()) == {401}
-    assert len(found) == 3
+    assert set(at_the_host.values()) == {401}, "the key of a simulation is none for its host"
+    assert len(at_the_host) == 3
+    assert set(afterwards.values()) == {401}
+    assert len(afterwards) > 50
 
 
 async def test_the_key_is_dead_when_the_judging_begins(stack: Stack) -> None:
@@ -109,19 +101,5 @@ async def test_the_key_is_dead_when_the_judging_begins(stack: Stack) -> None:
         start = participant.messages[0]
         found = await knock(start, await read_operations(start["ues_url"]))
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
-    assert set(found.values()) == {401}
-    assert len(found) > 50
-
-
-async def test_the_key_is_dead_after_the_assessment(stack: Stack) -> None:
-    operations: dict[tuple[str, str], str] = {}
-
-    async def look_around(_said: Json) -> Json:
-        operations.update(await read_operations(participant.messages[0]["ues_url"]))
-        return participants.message(participants.data(DONE))
-
-    async with by_hand(look_around) as participant:
-        await assess(stack, participant.url, "tiny", max_turns=1)
-        found = await knock(participant.messages[0], operations)
     assert set(found.values()) == {401}
     assert len(found) > 50

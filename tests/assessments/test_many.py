@@ -11,7 +11,7 @@ from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import BEN, ask_ben, diligent
-from tests.stack import Script, Stack, assess, play, serving
+from tests.stack import Script, Stack, play, serving
 from tests.work import only_nightly
 
 
@@ -92,26 +92,15 @@ async def test_requests_of_one_context_run_one_after_another(stack: Stack) -> No
     assert all("first" not in together for name, together in spans if name == "second")
 
 
-async def test_the_same_seed_gives_the_same_result(stack: Stack) -> None:
-    results = [await play(stack, "tiny", asking(1), seed=seed, max_turns=3) for seed in (11, 11, 12)]
-    same, again, other = map(normalised, results)
-    assert results[0].assessment_id != results[1].assessment_id
-    assert same == again
-    assert arrival(other) != arrival(same)
-
-
-def arrival(results: dict[str, Any]) -> str:
-    """When Ben's answer came, as the participant passed it on: the delay was drawn by the seed."""
-    [told] = [entry for entry in results["action_log"] if entry["action"] == "chat.send_message"]
-    return str(told["parameters"]["content"])
-
-
-async def test_without_a_seed_one_is_drawn_and_told(stack: Stack) -> None:
-    async with serving(diligent) as url:
-        drawn = [(await assess(stack, url, "tiny", seed=None, max_turns=1)).results for _ in range(2)]
-        seeds = [results.seed for results in drawn if results is not None and results.seed is not None]
-        assert len(set(seeds)) == 2
-        again = (await assess(stack, url, "tiny", seed=seeds[0], max_turns=1)).results
-    assert again is not None
-    assert drawn[0] is not None
+async def test_a_seed_is_drawn_and_told_and_gives_the_same_result_again(stack: Stack) -> None:
+    """What else another seed makes of the day is in ``tests/activities/test_characters.py``."""
+    drawn = [await play(stack, "tiny", asking(1), seed=None, max_turns=2) for _ in range(2)]
+    first, other = (results.seed for results in drawn)
+    assert first is not None
+    assert other is not None
+    assert first != other
+    again = await play(stack, "tiny", asking(1), seed=first, max_turns=2)
+    assert again.assessment_id != drawn[0].assessment_id
     assert normalised(again) == normalised(drawn[0])
+    told = [entry for entry in again.action_log if entry.action == "chat.send_message"]
+    assert len(told) == 1, "it tells when Ben's answer came"

@@ -9,8 +9,8 @@ from a2a.types import GetTaskRequest
 
 from proctor_storage.archive import Archive
 from tests.a2a_gateway.callers import sdk_client
+from tests.assessments.deployments import services
 from tests.assessments.scripts import diligent
-from tests.assessments.test_any_temporal import services
 from tests.object_stores import BUCKET, s3
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly

@@ -1,17 +1,64 @@
-"""An ordinary agent that raises once has its turn played again, whatever the server of its SDK makes of that."""
+"""An ordinary agent that raises once has its turn played again, whatever the server of its SDK makes of that.
+
+What it is heard to say is the same from every server: each is heard in this process, and one goes the whole way, as in
+``make nightly`` all do.
+"""
+
+from datetime import UTC, datetime
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
+from activities import failures
+from activities.participant_client import ParticipantClients
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.updates import ErrorOccurredUpdate
 from tests.assessments.raising_agents import OUT_OF_MEMORY, ordinary_agent
 from tests.stack import Stack, assess
 from tests.work import only_nightly
 
+RAISED = f"The participant failed: {OUT_OF_MEMORY}"
+TASK_FAILED = f"The participant's task failed: {OUT_OF_MEMORY}"
+
+HEARD = [
+    ("1.0", "JSONRPC", False, False, RAISED),
+    ("1.0", "JSONRPC", True, False, RAISED),
+    ("0.3", "JSONRPC", False, False, RAISED),
+    ("0.3", "JSONRPC", True, False, RAISED),
+    ("1.0", "HTTP+JSON", False, False, "HTTP Error: 500"),  # its server says no more
+    ("1.0", "JSONRPC", False, True, TASK_FAILED),
+    ("1.0", "JSONRPC", True, True, TASK_FAILED),
+]
+
+
+@pytest.mark.parametrize(("protocol", "binding", "streams", "with_task", "sentence"), HEARD)
+async def test_what_is_heard_is_a_failure_to_try_again_after(
+    protocol: str, binding: str, streams: bool, with_task: bool, sentence: str
+) -> None:
+    turn = TurnStartMessage(
+        turn_number=1, current_time=datetime(2026, 3, 2, 9, tzinfo=UTC), events_processed=0, attempt=1
+    )
+    clients = ParticipantClients(GreenAgentConfig())
+    async with (
+        ordinary_agent(protocol, binding, streams=streams, with_task=with_task) as (url, agent),
+        clients.talk(url, "an assessment") as line,
+    ):
+        with pytest.raises(ApplicationError) as problem:
+            (await line.send(turn, "an id")).to_turn()
+        again = await line.send(turn.model_copy(update={"attempt": 2}), "another id")
+    await clients.aclose()
+    assert problem.value.type == failures.PARTICIPANT_FAILED
+    assert sentence in problem.value.message
+    assert again.to_turn() == TurnCompleteMessage(actions=[])
+    assert agent.seen == [("turn_start", 1), ("turn_start", 2)]
+
+
 WAYS = [
     ("1.0", "JSONRPC", False),
     pytest.param("1.0", "JSONRPC", True, marks=only_nightly),
     pytest.param("0.3", "JSONRPC", False, marks=only_nightly),
-    ("0.3", "JSONRPC", True),
+    pytest.param("0.3", "JSONRPC", True, marks=only_nightly),
 ]
 
 
@@ -24,10 +71,11 @@ async def test_an_agent_that_raises_once(stack: Stack, protocol: str, binding: s
     assert assessed.results.turn_tries == {"1": 2}
     [told] = [update for update in assessed.updates if isinstance(update, ErrorOccurredUpdate)]
     assert (told.error_type, told.recoverable) == ("ParticipantFailed", True)
-    assert told.error_message == f"The participant failed: {OUT_OF_MEMORY}"
+    assert told.error_message == RAISED
     assert agent.seen[-2:] == [("turn_start", 2), ("assessment_complete", 0)]
 
 
+@only_nightly
 async def test_an_agent_over_rest_that_raises_once(stack: Stack) -> None:
     """Its server says no more than HTTP 500."""
     async with ordinary_agent("1.0", "HTTP+JSON", streams=False) as (url, _):
@@ -37,10 +85,11 @@ async def test_an_agent_over_rest_that_raises_once(stack: Stack) -> None:
     assert assessed.results.turn_tries == {"1": 2}
 
 
-@pytest.mark.parametrize("streams", [pytest.param(False, marks=only_nightly), True], ids=["waits", "streams"])
+@only_nightly
+@pytest.mark.parametrize("streams", [False, True], ids=["waits", "streams"])
 async def test_an_agent_whose_task_fails_once(stack: Stack, streams: bool) -> None:
     async with ordinary_agent("1.0", "JSONRPC", streams=streams, with_task=True) as (url, _):
         assessed = await assess(stack, url, "tiny", max_turns=1)
     assert assessed.state == "completed", assessed.sentence
     [told] = [update for update in assessed.updates if isinstance(update, ErrorOccurredUpdate)]
-    assert told.error_message == f"The participant's task failed: {OUT_OF_MEMORY}"
+    assert told.error_message == TASK_FAILED

@@ -14,7 +14,7 @@ from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants
 from tests.assessments.participants import DONE, by_hand
-from tests.assessments.scripts import ask_ben, idle
+from tests.assessments.scripts import ask_ben
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Assessed, Script, Stack, agent_config, assess, listening, play, serving
 
@@ -42,56 +42,50 @@ def results_of(assessed: Assessed) -> AssessmentResults:
     return assessed.results
 
 
-async def test_an_honest_participant_reports_what_happened(stack: Stack) -> None:
-    results = await play(stack, "tiny", two_deeds, max_turns=2)
+async def test_what_was_done_stands_beside_what_is_reported(stack: Stack) -> None:
+    """An honest turn, a silent one, a boasting one, and one with a deed that the simulator refuses."""
+
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage | None:
+        if turn == 4:
+            answer = await ues.email.read(message_ids=["no-such-mail"])
+            assert answer.status == "failed"
+            return None
+        if turn == 3:
+            await ask_ben(ues)
+            deeds = [
+                ("email.send", {"to_addresses": ["ben@work.example"]}),
+                ("sms.send", {"to_numbers": ["+34600000002"]}),
+            ]
+            return TurnCompleteMessage(
+                actions=[ActionLogEntry(timestamp=now, action=a, parameters=p, success=True) for a, p in deeds]
+            )
+        await two_deeds(turn, ues, now)
+        return TurnCompleteMessage(actions=[]) if turn == 2 else None
+
+    results = await play(stack, "tiny", script, max_turns=4)
+    honest, silent, boasting, refused = 1, 2, 3, 4
     assert [(entry.turn, entry.action, entry.timestamp) for entry in results.action_log] == [
-        (1, "email.send", START),
-        (1, "chat.send_message", START),
-        (2, "email.send", START + timedelta(hours=1)),
-        (2, "chat.send_message", START + timedelta(hours=1)),
+        (honest, "email.send", START),
+        (honest, "chat.send_message", START),
+        (silent, "email.send", START + timedelta(hours=1)),
+        (silent, "chat.send_message", START + timedelta(hours=1)),
+        (boasting, "email.send", START + timedelta(hours=2)),
+        (refused, "email.mark_read", START + timedelta(hours=3)),
     ]
-    assert (results.actions_taken, results.turns_taken) == (4, 2)
+    assert (results.actions_taken, results.turns_taken) == (len(results.action_log), 4)
     report = results.action_report
-    assert [(entry.turn, entry.action) for entry in report.reported] == [
-        (entry.turn, entry.action) for entry in results.action_log
+    assert [(entry.turn, entry.action, entry.success) for entry in report.reported] == [
+        (honest, "email.send", True),
+        (honest, "chat.send_message", True),
+        (boasting, "email.send", True),
+        (boasting, "sms.send", True),
+        (refused, "email.mark_read", False),
     ]
-    assert (report.unreported, report.never_happened) == ([], [])
-
-
-async def test_what_a_silent_participant_does_is_unreported(stack: Stack) -> None:
-    results = results_of(await followed(stack, two_deeds, reports=False, max_turns=1))
-    assert results.action_report.reported == []
-    assert results.action_report.unreported == results.action_log
-    assert len(results.action_log) == 2
-
-
-async def test_what_a_boasting_participant_claims_never_happened(stack: Stack) -> None:
-    async def boast(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
-        await ask_ben(ues)
-        deeds = [("email.send", {"to_addresses": ["ben@work.example"]}), ("sms.send", {"to_numbers": ["+34600000002"]})]
-        return TurnCompleteMessage(
-            actions=[ActionLogEntry(timestamp=now, action=a, parameters=p, success=True) for a, p in deeds]
-        )
-
-    results = await play(stack, "tiny", boast, max_turns=1)
-    report = results.action_report
-    assert [entry.action for entry in report.never_happened] == ["sms.send"]
-    assert report.unreported == []
-    assert [entry.action for entry in results.action_log] == ["email.send"]
-
-
-async def test_an_action_that_the_simulator_refuses_is_no_deed(stack: Stack) -> None:
-    async def blunder(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        answer = await ues.email.read(message_ids=["no-such-mail"])
-        assert answer.status == "failed"
-
-    results = await play(stack, "tiny", blunder, max_turns=1)
-    [entry] = results.action_log
-    assert (entry.action, entry.success) == ("email.mark_read", False)
-    assert "no-such-mail" in (entry.error_message or "")
-    [reported] = results.action_report.reported
-    assert (reported.action, reported.success) == ("email.mark_read", False)
-    assert (results.action_report.unreported, results.action_report.never_happened) == ([], [])
+    assert report.unreported == results.action_log[2:4]
+    assert [(entry.turn, entry.action) for entry in report.never_happened] == [(boasting, "sms.send")]
+    last = results.action_log[-1]
+    assert not last.success
+    assert "no-such-mail" in (last.error_message or "")
 
 
 async def test_early_completion_ends_the_turns(stack: Stack) -> None:
@@ -137,19 +131,6 @@ async def test_what_a_model_driven_agent_asked_of_its_model_stands_in_the_result
     assert told == [(1, "openai/small", 2, 200), (2, "openai/small", 2, 200)]
 
 
-async def test_the_clock_moves_by_the_participants_step(stack: Stack) -> None:
-    async def step(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
-        return TurnCompleteMessage(actions=[], time_step=["PT5M", "PT2H30M", "PT30M"][turn - 1])
-
-    assessed = await followed(stack, step, max_turns=3)
-    starts = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
-    assert [start - START for start in starts] == [timedelta(0), timedelta(minutes=5), timedelta(minutes=155)]
-    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
-    assert [move.duration for move in moves] == ["PT5M", "PT2H30M", "PT30M"]
-    assert [move.events_processed for move in moves] == [0, 1, 0]
-    assert results_of(assessed).turns_taken == 3
-
-
 async def test_without_a_step_the_scenarios_own_counts(stack: Stack) -> None:
     async with by_hand(lambda _said: participants.message(participants.data(DONE))) as participant:
         assessed = await assess(stack, participant.url, "half_hours", max_turns=2)
@@ -157,18 +138,24 @@ async def test_without_a_step_the_scenarios_own_counts(stack: Stack) -> None:
     assert [move.duration for move in moves] == ["PT30M", "PT30M"]
 
 
-async def test_notes_reach_the_evaluators_turn_by_turn(stack: Stack) -> None:
-    async def note(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage:
-        return TurnCompleteMessage(actions=[], notes=f"note {turn}" if turn != 2 else None)
+async def test_notes_reach_the_evaluators_and_the_clock_moves_by_the_participants_step(stack: Stack) -> None:
+    """Turn by turn; where an agent of the SDK says nothing of a step, the scenario's own counts."""
 
-    results = await play(stack, "notes_are_read", note, max_turns=3)
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage | None:
+        if turn > 3:
+            return None
+        step = ["PT5M", "PT2H30M", "PT30M"][turn - 1]
+        return TurnCompleteMessage(actions=[], time_step=step, notes=f"note {turn}" if turn != 2 else None)
+
+    assessed = await followed(stack, script, "notes_are_read", max_turns=4)
+    results = results_of(assessed)
     assert [criterion.explanation for criterion in results.criteria_results[:2]] == [
         "{1: 'note 1', 3: 'note 3'}",
         "{1: 'note 1', 3: 'note 3'}",
     ]
-
-
-async def test_an_agent_of_the_sdk_moves_by_the_scenario_s_own_step(stack: Stack) -> None:
-    assessed = await followed(stack, idle, "half_hours", max_turns=3)
-    times = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
-    assert times == [START, START + timedelta(minutes=30), START + timedelta(hours=1)]
+    starts = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
+    assert [start - START for start in starts] == [timedelta(minutes=minutes) for minutes in (0, 5, 155, 185)]
+    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
+    assert [move.duration for move in moves] == ["PT5M", "PT2H30M", "PT30M", "PT20M"]
+    assert [move.events_processed for move in moves] == [0, 1, 0, 0]
+    assert results.turns_taken == 4

@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
@@ -120,10 +121,11 @@ async def test_a_worker_that_hangs_is_missed_at_its_heartbeat(stack: Stack) -> N
         await assessment.until("turn_started")
         while not played:
             await asyncio.sleep(0.02)
+        client = await connect(stack.config)
         os.kill(worker, signal.SIGSTOP)
         try:
-            while "TIMEOUT_TYPE_HEARTBEAT" not in await pending(stack, assessment.task_id):
-                await asyncio.sleep(0.1)
+            while "TIMEOUT_TYPE_HEARTBEAT" not in await pending(client, assessment.task_id):
+                await asyncio.sleep(0.5)
         finally:
             os.kill(worker, signal.SIGCONT)
         goes_on.set()
@@ -132,9 +134,9 @@ async def test_a_worker_that_hangs_is_missed_at_its_heartbeat(stack: Stack) -> N
     assert played == [1]
 
 
-async def pending(stack: Stack, task_id: str) -> str:
+async def pending(client: Client, task_id: str) -> str:
     """The activities that an assessment waits for, as Temporal describes them."""
-    described = await (await connect(stack.config)).get_workflow_handle(task_id).describe()
+    described = await client.get_workflow_handle(task_id).describe()
     return "\n".join(map(str, described.raw_description.pending_activities))
 
 

@@ -13,9 +13,9 @@ from tests.work import NIGHTLY
 
 T = TypeVar("T")
 
-CLIENTS = 50
-MANY = 200 if NIGHTLY else 40
-DEEDS = 8 if NIGHTLY else 4
+CLIENTS = 50 if NIGHTLY else 16
+MANY = 200 if NIGHTLY else 16
+DEEDS = 8 if NIGHTLY else 3
 ME = "user@example.com"
 
 
@@ -44,7 +44,7 @@ def is_whole(state: dict[str, Any]) -> bool:
     )
 
 
-def test_fifty_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(server: Server) -> None:
+def test_many_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(server: Server) -> None:
     sim = server.new_simulation()
     sim.ok("POST", "/simulation/start", {})
 
@@ -79,7 +79,7 @@ def test_fifty_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(serv
     sim.delete_me()
 
 
-def test_fifty_simulations_at_once_share_nothing(server: Server) -> None:
+def test_many_simulations_at_once_share_nothing(server: Server) -> None:
     sims = [server.new_simulation(seed=str(number)) for number in range(CLIENTS)]
     for sim in sims:
         sim.ok("POST", "/simulation/start", {})
