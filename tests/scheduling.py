@@ -5,6 +5,7 @@ as are all tests of a room with services of its own; and of the processes only s
 share (the fixture ``stack``), unless all the rest is done.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,12 @@ _WORTH_A_START = 4
 """How many of its files there must be left for one more process to start it."""
 
 
+_ASKS_FOR_THE_EVALUATOR = re.compile(
+    r"^(?:@pytest\w*\.fixture[^\n]*\n(?:async )?def \w+|(?:async )?def test_\w+)\([^)]*\bstack\b", re.MULTILINE
+)
+"""A test or a fixture with the fixture ``stack``; other functions may be given an evaluator of their room's own."""
+
+
 def group_of(nodeid: str) -> str:
     """Which tests this one is played together with: a room's (``tests/ROOM/``) or a file's."""
     return next((room for room in TOGETHER if nodeid.startswith(room)), nodeid.partition("::")[0])
@@ -71,7 +78,7 @@ def shares_the_evaluator(group: str) -> bool:
     """Whether some test of a group asks for the fixture ``stack``."""
     place = ROOT / group
     files = sorted(place.glob("*.py")) if place.is_dir() else [place]
-    return any("stack: Stack" in file.read_text() for file in files if file.name.startswith(("test_", "conftest")))
+    return any(_ASKS_FOR_THE_EVALUATOR.search(file.read_text()) for file in files)
 
 
 class Together(LoadScopeScheduling):
