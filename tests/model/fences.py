@@ -8,9 +8,12 @@ simulator with all that it knew, a *reset* to any earlier step, in a new run, an
 there are two: the first may only have been out of reach, with all that stands on it, for some and not for others.
 
 An assessment is a list of kinds of steps: ``T``, a turn: the simulation is claimed and marked, the participant told,
-its deeds done, the mark looked at, a checkpoint taken; ``M``, a step of several requests, like the set-up: claimed,
-changed, checkpoint; ``O``, the same in one request. Whenever Temporal takes a step's result, its checkpoint must hold
-every deed of the steps so far exactly once and in order, and those of a turn must all be of one and the same try of it.
+its deeds done, and then, with the work in hand, the turn read and the clock moved on, each with a checkpoint; ``M``, a
+step of several requests, like the set-up: claimed, changed, checkpoint; ``O``, the same in one request. Whenever
+Temporal takes a step's result, its checkpoint must hold every deed of the steps so far exactly once and in order, and
+those of a turn must all be of one and the same try of it. A deed that the participant does after its answer, where it
+does such (``late_deeds``), may be there where a turn was still to be read, its own or the next one: else nobody would
+know of it.
 """
 
 from collections import deque
@@ -22,6 +25,9 @@ Deed = tuple[int, int, int]
 
 DEEDS = 2
 """The participant's in a turn."""
+
+LATE, READ, MOVED = range(DEEDS, DEEDS + 3)
+"""What may follow them in a turn: one more deed after the answer, and what must: it is read, and the clock moved on."""
 
 
 class Held(NamedTuple):
@@ -42,18 +48,19 @@ class Mark(NamedTuple):
 
 
 class Simulator(NamedTuple):
-    """What stands there now."""
+    """What stands there now; ``is_over`` where the participant may change nothing more."""
 
     held: Held
     fence: int
     mark: Mark = Mark()
+    is_over: bool = False
 
 
 class Attempt(NamedTuple):
     """A worker at work, or stopped: it doesn't know what has become of the simulation since.
 
     ``at`` is the request that comes next; ``mark`` the fence in the mark that it found or made; ``noted`` that in
-    the mark which an attempt before it had made, 0 for none.
+    the mark which an attempt before it had made, 0 for none; ``result`` the checkpoint that it has reached so far.
     """
 
     fence: int
@@ -109,6 +116,7 @@ class Situation(NamedTuple):
     losses: int
     resets: int
     moves: int
+    late_deeds: bool
 
     @property
     def step(self) -> int:
@@ -123,6 +131,7 @@ class Rules(NamedTuple):
     new_keys: bool = True
     participant_minds_fences: bool = True
     new_keys_elsewhere: bool = True
+    turns_end: bool = True
 
 
 class BrokenError(AssertionError):
@@ -130,7 +139,15 @@ class BrokenError(AssertionError):
 
 
 def explore(
-    kinds: str, rules: Rules, *, give_ups: int, losses: int, resets: int, moves: int = 0, workers: int = 2
+    kinds: str,
+    rules: Rules,
+    *,
+    give_ups: int,
+    losses: int,
+    resets: int,
+    moves: int = 0,
+    workers: int = 2,
+    late_deeds: bool = False,
 ) -> int:
     """Go through every interleaving; how many states there are. Raises ``BrokenError`` with the shortest story."""
     start = Held()
@@ -152,6 +169,7 @@ def explore(
         losses=losses,
         resets=resets,
         moves=moves,
+        late_deeds=late_deeds,
     )
     before: dict[Situation, tuple[Situation, str] | None] = {first: None}
     ahead = deque([first])
@@ -181,14 +199,23 @@ def _story(situation: Situation, before: dict[Situation, tuple[Situation, str] |
 def _problem(situation: Situation, kinds: str) -> str | None:
     """What is wrong with the last result that Temporal took."""
     expected = [
-        (step, i) for step, kind in enumerate(kinds[: situation.step]) for i in range(DEEDS if kind == "T" else 1)
+        (step, i)
+        for step, kind in enumerate(kinds[: situation.step])
+        for i in ((*range(DEEDS), READ, MOVED) if kind == "T" else (0,))
     ]
     deeds = situation.reached[-1].deeds
-    if [deed[:2] for deed in deeds] != expected:
+    known = [deed[:2] for i, deed in enumerate(deeds) if deed[1] != LATE or not _is_read(deeds[i + 1 :], kinds)]
+    if known != expected:
         return f"after step {situation.step} there is {deeds}, not {expected}"
     if any(len({deed[2] for deed in deeds if deed[0] == step}) > 1 for step in range(situation.step)):
         return f"deeds of two tries are mixed: {deeds}"
     return None
+
+
+def _is_read(following: tuple[Deed, ...], kinds: str) -> bool:
+    """Whether a late deed was there when a turn was read, by what follows it."""
+    step, deed, _ = next((each for each in following if each[1] != LATE), (0, MOVED, 0))
+    return kinds[step] == "T" and deed < MOVED
 
 
 def _moves(situation: Situation, kinds: str, rules: Rules) -> Iterator[tuple[str, Situation]]:
@@ -296,17 +323,29 @@ def _requests(
     elif attempt.at == "speak":
         yield "spoke", _speak(goes_on("hear"), attempt, rules)
     elif attempt.at == "hear":
-        if any((task.mark, task.done) == (attempt.mark, DEEDS) for task in situation.participant.tasks):
-            yield "heard the answer", goes_on("look after")
-    elif attempt.at == "look after":
+        if any(task.mark == attempt.mark and task.done >= DEEDS for task in situation.participant.tasks):
+            yield "heard the answer", goes_on("read")
+    elif attempt.at == "read":
         if simulator is None or refused or simulator.mark[:2] != (attempt.work, attempt.mark):
             is_lost = not refused
             yield "the turn was lost", _fail(situation, number, attempt, lost=is_lost)
         else:
-            yield "looked", goes_on("checkpoint")
+            read = _settled(simulator, attempt, READ, rules)
+            yield "read", _standing(goes_on("move", result=read.held), attempt.host, read)
+    elif attempt.at == "move":
+        if refused:
+            yield "move refused", _fail(situation, number, attempt)
+        else:
+            if simulator is None or simulator.mark[:2] != (attempt.work, attempt.mark):
+                # It was lost since it was read: what was reached then is in this attempt's hand.
+                assert attempt.result is not None
+                key = attempt.result.key
+                simulator = Simulator(attempt.result, attempt.fence, Mark(attempt.work, attempt.mark, key))
+            moved = _settled(simulator, attempt, MOVED, rules)
+            yield "moved on", _standing(goes_on("report", result=moved.held), attempt.host, moved)
     elif attempt.at == "checkpoint":
         if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
-            yield "checkpoint refused", _fail(situation, number, attempt, lost=kind == "T")
+            yield "checkpoint refused", _fail(situation, number, attempt)
         else:
             yield "checkpoint taken", goes_on("report", result=simulator.held)
     elif attempt.at == "report":
@@ -359,6 +398,14 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
         yield "claimed, marked, noted", after._replace(noted=attempt.fence)
 
 
+def _settled(simulator: Simulator, attempt: Attempt, what: int, rules: Rules) -> Simulator:
+    """A simulation in which a turn was read, or the clock has moved on; where that is so already it stays as it is."""
+    held, fence = simulator.held, max(attempt.fence, simulator.fence)
+    if all(deed[:2] != (attempt.step, what) for deed in held.deeds):
+        held = held._replace(deeds=(*held.deeds, (attempt.step, what, attempt.mark)))
+    return simulator._replace(held=held, fence=fence, is_over=rules.turns_end)
+
+
 def _speak(situation: Situation, attempt: Attempt, rules: Rules) -> Situation:
     """Greet where there is a new key, and have the turn played, unless the message is known."""
     participant = situation.participant
@@ -379,10 +426,10 @@ def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
     participant = situation.participant
     simulator = situation.simulators[participant.host]
     for place, task in enumerate(participant.tasks):
-        if task.done == DEEDS:
+        if task.done == DEEDS + situation.late_deeds:
             continue
         is_newest = place == len(participant.tasks) - 1
-        opens = simulator is not None and is_newest and participant.key == simulator.held.key
+        opens = simulator is not None and is_newest and participant.key == simulator.held.key and not simulator.is_over
         moved = task._replace(done=task.done + 1)
         tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
         after = situation._replace(participant=participant._replace(tasks=tasks))

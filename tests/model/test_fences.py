@@ -26,12 +26,24 @@ def test_nor_when_a_worker_is_stopped_twice_or_before_a_reset() -> None:
     explore("OT", Rules(), give_ups=1, losses=0, resets=1)
 
 
+def test_nor_when_a_participant_goes_on_after_its_answer() -> None:
+    explore("TT", Rules(), give_ups=1, losses=0, resets=0, late_deeds=True)
+
+
 def test_nor_when_a_worker_is_stopped_and_goes_on_at_a_simulator_that_others_have_left() -> None:
     explore("OT", Rules(), give_ups=1, losses=0, resets=0, moves=1)
 
 
 @pytest.mark.parametrize("rule", Rules._fields)
 def test_without_any_of_the_rules_something_is_lost_or_doubled(rule: str) -> None:
-    """Fences alone: a stopped worker rolls back what others did. Keys alone: an abandoned turn acts on. And so on."""
+    """Fences: a stopped worker changes what others did. Keys: an abandoned turn acts on. And so on."""
     with pytest.raises(BrokenError, match="attempt 1 of step 0 handed out"):
-        explore("TT", Rules(**{rule: False}), give_ups=1, losses=1, resets=0, moves=int(rule == "new_keys_elsewhere"))
+        explore(
+            "MT" if rule == "fences" else "TT",
+            Rules(**{rule: False}),
+            give_ups=1,
+            losses=1,
+            resets=0,
+            moves=int(rule == "new_keys_elsewhere"),
+            late_deeds=rule == "turns_end",
+        )
