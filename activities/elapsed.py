@@ -34,6 +34,13 @@ def waited_for_worker() -> timedelta:
     return max(info.started_time - info.scheduled_time, timedelta(0))
 
 
+def counting_stops() -> float | None:
+    """Seconds by a clock that is never set and goes on while this process is stopped and while the machine sleeps; None
+    where there is no such clock.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None
+
+
 class Elapsed(Interceptor):
     """The worker's interceptor that notes when attempts begin."""
 

@@ -6,11 +6,11 @@ that finds the mark of its own try knows that the participant may have acted alr
 task it was given, or by the same message id) instead of starting over; one that should find the mark and doesn't knows
 that the simulator lost the turn.
 
-Nobody from the past may act, nor speak: an attempt looks whether it was overtaken right before it says something, and
-its messages carry its fence. Where the participant may still be at what nobody waits for any more, it gets a new key,
-the old one is refused, and it is greeted again: in a new run, in a try after one whose end it didn't confirm, and by an
-attempt that can't know what those before it have asked for. The mark names the key, by the fence of the attempt that
-made it. ``tests/model`` goes through what can happen.
+Nobody from the past may act, nor speak: an attempt looks whether it was overtaken right before it says something,
+unless it has just claimed the simulation, and its messages carry its fence. Where the participant may still be at what
+nobody waits for any more, it gets a new key, the old one is refused, and it is greeted again: in a new run, in a try
+after one whose end it didn't confirm, and by an attempt that can't know what those before it have asked for. The mark
+names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from temporalio.service import RPCError
 
 from activities import failures, heartbeats, participant_tasks
 from activities.deployment import Deployment
-from activities.elapsed import since_scheduled, waited_for_worker
+from activities.elapsed import counting_stops, since_scheduled, waited_for_worker
 from activities.fencing import own_fence
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
@@ -73,6 +73,9 @@ before: it may have been the store or the simulator that the attempt before had 
 
 _WORTH_NOTING = 1.0
 """How many seconds a step has to wait for a worker until later attempts are told."""
+
+_JUST_SECONDS = 0.03
+"""For how long a claim stands for a look: about as long as it takes to look and to speak after it."""
 
 _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when somebody may have gone on with the assessment."""
@@ -312,8 +315,12 @@ class ParticipantActivities:
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking."""
-        await patiently(simulation.look)
+        """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking.
+
+        Who has claimed the simulation just now knows; a stop since then shows by the clock.
+        """
+        if not _was_just_claimed(simulation):
+            await patiently(simulation.look)
         return await participant.send(message, message_id, on_event, fence=own_fence())
 
     async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
@@ -407,6 +414,11 @@ _KEY = " with key "
 def _key_in(simulation: Simulation) -> int:
     """The participant's key while this work is in hand, as the mark names it."""
     return int((simulation.mark or "").rpartition(_KEY)[2])
+
+
+def _was_just_claimed(simulation: Simulation) -> bool:
+    now = counting_stops()
+    return now is not None and simulation.claimed_at is not None and now - simulation.claimed_at < _JUST_SECONDS
 
 
 def _run() -> str:

@@ -136,6 +136,7 @@ class Simulation(ABC):
         reader_secret: the key of ``reader``.
         mark: how it was marked when it was claimed.
         life: changes when it is lost and restored.
+        claimed_at: when the claim was sent, by ``elapsed.counting_stops``.
     """
 
     admin: AsyncUESClient
@@ -143,6 +144,7 @@ class Simulation(ABC):
     reader_secret: str
     mark: str | None = None
     life: str = ""
+    claimed_at: float | None = None
 
     @abstractmethod
     def make_access(self, issue: int) -> Access:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from activities import failures
+from activities.elapsed import counting_stops
 from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.simulations.hosts import Claim, Content, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
@@ -44,7 +45,10 @@ class Simulations:
     async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
         """Have a simulation stand at a checkpoint, marked, and open to one key of the participant's."""
         claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
-        return await self.host.claim(claim, lambda: self._store.get(checkpoint))
+        sent_at = counting_stops()
+        simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
+        simulation.claimed_at = sent_at
+        return simulation
 
     async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
         """Make a simulation that stands where another one did, with keys of its own."""

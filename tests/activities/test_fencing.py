@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import failures
+from activities import failures, participants
 from activities.fencing import Fencing, own_fence
+from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -38,3 +40,34 @@ async def test_where_temporals_clock_went_back_the_attempt_is_tried_again_and_sa
         "Another attempt has taken over, one of 2026-03-02T13:00:00+00:00; this one is of 2026-03-02T12:00:00+00:00. "
         "If there is no other, Temporal's clock has gone back, and this goes on once it has passed the later time."
     )
+
+
+SECONDS_STOPPED = {"stopped for a second": 1.0, "where no clock tells": 0.0, "not stopped": 0.001}
+
+
+@pytest.mark.parametrize("stopped", SECONDS_STOPPED)
+async def test_who_was_stopped_since_its_claim_looks_before_it_speaks(
+    stopped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may have gone on since: then it says nothing. Who has claimed the simulation just now, knows."""
+
+    async def look() -> None:
+        raise OvertakenError("overtaken", 412, {"message": "another attempt has taken over"})
+
+    async def send(message: Any, *_: Any, **__: Any) -> None:
+        said.append(message)
+
+    said: list[Any] = []
+    seconds = SECONDS_STOPPED[stopped]
+    monkeypatch.setattr(participants, "counting_stops", lambda: 100.0 + seconds if seconds > 0 else None)
+    speaker = participants.ParticipantActivities(SimpleNamespace(config=GreenAgentConfig()))  # type: ignore[arg-type]
+    simulation: Any = SimpleNamespace(look=look, claimed_at=100.0)
+    participant: Any = SimpleNamespace(send=send)
+    greeting: Any = "good morning"
+    surroundings = ActivityEnvironment()
+    if stopped == "not stopped":
+        await surroundings.run(speaker._say, participant, simulation, greeting, "m-1")
+    else:
+        with pytest.raises(OvertakenError):
+            await surroundings.run(speaker._say, participant, simulation, greeting, "m-1")
+    assert said == ([greeting] if stopped == "not stopped" else [])

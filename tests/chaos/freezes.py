@@ -19,26 +19,6 @@ _LATE_REQUESTS_SECONDS = 0.5
 """How long the worker that goes on may act before those are let go whom it may disturb."""
 
 
-def _is_look(turn: int) -> Matches:
-    def matches(seen: Seen) -> bool:
-        return seen.who == "simulator" and seen.what.endswith("/simulation/checkpoint/current") and seen.turn == turn
-
-    return matches
-
-
-def _after(first: Matches, then: Matches) -> Matches:
-    """A moment of the second kind, once there was one of the first; for one assessment."""
-    met: list[bool] = []
-
-    def matches(seen: Seen) -> bool:
-        if first(seen):
-            met.append(True)
-            return False
-        return bool(met) and then(seen)
-
-    return matches
-
-
 def _is_end(seen: Seen) -> bool:
     return seen.who == "simulator" and seen.what.startswith("DELETE /simulations/") and seen.turn == TURNS
 
@@ -56,7 +36,7 @@ STOPPED: dict[str, Callable[[], Matches]] = {
     "greeting, before its claim": lambda: is_step(0, "mark"),
     "greeting, heard": lambda: is_participant("start before"),
     "turn, before its claim": lambda: is_step(1, "mark"),
-    "turn, between look and message": lambda: _after(is_step(1, "mark"), _is_look(1)),
+    "turn, between claim and message": lambda: is_step(1, "mark"),
     "turn, under way": lambda: is_participant("turn 2 during"),
     "settling, before": lambda: is_step(2, "deeds_at"),
     "settling, after": lambda: is_step(2, "deeds_at"),
@@ -213,7 +193,7 @@ async def reset_at(services: Services, at: str, turns: tuple[int, ...], referenc
 
 RESET: dict[str, tuple[int, ...]] = {
     "turn, before its claim": (1,),
-    "turn, between look and message": (2,),
+    "turn, between claim and message": (2,),
     "turn, under way": (2, 1),
     "settling, before": (2, 1),
     "settling, after": (2,),
