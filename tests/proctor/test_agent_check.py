@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from proctor.agent_check.checks import Finding
 from proctor.agent_check.command import check_agent, look_at
 from proctor.errors import ExitCode, UnreachableError, UsageError
 from proctor_processes.ports import free_ports
@@ -31,11 +33,22 @@ def test_nothing_is_wrong_with_a_good_agent(name: str, agents: str) -> None:
     assert unseen == (set() if name == "sdk" else {"protocol-0.3"})
 
 
+@pytest.fixture(scope="module")
+def looks(agents: str) -> Iterator[dict[str, Future[list[Finding]]]]:
+    """A look at each faulty agent, several at once: most of it is waiting for what they don't do."""
+
+    def look(fault: str) -> list[Finding]:
+        timeout = 5.0 if fault == "never-answers" else PATIENT
+        settle = 3.0 if fault in SHOWS_LATER else 0.2
+        return look_at(f"{agents}/{fault}", GreenAgentConfig(), timeout, settle=settle)
+
+    with ThreadPoolExecutor(4) as at_once:
+        yield {fault: at_once.submit(look, fault) for fault in FAULTS}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_is_named_and_no_other(fault: str, agents: str) -> None:
-    timeout = 5.0 if fault == "never-answers" else PATIENT
-    settle = 3.0 if fault in SHOWS_LATER else 0.2
-    findings = look_at(f"{agents}/{fault}", GreenAgentConfig(), timeout, settle=settle)
+def test_each_fault_is_named_and_no_other(fault: str, looks: dict[str, Future[list[Finding]]]) -> None:
+    findings = looks[fault].result()
     wrong = {finding.check: finding for finding in findings if finding.judgement == "wrong"}
     assert list(wrong) == [FAULTS[fault]], wrong
     assert wrong[FAULTS[fault]].fix

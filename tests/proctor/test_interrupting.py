@@ -10,7 +10,7 @@ import pytest
 
 from proctor_processes.ports import free_ports
 from tests.proctor.commands import Sandbox
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 INTERRUPTED_WHILE_IMPORTING = """
 import os, signal, sys
@@ -53,6 +53,7 @@ def test_a_command_that_is_interrupted_while_it_imports_ends_silently(sandbox: S
     assert not sandbox.processes()
 
 
+@only_nightly
 def test_up_that_is_interrupted_while_it_starts_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     flags = ("--port", "--ues-port", "--temporal-port", "--ui-port", "--agent-port")
     ports = [word for flag, port in zip(flags, free_ports(5), strict=True) for word in (flag, str(port))]

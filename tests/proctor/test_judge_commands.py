@@ -27,7 +27,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
 def test_it_prints_figures_and_keeps_them(sandbox: Sandbox) -> None:
     with OpenAIEndpoint() as endpoint:
         endpoint.answer("now judge", _always_met)
-        done = sandbox.run(
+        done = sandbox.call(
             *("judge", "calibrate", "email_triage_basic", "--model", NAME, "--base-url", endpoint.base_url),
             *("--limit", "24", "--state", "state", "--json", "all.json"),
         )

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from activities.packages.manager import ScenarioPackage
 from proctor.scenario_commands import load_packages
 from proctor.scenario_data import data_problems, unknown_settings
-from proctor.scenario_trial import Tried, try_evaluators
+from proctor.scenario_trial import try_evaluators
 from proctor.settings import read_settings
 from proctor_protocol.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
@@ -76,60 +76,51 @@ def test_a_fault_in_the_data_is_named_with_what_may_be_meant(data: dict[str, Any
     assert sentence in problems[0]
 
 
-EVALUATORS = """
-async def asked(ctx, params):
-    {asked}
-    return {{"score": 1, "max_score": 1, "explanation": "found"}}
-
-async def told(ctx, params):
-    {told}
+EVALUATOR = """
+async def {name}(ctx, params):
+    {does}
     assert (await ctx.get_state("email"))["emails"] is not None
-    return {{"score": 0, "max_score": 1, "explanation": str(len(ctx.action_log))}}
+    return {{"score": 1, "max_score": 1, "explanation": str(len(ctx.action_log))}}
 """
 
+FAULTS = {
+    "hasty": ("ctx.action_log[0]", "on an empty log without a model: evaluator {} raised IndexError"),
+    "narrow": (
+        "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
+        "on a busy log without a model: evaluator {} raised AssertionError",
+    ),
+    "curious": (
+        "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
+        "evaluator {} asks a model where there is one, and gives a score on all",
+    ),
+    "dependent": ("ctx.llm.invoke", "on an empty log without a model: evaluator {} raised AttributeError"),
+}
+"""Evaluators: what each does, and what is said of it."""
 
-def package(directory: Path, asked: str = "pass", told: str = "pass") -> ScenarioPackage:
-    write_package(directory, "tried", files={"evaluators.py": EVALUATORS.format(asked=asked, told=told)})
+HOLDS = "holds"
+
+
+def package(directory: Path) -> ScenarioPackage:
+    """A scenario with a criterion for each evaluator, one of which holds."""
+    does = {HOLDS: "pass", **{name: does for name, (does, _) in FAULTS.items()}}
+
+    def one_for_each(scenario: dict[str, Any]) -> None:
+        asked = scenario["criteria"][0]
+        scenario["criteria"] = [{**asked, "criterion_id": name, "evaluator_id": name} for name in does]
+
+    evaluators = "".join(EVALUATOR.format(name=name, does=what) for name, what in does.items())
+    write_package(directory, "tried", change=one_for_each, files={"evaluators.py": evaluators})
     [found] = load_packages([directory / "tried"])
     assert isinstance(found, ScenarioPackage), found
     return found
 
 
-async def tried(found: ScenarioPackage) -> Tried:
-    return await try_evaluators(found, read_settings(GreenAgentConfig))
-
-
-LOOKS_AT_NOTHING = ("ctx.action_log[0]", "on an empty log without a model: evaluator {} raised IndexError")
-FAULTS = [
-    [
-        LOOKS_AT_NOTHING,
-        (
-            "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
-            "on a busy log without a model: evaluator {} raised AssertionError",
-        ),
-    ],
-    [
-        (
-            "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
-            "evaluator {} asks a model where there is one, and gives a score on all",
-        ),
-        ("ctx.llm.invoke", "on an empty log without a model: evaluator {} raised AttributeError"),
-    ],
-]
-"""What the evaluators ``asked`` and ``told`` do, and what is said of it."""
-
-
-@pytest.mark.parametrize("both", FAULTS)
-def test_an_evaluator_that_would_fail_is_named_with_when(tmp_path: Path, both: list[tuple[str, str]]) -> None:
-    (asked, fault_of_asked), (told, fault_of_told) = both
-    found = asyncio.run(tried(package(tmp_path, asked, told)))
-    for name, fault in (("asked", fault_of_asked), ("told", fault_of_told)):
+def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_not(tmp_path: Path) -> None:
+    found = asyncio.run(try_evaluators(package(tmp_path), read_settings(GreenAgentConfig)))
+    for name, (_, fault) in FAULTS.items():
         begins = tuple(f"criterion {name}{sign} {fault.format(name)}" for sign in ",:")
         assert [said for said in found.faults if said.startswith(begins)], found
-
-
-def test_evaluators_that_hold_are_no_problem(tmp_path: Path) -> None:
-    assert asyncio.run(tried(package(tmp_path))) == Tried()
+    assert not [said for said in found.faults + found.warnings if said.startswith(f"criterion {HOLDS}")], found
 
 
 def test_faults_are_told_all_at_once_and_end_with_1(sandbox: Sandbox) -> None:

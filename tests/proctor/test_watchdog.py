@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,26 +43,22 @@ asyncio.run(main())
 """
 
 
+STUCK = ("stuck_in_sleep", "stuck_in_a_loop", "stuck_in_c")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stuck() -> Iterator[dict[str, processes.Process]]:
+    """One process for each way to stand still, all at once: each takes its time to be noticed."""
+    started = {function: _start(function) for function in STUCK}
+    yield started
+    for process in started.values():
+        processes.end(process, signal.SIGKILL)
+
+
 def _start(*arguments: str) -> processes.Process:
     process = processes.start(processes.program(_PROGRAM, *arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert processes.read_line(process) == "ready"
     return process
-
-
-@pytest.mark.parametrize("function", ["stuck_in_sleep", "stuck_in_a_loop"])
-def test_a_loop_that_stands_still_ends_its_process_and_says_where_it_stood(function: str) -> None:
-    process = _start(function)
-    _, said = process.communicate(timeout=100)
-    assert process.returncode == EXIT_CODE
-    assert "The event loop has stood still for 2 s" in said
-    assert f"in {function}" in said
-
-
-def test_python_that_is_held_up_ends_too() -> None:
-    process = _start("stuck_in_c")
-    _, said = process.communicate(timeout=100)
-    assert process.returncode == 1
-    assert "in stuck_in_c" in said
 
 
 def test_a_process_that_was_frozen_goes_on() -> None:
@@ -71,3 +68,21 @@ def test_a_process_that_was_frozen_goes_on() -> None:
     os.kill(process.pid, signal.SIGCONT)
     said, problems = process.communicate("end\n", timeout=100)
     assert (process.returncode, said) == (0, "alive\n"), problems
+
+
+@pytest.mark.parametrize("function", STUCK[:2])
+def test_a_loop_that_stands_still_ends_its_process_and_says_where_it_stood(
+    function: str, stuck: dict[str, processes.Process]
+) -> None:
+    process = stuck[function]
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == EXIT_CODE
+    assert "The event loop has stood still for 2 s" in said
+    assert f"in {function}" in said
+
+
+def test_python_that_is_held_up_ends_too(stuck: dict[str, processes.Process]) -> None:
+    process = stuck["stuck_in_c"]
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert "in stuck_in_c" in said
