@@ -75,7 +75,7 @@ async def start_assessment(
     message = Message()
     message.CopyFrom(sent)
     message.task_id = task_id_for(sent, caller.name)
-    message.context_id = sent.context_id or str(uuid.uuid4())
+    message.context_id = sent.context_id or message.task_id  # by which those find it that come later
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
     request = request_of(message)

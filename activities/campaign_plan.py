@@ -17,6 +17,9 @@ MEMO_LEDGER = "ledger"
 
 _MOST_GROUPS = 100
 
+PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
+"""The A2A context that a task is in."""
+
 PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
 """Whose a task is: the name of the caller that asked for it, where callers are asked who they are."""
 

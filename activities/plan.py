@@ -387,7 +387,9 @@ class ArchiveInput(Model):
 
 
 class QueueInput(Model):
-    """Enter the queue of a context."""
+    """Enter the queue of a context, as one of ``owner``'s."""
 
     queue_id: str
     task_id: str
+    context_id: str = ""
+    owner: str = ""

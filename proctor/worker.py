@@ -208,11 +208,12 @@ def _workers(
         participants.farewell,
         campaigns.join_cell,
         runs.join_assessment,
+        QueueActivities().wait_until_over,
     ]
     quick: list[Callable[..., Any]] = [
         AdmissionActivities(deployment).admit,
-        QueueActivities(deployment).join_queue,
-        QueueActivities(deployment).is_running,
+        QueueActivities().join_queue,
+        QueueActivities().is_running,
         ResetActivities().measure_pauses,
         campaigns.plan_campaign,
         campaigns.read_cells,

@@ -1,5 +1,8 @@
 """The assessments of one A2A context, one after another.
 
+A task that its context was made for is in no queue: it needs none for as long as it is alone, as most are. Where
+another one comes while it is at work, a queue is started that first waits for its end (``activities.queueing``).
+
 The queue holds no work of its own: it tells one assessment at a time that it may begin, and waits until that one says
 that it has ended. An assessment that was terminated can't say so; while others wait, the queue looks after the one at
 work.
@@ -12,6 +15,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
 from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
+from workflows import limits
 
 GRANT_SIGNAL = "begin"
 LEAVE_SIGNAL = "leave"
@@ -25,16 +29,26 @@ def queue_id(context_id: str, owner: str = "") -> str:
 
 @workflow.defn(name=CONTEXT_QUEUE)
 class ContextQueue:
-    """Started by the first assessment that joins; ends when nobody is left."""
+    """Started by whoever joins where there is none; ends when nobody is left."""
 
     @workflow.init
-    def __init__(self, waiting: list[str] | None = None, at_work: str | None = None) -> None:
+    def __init__(
+        self, waiting: list[str] | None = None, at_work: str | None = None, founder: str | None = None
+    ) -> None:
         self._waiting: list[str] = list(waiting or [])
         self._at_work: str | None = at_work
 
     @workflow.run
-    async def run(self, waiting: list[str] | None = None, at_work: str | None = None) -> None:
-        """Grant in the order of joining, until nobody waits and nobody is at work."""
+    async def run(
+        self, waiting: list[str] | None = None, at_work: str | None = None, founder: str | None = None
+    ) -> None:
+        """Grant in the order of joining, until nobody waits and nobody is at work; first of all wait for the end of the
+        ``founder``, for which the context was made, and which never joined.
+        """
+        if founder is not None:
+            await workflow.execute_activity_method(
+                QueueActivities.wait_until_over, founder, **limits.joined("the one that the context was made for")
+            )
         while True:
             if self._at_work is None and self._waiting:
                 await self._grant(self._waiting.pop(0))

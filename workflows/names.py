@@ -5,6 +5,7 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
+from activities.campaign_plan import PROCTOR_CONTEXT as PROCTOR_CONTEXT
 from activities.campaign_plan import PROCTOR_OWNER as PROCTOR_OWNER
 from activities.failures import REJECTED
 from activities.trial_plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
@@ -45,7 +46,6 @@ MEMO_SUMMARY = "summary"
 MEMO_CAMPAIGN = "campaign"
 """Where an assessment's memo names the campaign that it is of."""
 
-PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
 PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")
 PROCTOR_STATUS = SearchAttributeKey.for_keyword("ProctorStatus")

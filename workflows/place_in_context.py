@@ -10,6 +10,9 @@ from workflows.context_queue import LEAVE_SIGNAL, queue_id
 from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.steps import Steps
 
+OWN_CONTEXT = "own-context"
+"""The change since which a task that its context was made for is in no queue."""
+
 
 class PlaceInContext:
     """Waited for, taken and left by one workflow; ``is_taken`` when it may begin."""
@@ -17,14 +20,23 @@ class PlaceInContext:
     def __init__(self, steps: Steps, given: AssessmentInput | CampaignInput, is_taken: bool = False) -> None:
         self._steps = steps
         self._queue_id = queue_id(given.context_id, given.owner)
-        self._task_id = given.task_id
+        self._given = given
+        self._is_in_queue = is_taken  # perhaps: an earlier run may have joined
         self.is_taken = is_taken
 
     async def wait_for(self) -> None:
-        """Join the queue, and wait until it says that no other workflow of the context is at work."""
+        """Join the queue, and wait until it says that no other workflow of the context is at work.
+
+        A task that its context was made for has nobody to wait for.
+        """
+        task_id, context_id = self._given.task_id, self._given.context_id
+        if context_id == task_id and workflow.patched(OWN_CONTEXT):
+            self.take()
+            return
+        self._is_in_queue = True
         await self._steps.do_here(
             QueueActivities.join_queue,
-            QueueInput(queue_id=self._queue_id, task_id=self._task_id),
+            QueueInput(queue_id=self._queue_id, task_id=task_id, context_id=context_id, owner=self._given.owner),
             **limits.quick("wait for earlier assessments of the context"),
         )
         await workflow.wait_condition(lambda: self.is_taken)
@@ -35,7 +47,9 @@ class PlaceInContext:
 
     async def leave(self) -> None:
         """The next one may begin."""
+        if not self._is_in_queue:
+            return
         try:
-            await workflow.get_external_workflow_handle(self._queue_id).signal(LEAVE_SIGNAL, self._task_id)
+            await workflow.get_external_workflow_handle(self._queue_id).signal(LEAVE_SIGNAL, self._given.task_id)
         except ApplicationError:
             pass  # the queue is gone, and nobody waits in it

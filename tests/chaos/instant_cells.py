@@ -111,8 +111,8 @@ async def main(count: int, at_once: int, temporal: str, server: psutil.Process) 
             campaigns.sum_up_campaign,
             CampaignArchiving(deployment, lambda _: Scrubber(())).archive_campaign,
             runs.keep_played,
-            QueueActivities(deployment).join_queue,
-            QueueActivities(deployment).is_running,
+            QueueActivities().join_queue,
+            QueueActivities().is_running,
         ]
         worker = working(
             client,

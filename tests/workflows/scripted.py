@@ -34,7 +34,7 @@ from activities.plan import (
     TurnApplied,
     TurnInput,
 )
-from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, is_running
+from activities.queueing import QueueActivities, is_running, join
 from activities.resets import ResetActivities
 from proctor.worker import WORKFLOWS
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
@@ -118,6 +118,7 @@ class ScriptedActivities:
             self.admit,
             self.join_queue,
             self.is_running,
+            self.wait_until_over,
             ResetActivities().measure_pauses,
             self.set_up,
             self.greet,
@@ -153,13 +154,12 @@ class ScriptedActivities:
     @activity.defn
     async def join_queue(self, given: QueueInput) -> None:
         await self._does(given)
-        await activity.client().start_workflow(
-            CONTEXT_QUEUE,
-            id=given.queue_id,
-            task_queue=activity.info().task_queue,
-            start_signal=JOIN_SIGNAL,
-            start_signal_args=[given.task_id],
-        )
+        await join(activity.client(), activity.info().task_queue, given)
+
+    @activity.defn
+    async def wait_until_over(self, task_id: str) -> None:
+        await self._does(task_id)
+        await QueueActivities().wait_until_over(task_id)
 
     @activity.defn
     async def is_running(self, task_id: str) -> bool:

@@ -103,7 +103,7 @@ class ScriptedTrials:
 
     def worker(self, client: Client, task_queue: str) -> AbstractAsyncContextManager[None]:
         campaigns = CampaignActivities(self._deployment, [ScriptedRuns(self._deployment)])
-        queues = QueueActivities(self._deployment)
+        queues = QueueActivities()
         activities = [
             campaigns.plan_campaign,
             campaigns.read_cells,

@@ -52,7 +52,7 @@ async def test_called_off_in_every_step(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
     hanging = activities.deeds[step] = Hangs()
-    task_id = await asked(caller)
+    task_id = await asked(caller, context=f"called off in {step}")
     await eventually(lambda: hanging.began)
     task = await caller.cancel_task(CancelTaskRequest(id=task_id))
     assert state_name(task.status.state) == "canceled"

@@ -49,7 +49,7 @@ def turns_told(over: Over) -> list[int]:
 
 
 async def test_the_steps_of_an_assessment(caller: Caller, client: Client, activities: ScriptedActivities) -> None:
-    over = await played(caller)
+    over = await played(caller, context="a desk with a story")
     assert over.state == "completed"
     assert sorted(activities.calls[:2]) == ["admit", "join_queue"]
     assert story(activities) == ["set_up", "greet", *TURN, *TURN, *END]
@@ -318,7 +318,7 @@ async def test_a_long_story_goes_on_in_another_run_and_is_one_story(
 ) -> None:
     monkeypatch.setattr(limits, "HISTORY_EVENTS", 30)
     async with scripted(client, config, max_turns=8, default_time_step="PT5M") as activities:
-        over = await played(caller)
+        over = await played(caller, context="a long desk")
         assert story(activities) == ["set_up", "greet", *TURN * 8, *END]
         assert [given.turn for given in activities.inputs["purple_turn"]] == list(range(1, 9))
         assert activities.calls.count("admit") == activities.calls.count("join_queue") == 1
