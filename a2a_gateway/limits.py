@@ -1,4 +1,6 @@
-"""How large a request may be."""
+"""How large a request may be, and how slow."""
+
+import asyncio
 
 from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.utils.error_handlers import build_rest_error_payload
@@ -13,8 +15,12 @@ _MOST_DRAINED = 20 * MOST_BYTES
 """So much of a body that is too large is still taken off the line, so that its sender gets to read the answer."""
 
 
+_BODY_WITHIN = 60.0
+"""Seconds within which a body must have come."""
+
+
 class BodyLimit:
-    """Refuses bodies over ``MOST_BYTES``, or that are no text, with an A2A error, before anything else sees them."""
+    """Refuses bodies over ``MOST_BYTES``, slow ones and what is no text, with an A2A error, before anything else."""
 
     def __init__(self, app: ASGIApp, rpc_path: str) -> None:
         self._app = app
@@ -25,9 +31,16 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = await _read_body(receive)
+        try:
+            async with asyncio.timeout(_BODY_WITHIN):
+                body = await _read_body(receive)
+        except TimeoutError:
+            late = f"The request's body hasn't come within {_BODY_WITHIN:g} s: send it at once."
+            await self._refusal(scope["path"], late, 408)(scope, receive, send)
+            return
         if body is None:
-            await self._refusal(scope["path"])(scope, receive, send)
+            long = f"The request has more than {MOST_BYTES} bytes: send a shorter message."
+            await self._refusal(scope["path"], long, 413)(scope, receive, send)
             return
         if scope["path"] != self._rpc_path and not _is_text(body):
             error = InvalidRequestError("The body is no UTF-8: send JSON in UTF-8.")
@@ -40,11 +53,11 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    def _refusal(self, path: str) -> JSONResponse:
-        error = InvalidRequestError(f"The request has more than {MOST_BYTES} bytes: send a shorter message.")
+    def _refusal(self, path: str, sentence: str, status: int) -> JSONResponse:
+        error = InvalidRequestError(sentence)
         if path == self._rpc_path:
             return JSONResponse(build_error_response(None, error))
-        return JSONResponse(build_rest_error_payload(error), status_code=413)
+        return JSONResponse(build_rest_error_payload(error), status_code=status)
 
 
 def _is_text(body: bytes) -> bool:

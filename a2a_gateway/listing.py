@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import binascii
-import hashlib
+import hmac
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -19,6 +19,9 @@ from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
+
+_MARK = 12
+"""Bytes that stand before a page's token."""
 
 _AT_ONCE = 16
 """Calls to Temporal that one page may have under way."""
@@ -79,7 +82,8 @@ async def list_tasks(
     query = list_query(params, datetime.now(UTC), caller)
     if query is None:
         return ListTasksResponse(page_size=size)
-    token = _read_token(params.page_token, query)
+    key = config.secret.get_secret_value().encode()
+    token = _read_token(params.page_token, query, key)
     found = client.list_workflows(query, page_size=size, next_page_token=token, rpc_timeout=RPC_TIMEOUT)
     await found.fetch_next_page()
     count = await client.count_workflows(query, rpc_timeout=RPC_TIMEOUT)
@@ -88,7 +92,7 @@ async def list_tasks(
         tasks=tasks,
         total_size=count.count,
         page_size=size,
-        next_page_token=_write_token(found.next_page_token, query),
+        next_page_token=_write_token(found.next_page_token, query, key),
     )
 
 
@@ -109,25 +113,27 @@ async def _read_all(
     return [task for task in await asyncio.gather(*map(read, page)) if task is not None]
 
 
-def _write_token(token: bytes | None, query: str) -> str:
-    return base64.urlsafe_b64encode(_mark(query) + token).decode() if token else ""
+def _write_token(token: bytes | None, query: str, key: bytes) -> str:
+    return base64.urlsafe_b64encode(_mark(query, token, key) + token).decode() if token else ""
 
 
-def _read_token(text: str, query: str) -> bytes | None:
+def _read_token(text: str, query: str, key: bytes) -> bytes | None:
     """Temporal's token in ours; Temporal itself can't tell a token of another list, or of none, from its own."""
     if not text:
         return None
     try:
-        token = base64.b64decode(text, altchars=b"-_", validate=True)
+        marked = base64.b64decode(text, altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        token = b""
-    if not token.startswith(_mark(query)):
+        marked = b""
+    mark, token = marked[:_MARK], marked[_MARK:]
+    if not hmac.compare_digest(mark, _mark(query, token, key)):
         raise InvalidParamsError(
             "pageToken is none that this agent gave for these filters: take nextPageToken of the page before, and "
             "leave the filters as they were."
         )
-    return token.removeprefix(_mark(query))
+    return token
 
 
-def _mark(query: str) -> bytes:
-    return hashlib.sha256(query.encode()).digest()[:12]
+def _mark(query: str, token: bytes, key: bytes) -> bytes:
+    """What nobody else can put before a token."""
+    return hmac.digest(key, b"page " + query.encode() + b"\0" + token, "sha256")[:_MARK]

@@ -36,6 +36,7 @@ from proctor_observing.logs import set_up_logs
 from proctor_observing.requests import CountedRequests
 from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
+from proctor_processes.slow_senders import NoSlowSenders
 from proctor_protocol.callers import caller_of
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -123,6 +124,8 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     server = Server(
         uvicorn.Config(
             app,
+            http=NoSlowSenders,
+            ws="none",
             log_level=config.log_level.lower(),
             log_config=None,
             access_log=False,

@@ -24,6 +24,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import read_settings, require_guarded, warn
 from proctor.state import with_secret
 from proctor_processes.serving import Server, address_of, listen
+from proctor_processes.slow_senders import NoSlowSenders
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.codec import PayloadKeyError, payload_codec
@@ -78,7 +79,15 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     except PayloadKeyError as problem:
         raise UsageError(str(problem)) from None
     warn(["whoever may come in here reads what is encrypted: let nobody reach it but the UI's users"])
-    settings = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    settings = uvicorn.Config(
+        app,
+        http=NoSlowSenders,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+    )
     asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
 
 

@@ -1,5 +1,6 @@
 """Who may come in: names and sites, a browser's login, and an identity provider. The gateway is in this process."""
 
+import asyncio
 import base64
 import json
 import time
@@ -17,6 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
+from a2a_gateway import limits
 from a2a_gateway.door.entrance import guarded
 from a2a_gateway.door.tokens import Tokens, TokensError, make_token
 from a2a_gateway.server import create_app
@@ -152,6 +154,20 @@ async def test_what_a_stranger_sends_is_not_read_without_end(config: GreenAgentC
     async with httpx.AsyncClient(transport=transport, base_url=HERE) as http:
         refused = await http.post("/login", data={"token": "x" * 2_000_000})
     assert refused.status_code == 413
+
+
+async def test_what_a_stranger_sends_is_not_waited_for_without_end(
+    config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_BODY_WITHIN", 0.05)
+
+    async def never() -> AsyncIterator[bytes]:
+        yield b"token="
+        await asyncio.sleep(3600)
+
+    async with coming(config) as http:
+        refused = await http.post("/login", content=never())
+    assert (refused.status_code, "hasn't come" in refused.text) == (408, True)
 
 
 @pytest.mark.parametrize("path", ["/%0a2026-11-22 ERROR forged", "/%1b%5b31mred"])

@@ -1,5 +1,6 @@
 """``ListTasks``: filters, pages, and strings that try to be more than strings."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -147,6 +148,9 @@ async def test_a_page_token_goes_with_its_filters(gateway: Gateway, context: str
         page = await caller.list_tasks(ListTasksRequest(context_id=context, page_size=1))
         with pytest.raises(InvalidParamsError, match="leave the filters as they were"):
             await caller.list_tasks(ListTasksRequest(context_id="other", page_token=page.next_page_token))
+        changed = page.next_page_token[:16] + base64.urlsafe_b64encode(b"junk").decode()
+        with pytest.raises(InvalidParamsError, match="pageToken is none"):
+            await caller.list_tasks(ListTasksRequest(context_id=context, page_size=1, page_token=changed))
 
 
 @pytest.mark.parametrize("size", [0, -1, 101])

@@ -1,0 +1,70 @@
+"""Connections on which no request comes to be: nobody keeps one by sending little, or fills memory with a head."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_WITHIN = 20.0
+"""Seconds within which the head of a request must have come, or the rest of one that was answered before its end."""
+
+LONGEST_HEAD = 128_000
+"""Bytes of a head that has not ended yet; our own callers' have some hundred."""
+
+
+class NoSlowSenders(HttpToolsProtocol):
+    """uvicorn's protocol, which by itself waits for heads for ever, and keeps all that has come of them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._heads = self._bytes_of_head = 0
+        self._in_head = True
+        self._too_late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See ``asyncio.Protocol``."""
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See ``asyncio.Protocol``."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See ``asyncio.Protocol``."""
+        heads, was_in_head = self._heads, self._in_head
+        super().data_received(data)
+        if was_in_head and self._heads == heads:
+            self._bytes_of_head += len(data)
+        if self._bytes_of_head > LONGEST_HEAD:
+            self._close()
+        self._watch()
+
+    def on_headers_complete(self) -> None:
+        """See ``httptools.HttpRequestParser``."""
+        self._heads += 1
+        self._bytes_of_head, self._in_head = 0, False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """See ``httptools.HttpRequestParser``."""
+        self._in_head = True
+        super().on_message_complete()
+
+    def _watch(self) -> None:
+        """Its sender isn't who is waited for while a request is answered; between two there is uvicorn's own limit."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._wait_no_longer()
+        elif self._too_late is None:
+            self._too_late = self.loop.call_later(HEAD_WITHIN, self._close)
+
+    def _wait_no_longer(self) -> None:
+        if self._too_late is not None:
+            self._too_late.cancel()
+            self._too_late = None
+
+    def _close(self) -> None:
+        self._too_late = None
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
