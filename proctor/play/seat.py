@@ -15,6 +15,9 @@ from purple_sdk import BasePurpleAgent
 
 T = TypeVar("T")
 
+_LAST_SECONDS = 1.0
+"""How long what still runs may take to end."""
+
 
 class Background:
     """An event loop on a thread of its own, for all but the terminal."""
@@ -41,9 +44,19 @@ def background() -> Iterator[Background]:
     try:
         yield Background(loop)
     finally:
+        asyncio.run_coroutine_threadsafe(_end_the_others(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _end_the_others() -> None:
+    """Cancel what still runs in this loop, such as sse_starlette's watcher, which outlives every server."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=_LAST_SECONDS)
 
 
 @dataclass(frozen=True)
