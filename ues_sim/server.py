@@ -12,6 +12,7 @@ import uvicorn
 
 from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
+from proctor_processes.slow_senders import NoSlowSenders
 from ues_sim.host import Host
 from ues_sim.http.app import Application
 from ues_sim.keys import new_secret
@@ -90,6 +91,7 @@ def serve(
         app = TracedRequests(app, _without_ids)
     config = uvicorn.Config(
         app,
+        http=NoSlowSenders,
         log_level="warning",
         log_config=None,
         access_log=False,

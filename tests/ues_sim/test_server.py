@@ -1,9 +1,13 @@
 """The server: a host of many simulations, or a single one; how it starts and how it ends."""
 
+import socket
+from contextlib import suppress
+
 import httpx
 import pytest
 
 from tests.ues_sim.helpers import HOST_KEY, Server, receive
+from tests.waiting import PATIENCE
 from ues_sim import create_app
 
 
@@ -67,6 +71,16 @@ def test_the_host_key_is_needed(server):
     paths = httpx.get(f"{server.url}/openapi.json").json()["paths"]
     assert {"/simulations", "/simulations/{simulation_id}", "/simulations/{simulation_id}/email/send"} <= paths.keys()
     assert httpx.get(f"{server.url}/email/state", headers=bearer).status_code == 404
+
+
+def test_a_head_without_end_is_not_kept(server):
+    address = httpx.URL(server.url)
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: here\r\nX: " + b"x" * 1_000_000)
+        with suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
+    assert httpx.get(f"{server.url}/health").status_code == 200
 
 
 def test_base_urls_follow_the_host_header(server):
