@@ -15,7 +15,7 @@ import pytest
 from tests.assessments.bad_packages import write_bad_packages
 from tests.assessments.packages import write_package
 from tests.chaos.table import recorded, table
-from tests.docker_engine import shared_engine
+from tests.docker_engine import shared_address, shared_engine
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
 from tests.work import NIGHTLY
@@ -80,18 +80,28 @@ def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stack(scenarios_dir: Path) -> Iterator[Stack]:
-    """One evaluator for all tests of a session that need one; it has no model, whatever the user's environment says."""
-    none = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
-    with running_stack(scenarios_dir, environment=none) as running:
+def stack(scenarios_dir: Path, engine_folder: Path) -> Iterator[Stack]:
+    """One evaluator for all tests of a session that need one; it has no model, whatever the user's environment says.
+
+    It plays terminal trials as soon as there is the engine that ``docker_engine`` starts.
+    """
+    settings = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
+    settings |= {"DOCKER_HOST": shared_address(engine_folder)}
+    with running_stack(scenarios_dir, environment=settings) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of one Docker engine for all tests of a run that need one, in whichever process they are."""
+def engine_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all processes of a run know of their Docker engine."""
     folder = tmp_path_factory.getbasetemp()
-    with shared_engine(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as url:
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def docker_engine(engine_folder: Path) -> Iterator[str]:
+    """The address of one Docker engine for all tests of a run that need one, in whichever process they are."""
+    with shared_engine(engine_folder) as url:
         yield url
 
 

@@ -191,6 +191,11 @@ def own_engine(*, has_base: bool = True) -> Iterator[DockerEngine]:
         engine.stop()
 
 
+def shared_address(folder: Path) -> str:
+    """Where the engine of a run, whose processes share ``folder``, is to be found once somebody has started it."""
+    return os.environ.get("PROCTOR_TEST_ENGINE") or f"unix://{folder}/engine.sock"
+
+
 @contextmanager
 def shared_engine(folder: Path) -> Iterator[str]:
     """The address of the engine of a run, whose processes share ``folder``; whoever comes first starts it."""
@@ -227,6 +232,9 @@ def keep(folder: Path) -> None:
             base_image()
             engine.start()
             engine.import_base()
+            meeting_point = Path(shared_address(folder).removeprefix("unix://"))
+            meeting_point.unlink(missing_ok=True)
+            meeting_point.symlink_to(engine.url.removeprefix("unix://"))
             said = {"url": engine.url}
         except (NoEngineError, AssertionError, subprocess.SubprocessError, OSError) as problem:
             said = {"problem": str(problem)}

@@ -5,6 +5,7 @@ import pytest
 import scipy
 
 from proctor_statistics import Unit, estimated
+from tests.work import only_nightly
 
 
 def single(values: "np.ndarray") -> list[Unit]:
@@ -48,7 +49,7 @@ def test_one_value_has_no_interval_and_equal_ones_have_no_width():
         estimated([])
 
 
-@pytest.mark.parametrize("count", [10, 50])
+@pytest.mark.parametrize("count", [10, pytest.param(50, marks=only_nightly)])
 @pytest.mark.parametrize("shape", ["normal", "skewed"])
 def test_the_interval_covers_the_truth_as_often_as_it_says(count: int, shape: str):
     random = np.random.default_rng(count)

@@ -24,10 +24,10 @@ FEW = ["hello-file", "partial-credit"]
 """One of each format; all tasks are played by ``make nightly``."""
 
 
-async def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tmp_path: Path) -> None:
+def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tmp_path: Path) -> None:
     """Accuracy 1.0, and the folder that the seed describes; nothing is left on the engine."""
     wanted = [] if NIGHTLY else [part for task in FEW for part in ("--task-id", task)]
-    done = Sandbox(tmp_path).run(
+    done = Sandbox(tmp_path).call(
         *("terminal-bench", "run", "--gateway", terminal_stack.gateway_url, "--dataset", "terminal_bench"),
         *("--agent", "oracle", "--json", "exact.json", *wanted),
     )
@@ -152,7 +152,7 @@ async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, doc
             case "count-errors":
                 raise RuntimeError("no idea")
             case _:
-                lies = "while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; done"
+                lies = "while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; sleep 0.01; done"
                 await ran(shell, f"(setsid bash -c '{lies}' >/dev/null 2>&1 &)")
         return "done"
 
@@ -188,9 +188,9 @@ async def test_an_agent_that_nobody_reaches_fails_its_trials(terminal_stack: Sta
     assert ended.results.results[0].blame == "participant"
 
 
-async def test_a_dataset_that_there_is_not(terminal_stack: Stack, tmp_path: Path) -> None:
+def test_a_dataset_that_there_is_not(terminal_stack: Stack, tmp_path: Path) -> None:
     for dataset, sentence in (("../etc", "no such folder of tasks"), ("terminal_bench", "matches no task")):
-        done = Sandbox(tmp_path).run(
+        done = Sandbox(tmp_path).call(
             *("terminal-bench", "run", "--gateway", terminal_stack.gateway_url, "--dataset", dataset),
             *("--agent", "null", "--task-id", "no-such-task"),
         )
