@@ -22,7 +22,7 @@ from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-TURNS = 6
+TURNS = 4
 
 
 class Participant:
@@ -47,6 +47,11 @@ class Participant:
     def go_on(self) -> None:
         """Let it finish that turn."""
         (self._folder / "go_on").touch()
+
+    def begin_anew(self) -> None:
+        """Have it wait as at first, and its log be empty."""
+        (self._folder / "go_on").unlink()
+        (self._folder / "log").unlink()
 
     def kill(self) -> None:
         """SIGKILL; returns when nothing of it is left."""
@@ -87,32 +92,33 @@ async def state_of(stack: Stack, task_id: str) -> int:
 async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: Stack, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
-    async with participating(port, tmp_path / "undisturbed"):
+    async with participating(port, tmp_path / "first", waits_in=2) as first:
+        first.go_on()
         undisturbed = await assess(stack, url, "tiny", max_turns=TURNS)
-    async with participating(port, tmp_path / "first", waits_in=3) as first:
+        first.begin_anew()
         assessing = asyncio.create_task(assess(stack, url, "tiny", turn_tries=1, max_turns=TURNS))
         await first.waits()
         first.kill()
         failed = await assessing
     assert failed.state == "failed"
     assert failed.results is not None
-    assert failed.results.turns_taken == 2
+    assert failed.results.turns_taken == 1
     assert f"Nobody answers at the participant's address {url}" in failed.sentence
-    assert first.log == ["turn 1", "turn 2", "turn 3", "turn 3 waits"]
+    assert first.log == ["turn 1", "turn 2", "turn 2 waits"]
     task_id = failed.results.assessment_id
     assert await state_of(stack, task_id) == a2a.TASK_STATE_FAILED
 
-    async with participating(port, tmp_path / "second", waits_in=5) as second, temporal_ui(stack.local.ui_url) as ui:
+    async with participating(port, tmp_path / "second", waits_in=3) as second, temporal_ui(stack.local.ui_url) as ui:
         await ui.open(task_id)
         await ui.require_status("Failed")
-        await ui.reset(await ui.workflow_task_before("turn 3"), "the participant is back")
+        await ui.reset(await ui.workflow_task_before("turn 2"), "the participant is back")
         await second.waits()
         assert await state_of(stack, task_id) == a2a.TASK_STATE_WORKING
         ended, updates = await followed(stack, task_id, second)
         await ui.open(task_id)
         await ui.require_status("Completed")
 
-    assert second.log == ["turn 3", "turn 4", "turn 5", "turn 5 waits", "turn 6"]
+    assert second.log == ["turn 2", "turn 3", "turn 3 waits", "turn 4"]
     assert ended.state == "completed", ended.sentence
     assert ended.results is not None
     assert undisturbed.results is not None
@@ -122,13 +128,13 @@ async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: 
 
 
 async def followed(stack: Stack, task_id: str, participant: Participant) -> tuple[Ended, list[TaskUpdate]]:
-    """Subscribe to the task while its participant waits in turn 5, then let it go on, and listen to the end."""
+    """Subscribe to the task while its participant waits in turn 3, then let it go on, and listen to the end."""
     updates: list[TaskUpdate] = []
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
             if isinstance(event, Progress):
                 updates.append(event.update)
-                if isinstance(event.update, TurnStartedUpdate) and event.update.turn_number == 5:
+                if isinstance(event.update, TurnStartedUpdate) and event.update.turn_number == 3:
                     participant.go_on()
             elif isinstance(event, Ended):
                 return event, updates
