@@ -70,14 +70,6 @@ def settings_of_a_worker_beside(stack: Stack) -> dict[str, str]:
     }
 
 
-def test_a_worker_whose_key_is_refused_says_what_to_set(stack: Stack, sandbox: Sandbox) -> None:
-    with sandbox.started("worker", "--ues-url", stack.ues_url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for(f"the simulator at {stack.ues_url} refuses this worker's key (401)")
-        assert f"This worker's is from {sandbox.folder}/user-state/proctor/secret" in worker.output
-        assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
-        assert "Traceback" not in worker.output
-
-
 def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, sandbox: Sandbox) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"

@@ -90,20 +90,21 @@ def worker_of_its_own(stack: Stack) -> dict[str, str]:
         "AGENTBEATS_GREEN_TASK_QUEUE": "of-nobody",
         "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": "of-nobody-models",
         "AGENTBEATS_GREEN_CONTAINERS": "off",
-        "AGENTBEATS_GREEN_SECRET": "a-secret-of-this-test",
         "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": stack.local.temporal_address,
         "AGENTBEATS_GREEN_UES_URL": stack.ues_url,
     }
 
 
-def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once(two: Stack, sandbox: Sandbox) -> None:
+def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once_with_what_to_set(two: Stack, sandbox: Sandbox) -> None:
     command = ("worker", "--processes", "2", "--state", "state", "--scenarios-dir", two.local.config.scenarios_dir)
     with sandbox.started(*command, **worker_of_its_own(two)) as worker:
         worker.wait_for("with 2 processes")
         worker.wait_for("refuses this worker's key")
         worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
         assert worker.end(signal.SIGINT) == 0
-        assert worker.output.count("refuses this worker's key") == 1
+        assert worker.output.count(f"the simulator at {two.ues_url} refuses this worker's key (401)") == 1
+        assert f"This worker's is from {sandbox.folder}/state/secret" in worker.output
+        assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
         assert "Traceback" not in worker.output
     assert not sandbox.processes()
     with sandbox.started(*command, **worker_of_its_own(two)) as worker:
