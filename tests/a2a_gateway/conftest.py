@@ -96,17 +96,22 @@ def temporal() -> Iterator[str]:
     stop_temporal(process)
 
 
-@pytest.fixture
-def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+def make_config(temporal: str, folder: Path) -> GreenAgentConfig:
+    """Settings of a gateway with a folder, and a task queue that is named after it."""
     return GreenAgentConfig(
         host="127.0.0.1",
         port=0,
         temporal_address=temporal,
         temporal_ui_url="http://ui.example",
-        storage_url=str(tmp_path / "storage"),
-        task_queue=f"assessments-{tmp_path.name}",
+        storage_url=str(folder / "storage"),
+        task_queue=f"assessments-{folder.name}",
         connect_timeout=60,
     )
+
+
+@pytest.fixture
+def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
+    return make_config(temporal, tmp_path)
 
 
 @pytest_asyncio.fixture

@@ -1,6 +1,8 @@
 """``ListTasks``: filters, pages, and strings that try to be more than strings."""
 
 import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,8 +14,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.client import Client
 
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
-from tests.a2a_gateway.conftest import Gateway, request, reset
+from tests.a2a_gateway.conftest import Gateway, make_config, request, reset, running_gateway, standin_worker
 from tests.waiting import eventually
 
 HOSTILE = [
@@ -41,11 +44,23 @@ async def listed(caller: Caller, expected: int, **wanted: Any) -> ListTasksRespo
     return answer
 
 
-@pytest_asyncio.fixture
-async def context(gateway: Gateway, config: GreenAgentConfig, worker: object, client: Client) -> str:
-    """A context with a task in each state that an assessment can be in."""
-    name = f"context of {config.task_queue}"
-    async with sdk_client(gateway.url, streaming=False) as caller:
+@dataclass(frozen=True)
+class Desk:
+    """A gateway, and a context with a task in each state that an assessment can be in; nobody changes it."""
+
+    gateway: Gateway
+    context: str
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk(temporal: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    config = make_config(temporal, tmp_path_factory.mktemp("desk"))
+    client, name = await connect(config), f"context of {config.task_queue}"
+    async with (
+        standin_worker(client, config),
+        running_gateway(config) as gateway,
+        sdk_client(gateway.url, streaming=False) as caller,
+    ):
         for script in ({}, {"end": "fail"}, {"end": "break"}):
             await send(caller, message(data_part(request(**script)), context=name))
         await send(caller, message(data_part({}), context=name))
@@ -56,14 +71,15 @@ async def context(gateway: Gateway, config: GreenAgentConfig, worker: object, cl
         await listed(caller, 7, context_id=name)
         await listed(caller, 1, context_id=name, status=TaskState.TASK_STATE_WORKING)
         assert working.context_id == name
-    return name
+        yield Desk(gateway, name)
 
 
 def states(answer: ListTasksResponse) -> list[str]:
     return [state_name(task.status.state) for task in answer.tasks]
 
 
-async def test_by_state(gateway: Gateway, context: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_by_state(desk: Desk) -> None:
     expected = {
         TaskState.TASK_STATE_SUBMITTED: ["submitted"],
         TaskState.TASK_STATE_WORKING: ["working"],
@@ -73,21 +89,22 @@ async def test_by_state(gateway: Gateway, context: str) -> None:
         TaskState.TASK_STATE_CANCELED: ["canceled"],
         TaskState.TASK_STATE_INPUT_REQUIRED: [],
     }
-    async with sdk_client(gateway.url) as caller:
+    async with sdk_client(desk.gateway.url) as caller:
         for state, found in expected.items():
-            answer = await listed(caller, len(found), context_id=context, status=state)
+            answer = await listed(caller, len(found), context_id=desk.context, status=state)
             assert states(answer) == found
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("binding", [JSONRPC, REST])
-async def test_pages_have_every_task_once_latest_first(gateway: Gateway, context: str, binding: Any) -> None:
-    async with sdk_client(gateway.url, binding) as caller:
-        whole = await listed(caller, 7, context_id=context)
+async def test_pages_have_every_task_once_latest_first(desk: Desk, binding: Any) -> None:
+    async with sdk_client(desk.gateway.url, binding) as caller:
+        whole = await listed(caller, 7, context_id=desk.context)
         assert not whole.next_page_token
         paged: list[Task] = []
         token = ""
         while token or not paged:
-            page = await caller.list_tasks(ListTasksRequest(context_id=context, page_size=3, page_token=token))
+            page = await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=3, page_token=token))
             assert (page.total_size, page.page_size) == (7, 3)
             paged += page.tasks
             token = page.next_page_token
@@ -97,9 +114,10 @@ async def test_pages_have_every_task_once_latest_first(gateway: Gateway, context
     assert times == sorted(times, reverse=True)
 
 
-async def test_artifacts_and_history_on_request(gateway: Gateway, context: str) -> None:
-    wanted: dict[str, Any] = {"context_id": context, "status": TaskState.TASK_STATE_COMPLETED}
-    async with sdk_client(gateway.url) as caller:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_artifacts_and_history_on_request(desk: Desk) -> None:
+    wanted: dict[str, Any] = {"context_id": desk.context, "status": TaskState.TASK_STATE_COMPLETED}
+    async with sdk_client(desk.gateway.url) as caller:
         (plain,) = (await listed(caller, 1, **wanted)).tasks
         (full,) = (await listed(caller, 1, include_artifacts=True, **wanted)).tasks
         (short,) = (await listed(caller, 1, history_length=0, **wanted)).tasks
@@ -109,13 +127,14 @@ async def test_artifacts_and_history_on_request(gateway: Gateway, context: str) 
     assert not short.history
 
 
-async def test_by_time_of_change(gateway: Gateway, context: str) -> None:
-    async with sdk_client(gateway.url) as caller:
-        whole = await listed(caller, 7, context_id=context)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_by_time_of_change(desk: Desk) -> None:
+    async with sdk_client(desk.gateway.url) as caller:
+        whole = await listed(caller, 7, context_id=desk.context)
         terminated = whole.tasks[2].status.timestamp
-        since = await listed(caller, 3, context_id=context, status_timestamp_after=terminated)
+        since = await listed(caller, 3, context_id=desk.context, status_timestamp_after=terminated)
         future = Timestamp(seconds=terminated.seconds + 3600)
-        later = await listed(caller, 0, context_id=context, status_timestamp_after=future)
+        later = await listed(caller, 0, context_id=desk.context, status_timestamp_after=future)
     assert [task.id for task in since.tasks] == [task.id for task in whole.tasks[:3]]
     assert not later.tasks
 
@@ -143,14 +162,15 @@ async def test_a_foreign_page_token_is_refused(gateway: Gateway, token: str) -> 
             await caller.list_tasks(ListTasksRequest(page_token=token))
 
 
-async def test_a_page_token_goes_with_its_filters(gateway: Gateway, context: str) -> None:
-    async with sdk_client(gateway.url) as caller:
-        page = await caller.list_tasks(ListTasksRequest(context_id=context, page_size=1))
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_page_token_goes_with_its_filters(desk: Desk) -> None:
+    async with sdk_client(desk.gateway.url) as caller:
+        page = await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=1))
         with pytest.raises(InvalidParamsError, match="leave the filters as they were"):
             await caller.list_tasks(ListTasksRequest(context_id="other", page_token=page.next_page_token))
         changed = page.next_page_token[:16] + base64.urlsafe_b64encode(b"junk").decode()
         with pytest.raises(InvalidParamsError, match="pageToken is none"):
-            await caller.list_tasks(ListTasksRequest(context_id=context, page_size=1, page_token=changed))
+            await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=1, page_token=changed))
 
 
 @pytest.mark.parametrize("size", [0, -1, 101])

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
 
+from activities import failures
+from activities.deployment import Deployment
+from activities.forks import ForkActivities
+from activities.plan import AdmitInput
 from proctor.page_actions import page_actions
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.results import AssessmentResults
@@ -152,10 +158,19 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
             ({"fork_of": "nobody", "from_turn": 1}, 'config.fork_of is "nobody": there is no assessment of that id'),
             ({"fork_of": rejected[0], "from_turn": 1}, f"{rejected[0]} can't be forked: it was rejected"),
         ]
+        deployment = Deployment(stack.config)
+        looking = ActivityEnvironment(client=await connect(stack.config))
         for config, sentence in cases:
-            refused = await assess_by(stack, json.dumps({"config": config}))
-            assert (refused.state, refused.results) == ("rejected", None)
-            assert sentence in refused.sentence
+            given = AdmitInput(task_id="fork", request=json.dumps({"config": config}))
+            with pytest.raises(ApplicationError) as problem:
+                await looking.run(ForkActivities(deployment).admit_fork, given)
+            assert problem.value.type == failures.REJECTED
+            assert sentence in problem.value.message
+        await deployment.aclose()
+        config, sentence = cases[0]
+        refused = await assess_by(stack, json.dumps({"config": config}))
+        assert (refused.state, refused.results) == ("rejected", None)
+        assert sentence in refused.sentence
         goes_on = results_of(await fork(stack, task, 3, max_turns=3))
         assert (goes_on.turns_taken, goes_on.is_partial) == (3, True)
 

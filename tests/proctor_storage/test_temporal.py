@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from temporalio.api.common.v1 import Payloads
+from temporalio.service import GrpcCompression
 
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
@@ -30,3 +31,24 @@ async def test_whoever_takes_the_connection_and_says_nothing_is_given_up():
         address = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
         with pytest.raises(TemporalUnreachableError, match=rf"can't reach Temporal at {address} .*proctor up"):
             await connect(GreenAgentConfig(temporal_address=address, connect_timeout=0.5))
+
+
+@pytest.mark.parametrize(
+    ("address", "compression"),
+    [
+        ("127.0.0.1:7233", GrpcCompression.NONE),
+        ("localhost:7233", GrpcCompression.NONE),
+        ("[::1]:7233", GrpcCompression.NONE),
+        ("temporal.example:7233", GrpcCompression.GZIP),
+        ("10.0.0.7:7233", GrpcCompression.GZIP),
+    ],
+)
+async def test_only_what_goes_to_another_machine_is_packed(monkeypatch, tmp_path, address, compression):
+    options = {}
+
+    async def connected(_address, **given):
+        options.update(given)
+
+    monkeypatch.setattr("proctor_storage.temporal.Client.connect", connected)
+    await connect(GreenAgentConfig(temporal_address=address, storage_url=str(tmp_path)))
+    assert options["grpc_compression"] is compression
