@@ -32,7 +32,7 @@ _SHORTEST = 8
 
 _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 
-_SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+_SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD|CONNECTION_STRING)", re.IGNORECASE)
 
 
 def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:

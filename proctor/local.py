@@ -263,7 +263,7 @@ _WITHOUT_MODEL = ("triage", "reschedule")
 """Agents that need no key of a model."""
 
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
-_SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?)$")
+_SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|CONNECTION_STRING)$")
 
 
 def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:

@@ -67,7 +67,7 @@ class EncryptedPayloads(PayloadCodec):
             )
         try:
             return Payload.FromString(key.decrypt(payload.data[:_NONCE], payload.data[_NONCE:], name))
-        except InvalidTag:
+        except (InvalidTag, ValueError):  # the latter where there isn't even a nonce
             raise PayloadKeyError(
                 f"a payload doesn't open with the key {name.decode()!r}: it was written with another one of that name, "
                 "or changed since"

@@ -72,6 +72,7 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountKey=k")
     services = {service.name: service for service in stack(tmp_path, is_durable=True).list_services()}
     worker, gateway = services["worker"].environment, services["gateway"].environment
     assert given_in(worker) == given_in(gateway)
@@ -81,6 +82,8 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(
     assert set(agent.values()) == {None}  # nothing is added, and what the environment has of these is taken out
     assert {"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_STORAGE_URL", "OPENAI_API_KEY"} <= set(agent)
     assert services["ues"].environment["AGENTBEATS_GREEN_SECRET"] is None
+    assert services["ues"].environment["AZURE_STORAGE_CONNECTION_STRING"] is None
+    assert "AZURE_STORAGE_CONNECTION_STRING" not in services["gateway"].environment  # it reads the store
     for name in ("temporal", "ues", "gateway"):
         assert services[name].environment["OPENAI_API_KEY"] is None
     assert "OPENAI_API_KEY" not in worker

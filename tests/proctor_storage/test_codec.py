@@ -52,6 +52,9 @@ async def test_nobody_changes_a_payload_or_gives_it_another_key(tmp_path):
     payload.data = payload.data[:-1] + bytes([payload.data[-1] ^ 1])
     with pytest.raises(PayloadKeyError):
         await converter.decode([payload])
+    payload.data = b"short"
+    with pytest.raises(PayloadKeyError):
+        await converter.decode([payload])
 
 
 async def test_the_store_and_failures_are_encrypted_too(tmp_path):

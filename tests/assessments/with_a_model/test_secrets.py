@@ -292,11 +292,18 @@ def test_secrets_are_known_by_their_names() -> None:
         "hf_token": "hf-0123456789",
         "DB_PASSWORD": "correct horse",
         "AGENTBEATS_GREEN_SECRET": "0123456789",
+        "AZURE_STORAGE_CONNECTION_STRING": "AccountKey=0123",
         "KEYBOARD": "qwertyuiop",
         "TOKENIZERS_PARALLELISM": "false-or-true",
         "SHORT_KEY": "test",
     }
-    assert secrets_in(environment) == {"sk-0123456789", "hf-0123456789", "correct horse", "0123456789"}
+    assert secrets_in(environment) == {
+        "sk-0123456789",
+        "hf-0123456789",
+        "correct horse",
+        "0123456789",
+        "AccountKey=0123",
+    }
 
 
 def test_failures_are_cleaned_with_their_causes() -> None:
