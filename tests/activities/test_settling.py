@@ -137,6 +137,17 @@ def _without_names(applied: TurnApplied) -> dict[str, Any]:
     return {**applied.model_dump(include={"actions", "addressed"}), "messages": messages, "advanced": advanced}
 
 
+async def test_a_clock_that_has_moved_on_says_that_nobody_had_to_be_asked(simulations: Simulations) -> None:
+    """What can be read later on (a message may be gone by then, a guest come in) decides nothing any more."""
+    async with playing(simulations) as turn:
+        await ask_ben(turn.ues)
+        first = Settling(SCENARIO, 1, START, NOON).step
+        await attempt(lambda: simulations.step_in_hand(turn.name, turn.mark, first, lambda _: Step(to=NOON)))
+        settled = await turn.settle()
+        assert (settled.addressed, settled.messages) == ([], [])
+        assert settled.advanced is not None
+
+
 async def test_what_a_participant_does_after_its_answer_is_refused(simulations: Simulations) -> None:
     """Else what comes between two attempts would be in the next turn, and in no action log."""
     async with playing(simulations) as turn:
