@@ -253,7 +253,7 @@ class ParticipantActivities:
             # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
             heartbeats.forget()
             simulation = await self._begin(work, again=" again")
-        elif _key_in(simulation) == own_fence():
+        elif given.is_reset and _key_in(simulation) == own_fence():
             await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(

@@ -142,11 +142,15 @@ class Greeted(BlobRef):
 
 
 class GreetInput(Model):
-    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn."""
+    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
+
+    ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
+    """
 
     plan: Plan
     prepared: Prepared
     resumes_turn: int | None = None
+    is_reset: bool = True
 
 
 class TurnInput(Model):

@@ -24,12 +24,13 @@ async def greet(
     steps: Steps, telling: Telling, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
 ) -> Greeted:
     """Greet the participant, in mid-day where ``resumes_turn`` says so; again where workers were lost at it."""
-    lost = 0
+    lost, run = 0, workflow.info()
+    is_reset = run.run_id != run.original_execution_run_id
     while True:
         try:
             return await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn),
+                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn, is_reset=is_reset),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:

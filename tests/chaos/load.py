@@ -55,7 +55,7 @@ def attempts_of_judgements(events: list[HistoryEvent]) -> list[int]:
         event.event_id
         for event in events
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
-        and event.activity_task_scheduled_event_attributes.activity_type.name == "judge_criterion"
+        and event.activity_task_scheduled_event_attributes.activity_type.name in ("judge_criteria", "judge_criterion")
     }
     return [
         event.activity_task_started_event_attributes.attempt
