@@ -14,8 +14,10 @@ from activities.packages.manager import load_evaluators, load_package
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 from tests.stack import SCENARIOS
+from tests.work import NIGHTLY
 
-LONG = 60_000
+LONG = 60_000 if NIGHTLY else 20_000
+"""Characters; what takes a text's square of steps takes minutes with either."""
 TEXTS = {
     "words": "a " * (LONG // 2),
     "one word": "a" * LONG,

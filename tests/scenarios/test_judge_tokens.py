@@ -18,6 +18,7 @@ async def test_judging_all_criteria_bills_little_more_than_judging_one(scenario_
     assert found.one.all > 10_000  # it is the whole evidence that is read
 
 
+@only_nightly
 async def test_a_model_judges_a_whole_assessment_as_make_calibrate_does(capsys: pytest.CaptureFixture[str]) -> None:
     """``python -m tests.calibrate --assessments``, with a scripted endpoint in the small model's place."""
     with OpenAIEndpoint() as endpoint:
