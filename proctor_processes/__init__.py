@@ -1,6 +1,7 @@
 """Processes: the one way to start, watch and end children, and to be a server.
 
 * ``child``: a process that ends with all that it has started, and the command lines of our own Python
+* ``importing``: what a process does before its first import, so that it starts soon
 * ``guard``: ends the children of a process that was killed, and removes its temporary folder
 * ``serving``: a server that listens first, says when it is ready, and ends when told to
 * ``ports``: which ports are free, who has the others, and who may start a server at one

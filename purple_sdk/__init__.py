@@ -10,15 +10,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from proctor_protocol.config import PurpleAgentConfig
-from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
-from purple_sdk.agent import AgentFactory, BasePurpleAgent
-from purple_sdk.ues_wrapper import PurpleUESClient
-
 if TYPE_CHECKING:
+    from proctor_protocol.config import PurpleAgentConfig
+    from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+    from purple_sdk.agent import AgentFactory, BasePurpleAgent
     from purple_sdk.conversations import Conversations
     from purple_sdk.executor import PurpleAgentExecutor
     from purple_sdk.server import create_app, serve
+    from purple_sdk.ues_wrapper import PurpleUESClient
 
 __all__ = [
     "AgentFactory",
@@ -33,16 +32,22 @@ __all__ = [
     "serve",
 ]
 
-# Loaded when first asked for: who only wants the simulator's client needs no web server in memory.
+# Loaded when first asked for: who only wants the simulator's client needs no web server in memory, and no settings.
 _HOMES = {
-    "Conversations": "conversations",
-    "PurpleAgentExecutor": "executor",
-    "create_app": "server",
-    "serve": "server",
+    "AgentFactory": "purple_sdk.agent",
+    "BasePurpleAgent": "purple_sdk.agent",
+    "Conversations": "purple_sdk.conversations",
+    "EarlyCompletionMessage": "proctor_protocol.messages",
+    "PurpleAgentConfig": "proctor_protocol.config",
+    "PurpleAgentExecutor": "purple_sdk.executor",
+    "PurpleUESClient": "purple_sdk.ues_wrapper",
+    "TurnCompleteMessage": "proctor_protocol.messages",
+    "create_app": "purple_sdk.server",
+    "serve": "purple_sdk.server",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)
