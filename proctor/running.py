@@ -10,6 +10,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.subscriptions import Subscriptions, Update
 from a2a_gateway.temporal import TemporalConnection
+from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
@@ -51,14 +52,14 @@ class UnderWay:
         """The connection."""
         return await self._connection.connect()
 
-    async def running(self) -> list[Running]:
-        """Campaigns and assessments that run, the latest of each first."""
+    async def running(self, caller: Caller = ANYBODY) -> list[Running]:
+        """Campaigns and assessments of a caller's that run, the latest of each first."""
         found, tallies = [], 0
-        async for execution in self._executions(CAMPAIGN_WORKFLOW):
+        async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
             tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
             tallies += 1
             found.append(await self._running(execution, tally))
-        return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW)]]
+        return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]]
 
     async def story(self, name: str) -> Story | None:
         """What was told of an assessment or a campaign that runs; None where there is none of this id."""
@@ -79,9 +80,10 @@ class UnderWay:
         execution = await self._find(name)
         return execution is not None and execution.workflow_type == ASSESSMENT_WORKFLOW
 
-    async def _executions(self, kind: str) -> AsyncIterator[WorkflowExecution]:
+    async def _executions(self, kind: str, caller: Caller) -> AsyncIterator[WorkflowExecution]:
         client = await self.connected()
-        found = client.list_workflows(_QUERY.format(kind), page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST)
+        query = _QUERY.format(kind) + ("" if caller.is_admin else f" AND {PROCTOR_OWNER.name} = '{caller.name}'")
+        found = client.list_workflows(query, page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST)
         async for execution in found:
             yield execution
 

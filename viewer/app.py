@@ -100,7 +100,8 @@ class _Served:
     async def overview(self, request: Request) -> Response:
         pages, caller = self._seen(request), caller_of(request.scope)
         nothing: Sequence[Running] = ()
-        running = [each for each in await self._known(self._live.running, nothing) if caller.may_see(each.owner)]
+        known = await self._known(lambda: self._live.running(caller), nothing)
+        running = [each for each in known if caller.may_see(each.owner)]
         search, is_whole = request.query_params.get("search", "")[:200], "all" in request.query_params
         return await self._answer(lambda: pages.overview(running, search, is_whole=is_whole))
 

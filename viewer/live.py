@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 
 
@@ -49,8 +50,8 @@ class Story:
 class Live(Protocol):
     """Says what is under way. All methods may raise anything: then it isn't known, and the archive is shown alone."""
 
-    async def running(self) -> Sequence[Running]:
-        """Everything that is under way, the latest first."""
+    async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
+        """Everything of a caller's that is under way, the latest first."""
 
     async def story(self, name: str) -> Story | None:
         """What was told of something that is under way; None where it isn't, or not here."""
@@ -62,7 +63,7 @@ class Live(Protocol):
 class NothingRuns:
     """For who looks at an archive alone."""
 
-    async def running(self) -> Sequence[Running]:
+    async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         """Nothing."""
         return ()
 

@@ -23,11 +23,13 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from temporalio.client import Client, WorkflowFailureError
 
+import proctor.running
 from a2a_gateway.door import door, quotas
 from a2a_gateway.door.quotas import Share, share_of
 from a2a_gateway.door.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
 from proctor.page_actions import page_actions
+from proctor.running import UnderWay
 from proctor_protocol.callers import Caller, Quotas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.archive import Archive
@@ -334,6 +336,20 @@ async def test_each_lists_their_own(place: Place) -> None:
     await eventually(caught_up)
     assert await listed("own") == {place.ended}
     assert await listed("other") == {bobs}
+
+
+async def test_what_runs_of_ones_own_is_seen_however_much_runs_of_others(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proctor.running, "_SHOWN_AT_MOST", 1)
+    mine, live = await place.start("own", hold=True), UnderWay(place.config)
+    await place.start("other", hold=True)
+    caller = Caller(name=place.name_of("own"))
+
+    async def is_seen() -> bool:
+        return [each.id for each in await live.running(caller)] == [mine]
+
+    await eventually(is_seen)
 
 
 async def test_nobody_cancels_or_joins_anothers(place: Place) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.updates import (
     ActionObservedUpdate,
@@ -69,7 +70,7 @@ class ScriptedLive:
     def __post_init__(self) -> None:
         self.stories = self.stories or {"live-1": story("live-1", updates_of(2)), "live-2": campaign("live-2")}
 
-    async def running(self) -> Sequence[Running]:
+    async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         return [each.running for each in self.stories.values()]
 
     async def story(self, name: str) -> Story | None:
