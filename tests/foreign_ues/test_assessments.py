@@ -93,9 +93,8 @@ async def test_the_server_dies(
     assert results.turn_tries == tries
 
 
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGTERM, marks=only_nightly), signal.SIGKILL], ids=["SIGTERM", "SIGKILL"]
-)
+@only_nightly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 async def test_the_worker_dies_in_a_turn(
     served: Stack, limited: Program, embedded: AssessmentResults, number: signal.Signals
 ) -> None:
