@@ -21,6 +21,8 @@ FOR_SCENARIOS = {
     f"proctor_protocol.{name}" for name in ("moments", "paraphrases", "patterns", "scenario", "text_tests")
 }
 """What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
+FOR_SERVICES = {"proctor_processes.slow_senders"}
+"""What the evaluator's own servers use, for which ``proctor`` itself brings httptools."""
 NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
 """The extra ``assistant`` brings what they need."""
 
@@ -98,11 +100,15 @@ def test_with_all_that_it_needs_it_is_small_and_every_module_of_it_works(
     print(f"{size / 1e6:.1f} MB, {len(needed) + 1} packages: proctor-purple {' '.join(sorted(needed))}")
     assert size < MOST_MEGABYTES * 1e6
 
-    modules = {
-        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        for name in files_of(wheels["proctor_purple"])
-        if name.endswith(".py") and not name.endswith("__main__.py") and "plain-a2a" not in name
-    } - FOR_SCENARIOS
+    modules = (
+        {
+            name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for name in files_of(wheels["proctor_purple"])
+            if name.endswith(".py") and not name.endswith("__main__.py") and "plain-a2a" not in name
+        }
+        - FOR_SCENARIOS
+        - FOR_SERVICES
+    )
     lines = [f"import {name}" for name in sorted(modules) if not name.startswith(NEED_A_MODEL)]
     done = subprocess.run(
         [str(tmp_path / "environment" / "bin" / "python"), "-c", "\n".join(lines)],
