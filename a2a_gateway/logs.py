@@ -2,6 +2,7 @@
 
 import json
 import logging
+from time import monotonic
 
 from a2a.utils.errors import A2AError
 from google.protobuf.json_format import ParseError
@@ -18,6 +19,9 @@ _LOGGERS = (
 )
 """Where a2a-sdk logs what it refuses: twice, with a traceback, or not at all. A filter sees only its logger's own."""
 
+_MOST_IN_A_SECOND = 20
+"""Lines; anybody can be refused as often as they like, and mustn't fill the disk."""
+
 _LONGEST_LINE = 500
 _LONGEST_ERROR = 20_000
 """Bytes of an answer that may be an error; a longer one is a result."""
@@ -26,20 +30,30 @@ log = logging.getLogger(__name__)
 
 
 class RefusalLog:
-    """Logs the error that an answer, or an event of a stream, tells a caller."""
+    """Logs the error that an answer, or an event of a stream, tells a caller; so many a second."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._second = self._refused = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on as it is."""
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.body" and (error := _error_in(message.get("body", b""))):
-                log.warning("%s %s: %s", scope["method"], _one_line(scope["path"]), error)
+                self._log(f"{scope['method']} {_one_line(scope['path'])}: {error}")
             await send(message)
 
         await self._app(scope, receive, watch if scope["type"] == "http" else send)
+
+    def _log(self, line: str) -> None:
+        if (second := int(monotonic())) != self._second:
+            if self._refused > _MOST_IN_A_SECOND:
+                log.warning("%d more were refused than are logged here", self._refused - _MOST_IN_A_SECOND)
+            self._second, self._refused = second, 0
+        self._refused += 1
+        if self._refused <= _MOST_IN_A_SECOND:
+            log.warning("%s", line)
 
 
 def leave_refusals_to_us() -> None:

@@ -18,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
-from a2a_gateway import limits
+from a2a_gateway import limits, logs
 from a2a_gateway.door.entrance import guarded
 from a2a_gateway.door.tokens import Tokens, TokensError, make_token
 from a2a_gateway.server import create_app
@@ -179,6 +179,20 @@ async def test_a_refusal_is_one_line_in_the_log(
         assert (await http.get(path)).status_code == 401
     (line,) = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
     assert line.isprintable()
+
+
+async def test_strangers_dont_fill_the_log(
+    config: GreenAgentConfig, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token_of(config, "alice")
+    monkeypatch.setattr(logs, "_MOST_IN_A_SECOND", 3)
+    async with coming(config) as http:
+        for second in (7.0, 8.0):
+            monkeypatch.setattr(logs, "monotonic", lambda second=second: second)
+            for _ in range(5):
+                assert (await http.get("/tasks")).status_code == 401
+    told = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    assert [line.split()[0] for line in told] == ["GET"] * 3 + ["2"] + ["GET"] * 3
 
 
 async def test_a_cookie_of_ones_own_making_is_none(config: GreenAgentConfig) -> None:
