@@ -62,16 +62,16 @@ def all_that_is_needed_by(light: Distribution) -> dict[str, Distribution]:
 
 
 def link(found: Distribution, packages: Path) -> int:
-    """Have what is installed here in another environment, too; its bytes."""
+    """Have what is installed here in another environment, too; its bytes, but for what is compiled."""
     size = 0
     for file in found.files or []:
         here = Path(str(file.locate()))
-        if file.parts[0] == ".." or "__pycache__" in file.parts or not here.is_file():
+        if file.parts[0] == ".." or not here.is_file():
             continue
         there = packages / file
         there.parent.mkdir(parents=True, exist_ok=True)
         there.symlink_to(here)
-        size += here.stat().st_size
+        size += 0 if "__pycache__" in file.parts else here.stat().st_size
     return size
 
 
