@@ -11,9 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities workflows a2a_gateway proctor scenarios.kit
-# Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
+# Twice as many as cores, and one: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
-PYTEST_ARGS ?= -n 4 --dist loadfile
+PYTEST_ARGS ?= -n 5 --dist loadfile
 
 .PHONY: help install demo test browser engine prometheus images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 
@@ -38,7 +38,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser engine prometheus ## all tests (some 7 minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) browser engine prometheus ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now

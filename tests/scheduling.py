@@ -50,6 +50,11 @@ LONG = (
 )
 """What takes long, the longest first. All else is played last, in small pieces, so that the processes end together."""
 
+BEGIN_LONG = 4
+"""How many processes begin with what takes long, which waits much. Where there is one more, it begins with all else,
+which only computes: then no core has to wait with them.
+"""
+
 HOMES = 2
 """How many processes start the evaluator that plays share."""
 
@@ -95,11 +100,13 @@ class Together(LoadScopeScheduling):
         waiting = sorted(self.workqueue, key=rank_of)  # stable: by name among equals
         sharing = [group for group in waiting if shares_the_evaluator(group)]
         others = [group for group in waiting if group not in sharing]
-        is_home = node in self._homes or len(self._homes) < HOMES
+        begins_short = len(self.nodes) > BEGIN_LONG and node is self.nodes[-1]
+        short = [group for group in others if rank_of(group) == len(LONG)] if begins_short else []
+        is_home = node in self._homes or (len(self._homes) < HOMES and not begins_short)
         if not others and not is_home and len(sharing) < _WORTH_A_START:
             node.shutdown()
             return
-        chosen = (sharing or others if is_home else others or sharing)[0]
+        chosen = (short or (sharing or others if is_home else others or sharing))[0]
         if chosen in sharing and node not in self._homes:
             self._homes.append(node)
         self.workqueue.move_to_end(chosen, last=False)
