@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities import verdicts
+from activities.packages.processes import EvaluatorRetryError
 from activities.plan import Evidence, JudgeSeveralInput, Plan
 from activities.simulations import simulations
 from proctor.rehearsal import Rehearsal, RehearsedAssessment, do, rehearsing
@@ -98,3 +99,29 @@ def test_no_verdict_counts_where_the_simulation_was_lost_meanwhile(
     with pytest.raises(Exception, match="lost meanwhile"):
         judged(rehearsal, "good", once)
     assert once.found == []
+
+
+def test_who_could_not_reach_the_simulation_looks_anew_though_others_hold_on_to_it(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judges at work share one look; the server that it was a look at may have died since."""
+
+    class _Interrupted(_Once):
+        async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
+            given = JudgeSeveralInput(plan=plan, criterion_ids=[], evidence=evidence).one("asked")
+            neighbours = [await do(self.verdicts._look_at, given) for _ in range(2)]
+            with monkeypatch.context() as patch:
+                patch.setattr(self.verdicts._deployment.code, "judge", is_away)
+                with pytest.raises(Exception, match="nobody answers"):
+                    await do(self.verdicts.judge_criterion, given)
+            self.looks = [*neighbours, await do(self.verdicts._look_at, given)]
+            return []
+
+    async def is_away(*_: Any) -> None:
+        raise EvaluatorRetryError("nobody answers")
+
+    interrupted = _Interrupted(rehearsal)
+    judged(rehearsal, "good", interrupted)
+    first, second, after = interrupted.looks
+    assert first is second
+    assert after is not first
