@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -107,3 +109,13 @@ def serving(*module_and_arguments: str, **environment: str) -> Iterator[tuple[st
     """Run ``python -m ...`` and give its address once it listens."""
     with running(module(*module_and_arguments), environment) as process:
         yield read_address(process), process
+
+
+def is_running(pid: int | None) -> bool:
+    """Whether there is such a process, and it has not ended: one may do so while it is looked at."""
+    if pid is None:
+        return False
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

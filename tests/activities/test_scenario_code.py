@@ -244,5 +244,5 @@ async def test_nothing_is_left_of_a_worker_that_was_killed(write_scenario: Write
         left = [int(pid) for pid in (await asyncio.to_thread(processes.read_line, worker)).split()]
         assert len(left) >= 2
     async with asyncio.timeout(PATIENCE):
-        while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
+        while any(map(processes.is_running, left)):
             await asyncio.sleep(0.02)

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from proctor.supervisor import Service, ServiceStartError, Supervisor
@@ -37,10 +36,6 @@ def made(path: Path) -> Callable[[int], Awaitable[bool]]:
     return is_ready
 
 
-def is_running(pid: int | None) -> bool:
-    return pid is not None and psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 async def test_a_service_starts_only_when_those_before_it_are_ready(tmp_path: Path) -> None:
     first = tmp_path / "first"
     look = f"sys.exit(3) if not pathlib.Path({str(first)!r}).exists() else None"
@@ -49,7 +44,7 @@ async def test_a_service_starts_only_when_those_before_it_are_ready(tmp_path: Pa
     services = [late, service(tmp_path, "second", after=("first",), does=look)]
     async with Supervisor(services, tmp_path / "logs", print) as supervisor:
         await supervisor.start()
-        assert is_running(supervisor.find_pid("second"))
+        assert processes.is_running(supervisor.find_pid("second"))
 
 
 async def test_all_are_ended_last_to_first(tmp_path: Path) -> None:
@@ -60,7 +55,7 @@ async def test_all_are_ended_last_to_first(tmp_path: Path) -> None:
         await supervisor.start()
         pids = [supervisor.find_pid(name) for name in ("a", "b", "c")]
     assert order.read_text().split() == ["c", "b", "a"]
-    assert not any(map(is_running, pids))
+    assert not any(map(processes.is_running, pids))
 
 
 async def test_a_service_that_dies_is_started_again(tmp_path: Path) -> None:
@@ -71,7 +66,7 @@ async def test_a_service_that_dies_is_started_again(tmp_path: Path) -> None:
         assert before is not None
         os.kill(before, signal.SIGKILL)
         await eventually(lambda: len(said) == 2)
-        assert is_running(supervisor.find_pid("a"))
+        assert processes.is_running(supervisor.find_pid("a"))
         assert supervisor.find_pid("a") != before
     assert said[0].startswith("a was killed by SIGKILL; starting it again")
     assert "ready again" in said[1]
@@ -84,7 +79,7 @@ async def test_a_service_that_ends_before_it_is_ready_is_told_with_its_log(tmp_p
             await supervisor.start()
         started = supervisor.find_pid("a")
     assert "no such database" in str(raised.value)
-    assert not is_running(started)
+    assert not processes.is_running(started)
 
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -100,7 +95,7 @@ async def test_a_service_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     async with Supervisor([deaf], tmp_path / "logs", said.append) as supervisor:
         await supervisor.start()
         pid = supervisor.find_pid("deaf")
-    assert not is_running(pid)
+    assert not processes.is_running(pid)
     assert said == ["deaf did not end within 0.5 s: killed"]
 
 
@@ -112,8 +107,8 @@ async def test_what_a_service_started_itself_ends_with_it(tmp_path: Path) -> Non
         await supervisor.start()
         await eventually(lambda: child.exists() and bool(child.read_text()))
         grandchild = int(child.read_text())
-        assert is_running(grandchild)
-    await eventually(lambda: not is_running(grandchild))
+        assert processes.is_running(grandchild)
+    await eventually(lambda: not processes.is_running(grandchild))
 
 
 def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
@@ -139,7 +134,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
     with processes.running(processes.program(program, str(temporary)), by=signal.SIGKILL) as process:
         pids = [int(pid) for pid in processes.read_line(process).split()]
         assert len(pids) == 2
-        assert all(map(is_running, pids))
-    wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists())
-    assert not any(map(is_running, pids))
+        assert all(map(processes.is_running, pids))
+    wait_until(lambda: not any(map(processes.is_running, pids)) and not temporary.exists())
+    assert not any(map(processes.is_running, pids))
     assert not temporary.exists()

@@ -22,13 +22,9 @@ PARENT = "import os, time; {}; os.fork(); os.write(1, b'%d\\n' % os.getpid()); t
 """A process with a child of its own; each prints its id."""
 
 
-def is_running(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 async def gone(*pids: int) -> bool:
-    await asyncio.to_thread(wait_until, lambda: not any(map(is_running, pids)), 60)
-    return not any(map(is_running, pids))
+    await asyncio.to_thread(wait_until, lambda: not any(map(processes.is_running, pids)), 60)
+    return not any(map(processes.is_running, pids))
 
 
 @pytest.fixture
@@ -48,7 +44,7 @@ async def family(guard: Guard, does: str = "pass") -> tuple[Child, list[int]]:
 async def test_what_a_child_has_started_ends_with_it(guard: Guard) -> None:
     child, pids = await family(guard)
     assert child.pid in pids
-    assert all(map(is_running, pids))
+    assert all(map(processes.is_running, pids))
     assert await child.end(60)
     assert child.exit_code == -signal.SIGTERM
     assert await gone(*pids)
@@ -66,7 +62,7 @@ async def test_what_a_child_leaves_behind_when_it_dies_is_killed_at_the_end(guar
     os.kill(child.pid, signal.SIGKILL)
     assert await child.wait() == -signal.SIGKILL
     (left,) = set(pids) - {child.pid}
-    assert is_running(left)
+    assert processes.is_running(left)
     assert await child.end(60)
     assert await gone(left)
 
@@ -161,7 +157,7 @@ def test_nothing_is_left_when_the_parent_is_killed(tmp_path: Path) -> None:
     with processes.running(processes.program(program, str(temporary)), by=signal.SIGKILL) as process:
         pids = [int(pid) for pid in processes.read_line(process).split()]
         assert len(pids) == 2
-        assert all(map(is_running, pids))
-    wait_until(lambda: not any(map(is_running, pids)) and not temporary.exists(), 60)
-    assert not any(map(is_running, pids))
+        assert all(map(processes.is_running, pids))
+    wait_until(lambda: not any(map(processes.is_running, pids)) and not temporary.exists(), 60)
+    assert not any(map(processes.is_running, pids))
     assert not temporary.exists()
