@@ -13,7 +13,7 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from activities.packages.confinement import hide_from_neighbours
 from proctor.attempts import Attempts, pipe_for_lines
@@ -26,6 +26,7 @@ STOP_SECONDS = 8.0
 """How long a process may take to end: what is in hand is finished."""
 
 _LAST_WORDS_SECONDS = 1.0
+_CHUNK = 64 * 1024
 """How long what a process has written is read after its end."""
 
 WORKS = "proctor worker polling"
@@ -170,14 +171,26 @@ class _Process:
 
 
 async def _note(pipe: int, attempts: Attempts) -> None:
-    """Follow what a process writes down, until it is gone."""
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb"))
+    """Follow what a process writes down, until it is gone.
+
+    By a transport for pipes uvloop would close it twice, and the second time it may be somebody else's.
+    """
+    loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
+    os.set_blocking(pipe, False)
+    loop.add_reader(pipe, readable.set)
     try:
-        async for line in reader:
-            attempts.take(line)
+        while True:
+            await readable.wait()
+            readable.clear()
+            with suppress(BlockingIOError):
+                if not (chunk := os.read(pipe, _CHUNK)):
+                    return
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    attempts.take(line)
     finally:
-        transport.close()
+        loop.remove_reader(pipe)
+        os.close(pipe)
 
 
 async def _end(processes: list[_Process]) -> None:

@@ -97,7 +97,7 @@ class CodeProcess:
         pid: int,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        output: asyncio.StreamReader,
+        output: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         ended: asyncio.Future[int | None],
         kill: Callable[[], None],
         limits: Limits,
@@ -109,7 +109,8 @@ class CodeProcess:
         self._writer = writer
         self._kill = kill
         self._ended = ended
-        self._listening = asyncio.create_task(self._listen(output))
+        printed, self._output = output
+        self._listening = asyncio.create_task(self._listen(printed))
 
     async def say(self, piece: bytes) -> None:
         """Tell it something; a process that is gone is noticed when its answer is read."""
@@ -143,11 +144,12 @@ class CodeProcess:
         self._kill()
         self._writer.close()
         self._listening.cancel()
+        self._output.close()
 
-    async def _listen(self, output: asyncio.StreamReader) -> None:
+    async def _listen(self, printed: asyncio.StreamReader) -> None:
         """Read what it prints, so that it never waits for us; too much of it ends it."""
         count, last = 0, b""
-        while chunk := await output.read(64 * 1024):
+        while chunk := await printed.read(64 * 1024):
             count += len(chunk)
             last = (last + chunk)[-_OUTPUT_KEPT:]
             if count > self.limits.output_bytes:
@@ -173,7 +175,7 @@ class Nursery:
         self._process: Child | None = None
         self._control: socket.socket | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._forked: asyncio.Future[_Forked] | None = None
+        self._asked_for: deque[asyncio.Future[_Forked]] = deque()
         self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
 
@@ -220,28 +222,22 @@ class Nursery:
         assert self._control is not None
         control, loop = self._control, asyncio.get_running_loop()
         job, their_job = socket.socketpair()
-        output, their_output = os.pipe()
+        # No pipe: uvloop closes what is no socket twice, and the second time it may be a file that a thread has opened.
+        output, their_output = socket.socketpair()
         try:
-            self._forked = loop.create_future()
-            command = json.dumps({"fork": asdict(limits), "has_model": has_model}).encode() + b"\n"
-            socket.send_fds(control, [command], [their_job.fileno(), their_output])
+            with their_job, their_output:
+                command = json.dumps({"fork": asdict(limits), "has_model": has_model}).encode() + b"\n"
+                socket.send_fds(control, [command], [their_job.fileno(), their_output.fileno()])
+            forked: asyncio.Future[_Forked] = loop.create_future()
+            self._asked_for.append(forked)
+            pid, ended = await forked
         except BaseException:
             job.close()
-            os.close(output)
-            raise
-        finally:
-            their_job.close()
-            os.close(their_output)
-        try:
-            pid, ended = await self._forked
-        except BaseException:
-            job.close()
-            os.close(output)
+            output.close()
             raise
         reader, writer = await asyncio.open_unix_connection(sock=job)
-        listening = asyncio.StreamReader()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(listening), os.fdopen(output, "rb", 0))
-        return CodeProcess(pid, reader, writer, listening, ended, lambda: self._kill(control, pid), limits)
+        printed = await asyncio.open_unix_connection(sock=output)
+        return CodeProcess(pid, reader, writer, printed, ended, lambda: self._kill(control, pid), limits)
 
     def _kill(self, control: socket.socket, pid: int) -> None:
         with suppress(OSError):
@@ -261,8 +257,10 @@ class Nursery:
     def _hear(self, said: dict[str, int]) -> None:
         if "pid" in said:
             ended = self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
-            if self._forked is not None and not self._forked.done():
-                self._forked.set_result(_Forked(said["pid"], ended))
+            # Whoever has given up waiting has its own answer, too: the next one's is another.
+            forked = self._asked_for.popleft() if self._asked_for else None
+            if forked is not None and not forked.done():
+                forked.set_result(_Forked(said["pid"], ended))
         elif (over := self._ended.pop(said["ended"], None)) is not None and not over.done():
             over.set_result(said["status"])
 
@@ -272,8 +270,10 @@ class Nursery:
             self._control = None
         if self._reading is not None and self._reading is not asyncio.current_task():
             self._reading.cancel()
-        if self._forked is not None and not self._forked.done():
-            self._forked.set_exception(frames.HungUpError())
+        for forked in self._asked_for:
+            if not forked.done():
+                forked.set_exception(frames.HungUpError())
+        self._asked_for.clear()
         for ended in self._ended.values():
             if not ended.done():
                 ended.set_result(None)

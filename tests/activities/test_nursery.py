@@ -1,7 +1,18 @@
-"""What scenarios' code needs is there when a process is forked for it."""
+"""Processes for scenarios' code: what they need is there when they are forked, and each is who it is taken for."""
 
+import asyncio
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+
+import pytest
+
+from activities.packages.confinement import Limits
+from activities.packages.frames import HungUpError
+from activities.packages.processes import Nursery
+from tests.waiting import PATIENCE
 
 _PROGRAM = """
 import asyncio, importlib, sys
@@ -28,3 +39,31 @@ def test_a_question_to_the_simulator_imports_nothing_more() -> None:
     """It would be imported in every process anew: a third of what judging a scenario costs."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["204"]
+
+
+@pytest.fixture
+async def nursery() -> AsyncIterator[Nursery]:
+    made = Nursery(Limits())
+    yield made
+    await made.aclose()
+
+
+async def test_a_process_that_nobody_waits_for_any_more_is_not_taken_for_the_next_one(nursery: Nursery) -> None:
+    """Else whoever ends one would end another's from then on."""
+    (await nursery.fork(0)).end()
+    given_up = asyncio.create_task(nursery.fork(0))
+    while not nursery._asked_for:
+        await asyncio.sleep(0)
+    given_up.cancel()
+    process = await nursery.fork(0)
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(HungUpError):
+        await asyncio.wait_for(process.hear(), PATIENCE)
+    process.end()
+
+
+async def test_what_a_process_prints_comes_by_a_socket(nursery: Nursery) -> None:
+    """uvloop closes a pipe twice, and between the two a thread of the worker may open a file by that number."""
+    process = await nursery.fork(0)
+    assert process._output.get_extra_info("socket") is not None
+    process.end()
