@@ -98,15 +98,15 @@ class Evaluator:
         names = [*PROCESSES, *self.agents]
         return {PROCESSES.get(n, n): pid for n in names if (pid := self.supervisor.find_pid(n)) is not None}
 
-    async def ended_workflows(self, but: set[str], assessments: int = 0) -> list[WorkflowExecution]:
+    async def ended_workflows(self, but: set[str], least: int = 0) -> list[WorkflowExecution]:
         """Every workflow's runs but some (by run id), once none is running any more.
 
         Args:
-            but: the run ids. assessments: so many have to be among them, each with its context's queue: the list lags.
+            but: the run ids. least: so many there have to be, since the list lags.
         """
         while True:
             found = [run async for run in self.client.list_workflows() if run.run_id not in but]
-            if len(found) >= 2 * assessments and all(run.close_time for run in found):
+            if len(found) >= least and all(run.close_time for run in found):
                 return found
             await asyncio.sleep(0.1)
 

@@ -133,7 +133,7 @@ async def _measure_thinking(
     await evaluator.assess(scenario, agent, TURNS[scenario], 100, offline=False)
     evaluator.endpoint.delay = 0.0
     slow = [await evaluator.history(each) for each in await evaluator.ended_workflows(known, 1)]
-    of_one = [max(quick, key=lambda history: len(history.events))]  # and not its context's queue
+    of_one = quick[:1]
     found = {}
     for who, activity in (("characters", "respond"), ("judges", "judge_criterion")):
         (depth, waits), (least_depth, least_waits) = waited_for(slow, activity), waited_for(of_one, activity)
@@ -236,7 +236,7 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
 async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     """What a terminal trial costs: a run of several, one after another, on an engine that the evaluator knows."""
     await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
-    seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1)}
+    seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
     before = await _watch(evaluator)
     ended = await run(
         evaluator.local.gateway_url,
@@ -246,7 +246,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
         n_concurrent_trials=1,
         keep_images=True,
     )
-    histories = [await evaluator.history(each) for each in await evaluator.ended_workflows(seen, 1)]
+    histories = [await evaluator.history(each) for each in await evaluator.ended_workflows(seen, 1 + trials)]
     after = await _watch(evaluator)
     events = [event for history in histories for event in history.events]
     actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
