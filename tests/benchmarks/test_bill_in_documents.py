@@ -52,9 +52,10 @@ def test_at_a_wall_all_of_it_is_used() -> None:
 
 
 def test_the_more_wait_in_a_worker_the_rarer_each_gives_signs_of_life() -> None:
-    few, many, crowd = (liveliness(BILL, SETTINGS, 1, a_second) for a_second in (1e-6, 1.0, 1_000.0))
+    lively = BILL.model_copy(update={"waiting": BILL.waiting.model_copy(update={"heartbeats": 2.0})})
+    few, many, crowd = (liveliness(lively, SETTINGS, 1, a_second) for a_second in (1e-6, 1.0, 1_000.0))
     assert 1.0 == few > many >= crowd
-    assert crowd * BILL.waiting.heartbeats == pytest.approx(1 / SETTINGS.fleet.longest_pause)
+    assert crowd * lively.waiting.heartbeats == pytest.approx(1 / SETTINGS.fleet.longest_pause)
 
 
 def test_a_fleet_that_is_given_stays_as_it_is(tmp_path: Path) -> None:
