@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-import uvicorn
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.types import AgentCard
 from starlette.applications import Starlette
@@ -36,7 +35,7 @@ from proctor_observing.logs import set_up_logs
 from proctor_observing.requests import CountedRequests
 from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import NoSlowSenders
+from proctor_processes.slow_senders import settings_for
 from proctor_protocol.callers import caller_of
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -122,14 +121,10 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     leave_refusals_to_us()
     app = create_app(config, partial(connect, config), pages)
     server = Server(
-        uvicorn.Config(
+        settings_for(
             app,
-            http=NoSlowSenders,
-            ws="none",
             log_level=config.log_level.lower(),
             log_config=None,
-            access_log=False,
-            lifespan="off",
             timeout_graceful_shutdown=SHUTDOWN_GRACE,
         ),
         ready=f"proctor gateway listening on {address_of(listener)}",

@@ -502,13 +502,12 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     Raises:
         UsageError: others would reach them, and nobody is asked who they are.
     """
-    import uvicorn
 
     from a2a_gateway.door.entrance import guarded
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay
     from proctor_processes.serving import Server, address_of, listen
-    from proctor_processes.slow_senders import NoSlowSenders
+    from proctor_processes.slow_senders import settings_for
     from viewer.app import create_app
 
     kept, config = open_archive(archive, state)
@@ -521,15 +520,7 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, live, actions))
-    settings = uvicorn.Config(
-        app,
-        http=NoSlowSenders,
-        ws="none",
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=2,
-    )
+    settings = settings_for(app, timeout_graceful_shutdown=2)
     print(f"{kept.folder.place}", flush=True)
     server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")
     asyncio.run(server.serve(sockets=[listener]))

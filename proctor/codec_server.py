@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-import uvicorn
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -24,7 +23,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import read_settings, require_guarded, warn
 from proctor.state import with_secret
 from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import NoSlowSenders
+from proctor_processes.slow_senders import settings_for
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.codec import PayloadKeyError, payload_codec
@@ -79,15 +78,7 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     except PayloadKeyError as problem:
         raise UsageError(str(problem)) from None
     warn(["whoever may come in here reads what is encrypted: let nobody reach it but the UI's users"])
-    settings = uvicorn.Config(
-        app,
-        http=NoSlowSenders,
-        ws="none",
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=2,
-    )
+    settings = settings_for(app, timeout_graceful_shutdown=2)
     asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
 
 

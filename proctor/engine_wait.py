@@ -4,10 +4,8 @@ import asyncio
 import logging
 import os
 
+from activities.terminal.engine_address import engine_address
 from proctor_protocol.config import GreenAgentConfig
-
-USUAL_ADDRESS = "unix:///var/run/docker.sock"
-"""As ``activities.terminal.engine`` has it."""
 
 _LOOK_SECONDS = 5.0
 
@@ -18,7 +16,7 @@ async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
     """Wait until there is something at the engine's address, where that is a socket of this machine and nobody says
     that an engine has to be there; whether it answers is for its client to find out.
     """
-    address = config.docker_url or os.environ.get("DOCKER_HOST") or USUAL_ADDRESS
+    address = engine_address(config.docker_url)
     kind, _, path = address.partition("://")
     if kind != "unix" or config.containers == "on" or os.path.exists(path):  # noqa: ASYNC240
         return

@@ -1,8 +1,12 @@
-"""Connections on which no request comes to be: nobody keeps one by sending little, or fills memory with a head."""
+"""Servers that strangers reach: nobody keeps a connection by sending little, or fills memory with a head.
+
+Whoever makes one has its settings from here (``settings_for``).
+"""
 
 import asyncio
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_WITHIN = 20.0
@@ -68,3 +72,9 @@ class NoSlowSenders(HttpToolsProtocol):
         self._too_late = None
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
+
+
+def settings_for(app: Any, **own: Any) -> uvicorn.Config:
+    """uvicorn's settings of a server of ours; ``own`` are added to the usual ones, or stand in their place."""
+    usual = {"http": NoSlowSenders, "ws": "none", "log_level": "warning", "access_log": False, "lifespan": "off"}
+    return uvicorn.Config(app, **{**usual, **own})

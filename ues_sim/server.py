@@ -8,11 +8,9 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-import uvicorn
-
 from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import NoSlowSenders
+from proctor_processes.slow_senders import settings_for
 from ues_sim.host import Host
 from ues_sim.http.app import Application
 from ues_sim.keys import new_secret
@@ -89,14 +87,11 @@ def serve(
     app: Any = counted(served.app, served.app.host)
     if start_tracing("proctor-simulator"):
         app = TracedRequests(app, _without_ids)
-    config = uvicorn.Config(
+    config = settings_for(
         app,
-        http=NoSlowSenders,
-        log_level="warning",
+        lifespan="auto",
         log_config=None,
-        access_log=False,
         server_header=False,
-        ws="none",
         timeout_graceful_shutdown=2,
         # Longer than clients keep an idle connection (httpx: 5 s, as is uvicorn's own default): whoever closes it must
         # not be the one that is not about to use it.

@@ -24,13 +24,12 @@ async def greet(
     steps: Steps, telling: Telling, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
 ) -> Greeted:
     """Greet the participant, in mid-day where ``resumes_turn`` says so; again where workers were lost at it."""
-    lost, run = 0, workflow.info()
-    is_reset = run.run_id != run.original_execution_run_id
+    lost = 0
     while True:
         try:
             return await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn, is_reset=is_reset),
+                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn, is_reset=_is_reset()),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
@@ -87,10 +86,15 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
             telling.publish_failure(kind, sentence)
 
 
+def _is_reset() -> bool:
+    """Whether this run is a reset, from its first step on."""
+    run = workflow.info()
+    return run.run_id != run.original_execution_run_id
+
+
 def _was_reset_since(key: ParticipantKey) -> bool:
     """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
-    run = workflow.info()
-    return run.run_id not in (run.original_execution_run_id, key.run)
+    return _is_reset() and workflow.info().run_id != key.run
 
 
 def _was_lost_with_workers(problem: ActivityError) -> bool:

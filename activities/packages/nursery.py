@@ -1,7 +1,7 @@
 """The process that the processes with scenarios' code are forked from: everything they need is imported once, here.
 
 No scenario's code runs in it. The worker starts it (``processes.Nursery``) and talks to it over a socket, a JSON object
-a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket and a pipe for output beside it, is answered with
+a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket to talk by and one for output beside it, is answered with
 ``{"pid": PID}``; ``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is
 gone it ends, and all that it has forked with it.
 """

@@ -3,7 +3,7 @@
 A library of steps, with no Temporal in it; ``activities.terminal_trials`` makes activities of them.
 
 ``tasks``             a task of either format as one model (``format_one``, ``format_two``), and what is wrong with it
-``engine``            the connection to a Docker engine, and the labels of all that is made there
+``engine``            the connection to a Docker engine, and the labels of all there (``engine_address``: where it is)
 ``images``            a task's image, built once for all trials
 ``environments``      a trial's containers from the first to the last (``compose``: several services)
 ``commands``          commands in a container, with time limit and capped output

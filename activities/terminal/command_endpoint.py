@@ -33,7 +33,7 @@ from activities.terminal.failures import EngineUnavailableError, EnvironmentLost
 from activities.terminal.recording import Recorder, Recordings
 from activities.terminal.references import EnvironmentRef
 from proctor_processes.serving import address_of, listen
-from proctor_processes.slow_senders import NoSlowSenders
+from proctor_processes.slow_senders import settings_for
 from proctor_protocol.problems import describe
 
 AT_ONCE = 16
@@ -227,10 +227,7 @@ class CommandEndpoint:
                         Route("/trials/{container}/tmux/screen", self._answering(self._screen), methods=["GET"]),
                     ]
                 )
-                config = uvicorn.Config(
-                    app, http=NoSlowSenders, ws="none", log_level="warning", access_log=False, lifespan="off"
-                )
-                self._server = _Server(config)
+                self._server = _Server(settings_for(app))
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 

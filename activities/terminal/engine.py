@@ -1,7 +1,6 @@
 """The connection to a Docker engine, and the labels by which everything that is made there is found again."""
 
 import json
-import os
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -12,6 +11,7 @@ import aiohttp
 from aiodocker import Docker, DockerError
 from pydantic import BaseModel, ConfigDict, Field
 
+from activities.terminal.engine_address import USUAL_SOCKET, engine_address
 from activities.terminal.failures import EngineUnavailableError, RegistryUnavailableError
 
 RUN = "proctor.run"
@@ -19,9 +19,6 @@ RUN = "proctor.run"
 
 TRIAL = "proctor.trial"
 """Label of every container, network and volume of a trial: the trial's id."""
-
-SOCKET = "unix:///var/run/docker.sock"
-"""Where an engine listens if nobody says otherwise."""
 
 ANSWERS_WITHIN = 120.0
 """Seconds; an engine on a busy machine takes long to start a container, and one that is frozen says nothing at all."""
@@ -75,7 +72,7 @@ class Engine:
     """
 
     def __init__(self, url: str | None = None, limits: DefaultLimits | None = None) -> None:
-        self.url = url or os.environ.get("DOCKER_HOST") or SOCKET
+        self.url = engine_address(url)
         self.limits = limits or DefaultLimits()
         self.has_init = True
         """Whether the engine has an init process to give to containers; found out by the first that can't start."""
@@ -98,7 +95,8 @@ class Engine:
                     self._docker = Docker(url=self.url)
             except ValueError as problem:
                 raise EngineUnavailableError(
-                    f"The Docker engine's address {self.url} can't be used ({problem}): write one such as {SOCKET}"
+                    f"The Docker engine's address {self.url} can't be used ({problem}): "
+                    f"write one such as {USUAL_SOCKET}"
                 ) from None
         return self._docker
 

@@ -37,6 +37,15 @@ async def asked(caller: Caller, context: str = "") -> Task:
     return await send(caller, at_once(message(data_part(REQUEST), context=context)))
 
 
+async def two_asked(caller: Caller, activities: ScriptedActivities) -> tuple[Task, Task]:
+    """One for which a context is made, and another one of that context that waits for it."""
+    first = await asked(caller)
+    await eventually(lambda: "purple_turn" in activities.calls)
+    second = await asked(caller, context=first.context_id)
+    await eventually(lambda: "wait_until_over" in activities.calls)
+    return first, second
+
+
 def begun(activities: ScriptedActivities) -> list[str]:
     return [given.assessment_id for given in activities.inputs["set_up"]]
 
@@ -56,10 +65,7 @@ async def test_those_that_come_later_wait_for_it(
     caller: Caller, client: Client, activities: ScriptedActivities, goes_on: asyncio.Event
 ) -> None:
     """A reset of it, too, is waited for."""
-    first = await asked(caller)
-    await eventually(lambda: "purple_turn" in activities.calls)
-    second = await asked(caller, context=first.context_id)
-    await eventually(lambda: "wait_until_over" in activities.calls)
+    first, second = await two_asked(caller, activities)
     third = await asked(caller, context=first.context_id)
     await reset(client, first.id, choose(await reset_points(client, first.id), 1, from_judging=False))
     await eventually(lambda: activities.calls.count("purple_turn") == 2)
@@ -77,10 +83,7 @@ async def test_those_that_come_later_wait_for_it(
 async def test_one_that_was_terminated_is_waited_for_no_longer(
     caller: Caller, client: Client, activities: ScriptedActivities, goes_on: asyncio.Event
 ) -> None:
-    first = await asked(caller)
-    await eventually(lambda: "purple_turn" in activities.calls)
-    second = await asked(caller, context=first.context_id)
-    await eventually(lambda: "wait_until_over" in activities.calls)
+    first, second = await two_asked(caller, activities)
     await client.get_workflow_handle(first.id).terminate()
     goes_on.set()
     await client.get_workflow_handle(second.id).result()
