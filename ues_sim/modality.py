@@ -6,17 +6,29 @@ permission set, the OpenAPI description, the event path, undo, scenario import a
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from ues_sim.changes import Change, State
-from ues_sim.problems import Impossible, OperationFailed
+from ues_sim.problems import Impossible, NotFound, OperationFailed
 from ues_sim.schema import FROM_FILE, InputModel, JsonObject, QueryRequest, Request, Response, StateModel, problem
 
-__all__ = ["Action", "Change", "Modality", "Query", "Read", "State", "StateParams", "View", "page", "sort_key"]
+__all__ = [
+    "Action",
+    "Change",
+    "Modality",
+    "Query",
+    "Read",
+    "State",
+    "StateParams",
+    "View",
+    "find_by_id",
+    "page",
+    "sort_key",
+]
 
 
 T = TypeVar("T")
@@ -55,7 +67,9 @@ Reader = Callable[[View, Any], JsonObject]
 class StateParams(Request):
     """The query parameters of ``GET /{modality}/state``."""
 
-    compact: bool = False
+    compact: bool = Field(
+        default=False, description="Leave out histories and message bodies; the answer has at most about 20 kB."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +174,8 @@ class Modality:
     actions: tuple[Action, ...] = ()
     query: Query | None = None
     reads: tuple[Read, ...] = ()
+    event_fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Fields that a caller's event of an operation needs. Scenario files may leave them out."""
     neighbours: tuple[str, ...] = ()
     """Modalities whose states this one's operations and views may read, such as the address book."""
 
@@ -234,6 +250,13 @@ def page(
         "returned_count": len(shown),
         "query": request.model_dump(exclude_none=True),
     }
+
+
+def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> JsonObject:
+    """The entry with this id. Raises NotFound (404)."""
+    if wanted not in entries:
+        raise NotFound(f"There is no {kind} with the id {wanted[:80]!r}. Ids are in the answers of queries.")
+    return entries[wanted]
 
 
 def sort_key(field_name: str | None, allowed: Mapping[str, str], default: str) -> str:

@@ -104,6 +104,12 @@ class Invalid(Problem):
         super().__init__(detail)
 
     @property
+    def is_out_of_range(self) -> bool:
+        """Whether all that is wrong is numbers beyond their bounds."""
+        kinds = [str(item["type"]) for item in self.detail]
+        return all(kind.startswith(("greater_than", "less_than")) or kind.endswith("_range") for kind in kinds)
+
+    @property
     def sentence(self) -> str:
         """The same in one line, for places that carry text only."""
         return "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in self.detail)

@@ -106,9 +106,13 @@ class Record(_InFiles):
 class QueryRequest(Request):
     """The paging fields that every query has."""
 
-    limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
-    offset: Annotated[Int, Field(ge=0)] = 0
-    sort_order: Literal["asc", "desc"] | None = "desc"
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="Most matches to return, 1 to 1000."
+    )
+    offset: Annotated[Int, Field(ge=0)] = Field(default=0, description="How many matches to leave out from the start.")
+    sort_order: Literal["asc", "desc"] | None = Field(
+        default="desc", description="asc (oldest or smallest first) or desc."
+    )
 
 
 class ModalityActionResponse(Response):

@@ -193,7 +193,8 @@ class Simulation:
     ) -> tuple[Modality, JsonObject]:
         """The modality and the checked data of an event that can be scheduled.
 
-        Raises UnknownModality (404) or Impossible (400: a past time, or data that the modality's input refuses).
+        Raises UnknownModality (404), Invalid (422: a value out of range) or Impossible (400: a past time, or any other
+        data that the modality's input refuses).
         """
         modality = self.find_modality(name)
         if scheduled_time < self.clock.text:
@@ -201,9 +202,16 @@ class Simulation:
                 f"scheduled_time {scheduled_time} lies before the simulator's time {self.clock.text}; choose a later."
             )
         try:
-            return modality, self.check_data(modality, data, scheduled_time, *loc)
+            full = self.check_data(modality, data, scheduled_time, *loc)
         except Invalid as error:
+            if error.is_out_of_range:
+                raise
             raise Impossible(f"{error.sentence}.") from None
+        operation = modality.name_action(full) or ""
+        missing = [name for name in modality.event_fields.get(operation, ()) if full.get(name) in (None, [])]
+        if missing:
+            raise Impossible(f"{'.'.join(map(str, loc))}: {operation} needs {', '.join(missing)}.")
+        return modality, full
 
     def schedule(
         self,
@@ -475,8 +483,9 @@ class Simulation:
         return moved
 
     def reset(self) -> tuple[int, int]:
-        """Undo everything, make every event pending again, and stop. The clock stays where it is, at scale 1 and not
-        paused: what lies before its time runs when it next moves.
+        """Undo everything, make every event pending again, and stop.
+
+        The clock keeps its time and scale and is not paused. Events before its time run when it next moves.
 
         Returns how many events there are, all pending now, and how many were undone.
         """
@@ -489,7 +498,6 @@ class Simulation:
         for event in events:
             event.update(status=PENDING, executed_at=None, error_message=None)
         self.events = EventLog(events)
-        self.clock.time_scale = 1.0
         self.clock.is_paused = False
         return len(events), undone
 

@@ -22,6 +22,10 @@ class CalendarRoom(Room[Runner]):
     def get_state(self, *, compact: bool | None = None) -> None:
         """Read all calendars and events."""
 
+    @wire.get("/calendar/get", json_object)
+    def get(self, event_id: str) -> None:
+        """Read one appointment by its id (proctor's simulator only)."""
+
     @wire.query("/calendar/query", json_object)
     def query(
         self,

@@ -69,6 +69,41 @@ class EmailRoom(Room[Runner]):
     ) -> None:
         """Send an email as the user."""
 
+    @wire.post("/email/reply", ActionResult.read)
+    def reply(
+        self,
+        message_id: str,
+        *,
+        body_text: str,
+        to_all: bool | None = None,
+        subject: str | None = None,
+        body_html: str | None = None,
+        cc_addresses: Sequence[str] | None = None,
+        bcc_addresses: Sequence[str] | None = None,
+        attachments: Sequence[Item] | None = None,
+        priority: EmailPriority | None = None,
+    ) -> None:
+        """Answer an email in its thread (proctor's simulator only)."""
+
+    @wire.post("/email/forward", ActionResult.read)
+    def forward(
+        self,
+        message_id: str,
+        *,
+        to_addresses: Sequence[str],
+        body_text: str | None = None,
+        subject: str | None = None,
+        cc_addresses: Sequence[str] | None = None,
+        bcc_addresses: Sequence[str] | None = None,
+        attachments: Sequence[Item] | None = None,
+        priority: EmailPriority | None = None,
+    ) -> None:
+        """Pass an email on with its text and files (proctor's simulator only)."""
+
+    @wire.get("/email/get", json_object)
+    def get(self, message_id: str) -> None:
+        """Read one email by its id (proctor's simulator only)."""
+
     @wire.post("/email/receive", ActionResult.read)
     def receive(
         self,
@@ -134,6 +169,10 @@ class SMSRoom(Room[Runner]):
     def get_state(self, *, compact: bool | None = None) -> None:
         """Read all messages and conversations."""
 
+    @wire.get("/sms/get", json_object)
+    def get(self, message_id: str) -> None:
+        """Read one message by its id (proctor's simulator only)."""
+
     @wire.query("/sms/query", json_object)
     def query(
         self,
@@ -142,6 +181,7 @@ class SMSRoom(Room[Runner]):
         from_number: str | None = None,
         to_number: str | None = None,
         body_contains: str | None = None,
+        search_text: str | None = None,
         message_type: SMSType | None = None,
         direction: Literal["incoming", "outgoing"] | None = None,
         is_read: bool | None = None,

@@ -17,6 +17,10 @@ class ContactsRoom(Room[Runner]):
     def get_state(self, *, compact: bool | None = None) -> None:
         """Read all contacts."""
 
+    @wire.get("/contacts/get", json_object)
+    def get(self, contact_id: str) -> None:
+        """Read one contact by its id (proctor's simulator only)."""
+
     @wire.query("/contacts/query", json_object)
     def query(
         self,

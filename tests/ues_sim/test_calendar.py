@@ -157,9 +157,9 @@ def test_moving_keeps_the_answers(sim):
 
 def test_an_appointment_that_would_end_before_it_starts(sim):
     event_id = create(sim, "Talk")
-    assert sim.post("/calendar/create", json={**EVENT, "end": at(3599)}).status_code == 422
+    assert sim.post("/calendar/create", json={**EVENT, "end": at(3599)}).status_code == 400
     both = {"event_id": event_id, "start": at(20), "end": at(10)}
-    assert sim.post("/calendar/update", json=both).status_code == 422
+    assert sim.post("/calendar/update", json=both).status_code == 400
     assert "give both to move" in refused(sim, "/calendar/update", event_id=event_id, start=at(7201))
     sim.do("/calendar/update", event_id=event_id, start=at(7200))
 

@@ -321,7 +321,13 @@ def test_an_answer_may_bring_its_own_id(sim):
 
 def test_nothing_arrives_as_a_draft(sim):
     """In a file it would be one, and an export has to come back as it was."""
-    data = {"operation": "receive", "from_address": "ann@example.com", "subject": "x", "folder": "drafts"}
+    data = {
+        "operation": "receive",
+        "from_address": "ann@example.com",
+        "subject": "x",
+        "body_text": "",
+        "folder": "drafts",
+    }
     assert "draft" in sim.event("email", data)["error_message"]
     assert sim.state("email")["emails"] == {}
 

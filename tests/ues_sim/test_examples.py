@@ -93,13 +93,33 @@ def test_a_query_is_answered_as_the_example_answers_it(told: Sim, name: str) -> 
     assert filtered["results"]["count"] == 1
 
 
+@pytest.mark.parametrize("name", [name for name in QUERIES if name != "query-weather"])
+def test_a_query_ignores_parameters_that_the_modality_does_not_know(told: Sim, name: str) -> None:
+    path = f"/environment/modalities/{name.removeprefix('query-')}/query"
+    known, unknown = told.ok("POST", path, {}), told.ok("POST", path, {"colour": "red"})
+    assert unknown["query"] == {"colour": "red"}
+    assert unknown["results"]["total_count"] == known["results"]["total_count"]
+
+
+def test_queries_take_the_parameters_that_only_the_page_names(told: Sim) -> None:
+    def query(modality: str, **parameters: Any) -> Any:
+        return told.ok("POST", f"/environment/modalities/{modality}/query", parameters)["results"]
+
+    everything = query("sms")["messages"]
+    word = everything[0]["body"].split()[0]
+    assert 0 < query("sms", search_text=word.upper())["total_count"] <= len(everything)
+    assert query("sms", search_text="no message says this")["total_count"] == 0
+    assert query("time", format_preference="12h", sort_by="timezone")["total_count"] >= 0
+    assert {one["format_preference"] for one in query("time", format_preference="24h")["settings"]} <= {"24h"}
+
+
 @pytest.mark.parametrize(
     ("modality", "parameters"),
     [
         ("weather", {}),
         ("weather", {"lat": 1}),
         ("email", {"is_read": "perhaps"}),
-        ("chat", {"lat": 1}),
+        ("chat", {"role": "system"}),
         ("sms", {"limit": 0}),
     ],
 )

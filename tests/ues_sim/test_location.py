@@ -127,7 +127,9 @@ def test_places_that_are_not_on_earth(sim, field, value):
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"] == ["body", field]
     event = {"modality": "location", "data": {"latitude": 0, "longitude": 0, field: value}}
-    assert sim.post("/events/immediate", json=event).status_code == 400
+    assert sim.post("/events/immediate", json=event).status_code == (400 if value is None else 422)
+    assert sim.post("/events", json={**event, "scheduled_time": at(5)}).status_code == (400 if value is None else 422)
+    assert sim.ok("GET", "/events")["total"] == 0
     assert sim.state("location")["update_count"] == 0
 
 

@@ -96,7 +96,11 @@ def test_readings_answer_what_their_routes_answer(sim: Sim) -> None:
 
 def test_a_key_has_the_tools_of_its_permissions_and_no_others(sim: Sim) -> None:
     reader = sim.key("email:query", "time:read")
-    assert [tool["name"] for tool in ask(reader, "tools/list")["tools"]] == ["simulator_time", "email_query"]
+    assert [tool["name"] for tool in ask(reader, "tools/list")["tools"]] == [
+        "simulator_time",
+        "email_query",
+        "email_get",
+    ]
     done, told = use(reader, "email_send", to_addresses=["a@b.c"])
     assert (done, told["detail"]) == (False, "This key lacks the permission 'email:send'.")
     assert sim.query("email", folder="sent")["total_count"] == 0
@@ -115,6 +119,79 @@ def test_a_key_has_the_tools_of_its_permissions_and_no_others(sim: Sim) -> None:
 def test_what_does_not_fit_is_told_as_the_route_tells_it(sim: Sim, tool: str, arguments: Any, said: str) -> None:
     done, told = use(sim.participant(), tool, **arguments)
     assert (done, told["error"]) == (False, said)
+
+
+def test_an_action_that_failed_is_an_error(sim: Sim) -> None:
+    done, answer = use(sim.participant(), "email_star", message_ids=["no such email"])
+    assert (done, answer["status"]) == (False, "failed")
+
+
+def test_an_unknown_argument_is_refused_by_name_and_nothing_is_done(sim: Sim) -> None:
+    result = ask(
+        sim.participant(),
+        "tools/call",
+        name="email_reply",
+        arguments={"message_id": receive(sim), "body_text": "Yes", "body": "Yes"},
+    )
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith("email_reply has no argument 'body'. It takes: message_id, ")
+    assert sim.query("email", folder="sent")["total_count"] == 0
+    free = {"modality_name": "chat", "colour": "red"}
+    assert use(sim.participant(), "environment_modalities_modality_name_query", **free)[0]
+
+
+def test_every_tool_and_every_argument_is_described() -> None:
+    def undescribed(schema: Any, definitions: Any, name: str) -> list[str]:
+        found = []
+        for field, inner in schema.get("properties", {}).items():
+            if not inner.get("description"):
+                found.append(f"{name}.{field}")
+        for definition, inner in definitions.items():
+            found += undescribed(inner, {}, f"{name}.{definition}")
+        return found
+
+    missing = [
+        place for name, tool in TOOLS.items() for place in undescribed(tool.schema, tool.schema.get("$defs", {}), name)
+    ]
+    assert missing == []
+    assert all(len(tool.route.summary.split()) > 2 for tool in TOOLS.values())
+
+
+def test_answering_passing_on_and_reading_one_email(sim: Sim) -> None:
+    mail = receive(sim, "Plans", cc_addresses=["carl@example.com"])
+    user = sim.participant()
+    done, whole = use(user, "email_get", message_id=mail)
+    assert (done, whole["subject"]) == (True, "Plans")
+    assert use(user, "email_reply", message_id=mail, body_text="Yes", to_all=True)[0]
+    assert use(user, "email_forward", message_id=mail, to_addresses=["dora@example.com"], body_text="See below")[0]
+    passed_on, answered = sorted(sim.query("email", folder="sent")["emails"], key=lambda one: str(one["subject"]))
+    assert (answered["subject"], answered["to_addresses"]) == ("Re: Plans", [whole["from_address"]])
+    assert answered["cc_addresses"] == ["carl@example.com"]
+    assert answered["thread_id"] == passed_on["thread_id"] == whole["thread_id"]
+    assert (passed_on["subject"], passed_on["in_reply_to"]) == ("Fwd: Plans", mail)
+    assert passed_on["body_text"].startswith("See below")
+    assert whole["body_text"] in passed_on["body_text"]
+    operations = [event["data"]["operation"] for event in sim.ok("GET", "/events", agent_id=user.key_id)["events"]]  # type: ignore[attr-defined]
+    assert operations == ["send", "send"]
+    for tool, arguments in (
+        ("email_reply", {"body_text": "x"}),
+        ("email_forward", {"to_addresses": ["a@example.com"]}),
+    ):
+        done, answer = use(user, tool, message_id="nothing", **arguments)
+        assert (done, answer["status"]) == (False, "failed")
+    assert use(user, "email_get", message_id="nothing")[1]["error"] == "Not Found"
+
+
+def test_pages_of_other_origins_are_refused(sim: Sim) -> None:
+    user = sim.participant()
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}}
+
+    def status(origin: str) -> int:
+        return user.post("/mcp", json=message, headers={**HEADERS, "Origin": origin}).status_code
+
+    assert status("http://localhost:3000") == status("http://127.0.0.1") == status("http://[::1]:80") == 200
+    for foreign in ("https://evil.example", "null", "http://127.0.0.1.evil.example", "http://[", ""):
+        assert status(foreign) == 403, foreign
 
 
 def test_a_tool_that_is_none_is_told(sim: Sim) -> None:

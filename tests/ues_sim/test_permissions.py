@@ -54,7 +54,7 @@ def keys(server: Server) -> Iterator[Keys]:
 
 def ask(client: httpx.Client, endpoint: Endpoint, *, body: bool = True) -> httpx.Response:
     path = endpoint.path.format(modality_name="chat", event_id="e", hold_id="h", key_id="k", name="p")
-    return client.request(endpoint.method, path, json=endpoint.body if body else None)
+    return client.request(endpoint.method, path, json=endpoint.body if body else None, params=endpoint.params)
 
 
 @every_endpoint

@@ -85,7 +85,7 @@ def test_a_new_event_ends_what_could_be_redone(sim):
 
 
 def test_reset_undoes_everything_and_every_event_is_pending_again(sim):
-    """Contract, "What 0.1 does that the schema doesn't say": the clock stays where it is, at scale 1, not paused."""
+    """Contract, "What 0.1 does that the schema doesn't say": the clock keeps its time and scale and is not paused."""
     before = content(sim)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
     gone = sim.event("chat", {"role": "user", "content": "never"}, seconds=7)
@@ -98,7 +98,7 @@ def test_reset_undoes_everything_and_every_event_is_pending_again(sim):
     assert "2 event(s)" in answer["message"]
     assert content(sim) == before
     clock = sim.ok("GET", "/simulator/time")
-    assert (clock["current_time"], clock["time_scale"], clock["is_paused"]) == (at(10), 1.0, False)
+    assert (clock["current_time"], clock["time_scale"], clock["is_paused"]) == (at(10), 5.0, False)
     assert [event["status"] for event in sim.ok("GET", "/events")["events"]] == ["pending"] * 2
     assert sim.run_due()["executed_events"] == 2
     assert len(sim.state("chat")["messages"]) == 2

@@ -144,6 +144,11 @@ def test_scheduling_checks_modality_time_and_data(sim):
     assert bad.status_code == 400
     assert "body.data.operation" in bad.json()["detail"]
     assert post(data={**mail("x"), "modality_type": "sms"}).status_code == 400
+    for missing in ("from_address", "subject", "body_text"):
+        data = {name: value for name, value in mail("x").items() if name != missing}
+        for path in ("/events", "/events/immediate"):
+            refused = sim.post(path, json={"modality": "email", "scheduled_time": at(5), "data": data})
+            assert (refused.status_code, refused.json()["detail"]) == (400, f"body.data: receive needs {missing}.")
     now = sim.post("/events/immediate", json={"modality": "telex", "data": {}})
     assert (now.status_code, "email" in now.json()["available_modalities"]) == (404, True)
     assert sim.get("/events", params={"status": "done"}).status_code == 400

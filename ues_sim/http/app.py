@@ -154,6 +154,7 @@ class Application:
             return reply
 
         try:
+            mcp.refuse_foreign_origin(scope["headers"], self._public_url)
             if key is None:
                 raise unauthorized(secret)
             key.last_used_at = wall_text()

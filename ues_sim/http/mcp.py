@@ -14,14 +14,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 from pydantic import BaseModel
 
+from ues_sim.events import FAILED
 from ues_sim.http.route import Call, Reply, Route
 from ues_sim.keys import Key
-from ues_sim.schema import JsonObject
+from ues_sim.problems import Forbidden
+from ues_sim.schema import JsonObject, ModalityActionResponse
 
 if TYPE_CHECKING:
     from mcp import types
@@ -40,6 +42,27 @@ share, as the routes' own time is."""
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+def refuse_foreign_origin(headers: Iterable[tuple[bytes, bytes]], public_url: str | None) -> None:
+    """Raise Forbidden (403) for a request from a web page of another origin, as the MCP specification asks for.
+
+    Programs send no Origin. Pages of this machine and of the server's public address may ask. A host name in the
+    request proves nothing: DNS rebinding makes it agree with the page's.
+    """
+    origin = next((value.decode("latin-1") for name, value in headers if name == b"origin"), None)
+    if origin is None or (public_url is not None and _origin(origin) == _origin(public_url)):
+        return
+    if _origin(origin)[1] not in ("localhost", "127.0.0.1", "::1"):
+        raise Forbidden(f"Requests from pages of the origin {origin[:80]!r} are refused. Call without a browser.")
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        return "", None, None
 
 
 class Ask(Protocol):
@@ -74,13 +97,26 @@ class RouteTool:
                 schema["properties"] |= found.pop("properties", {})
                 schema |= {name: value for name, value in found.items() if name not in ("title", "description", "type")}
         for variable in self._variables:
-            schema["properties"][variable] = {"type": "string"}
+            described = "Name of a modality: email, sms, chat, calendar, contacts, location, weather or time."
+            schema["properties"][variable] = {"type": "string", "description": described}
             schema.setdefault("required", []).append(variable)
         return schema
 
     @property
     def _variables(self) -> list[str]:
         return [part[1:-1] for part in self.route.path.split("/") if part.startswith("{")]
+
+    def find_unknown(self, arguments: JsonObject) -> list[str]:
+        """The arguments that the tool doesn't have. A tool with ``additionalProperties`` has every one."""
+        known = self.schema["properties"]
+        return [] if self.schema.get("additionalProperties") else [name for name in arguments if name not in known]
+
+    def has_failed(self, reply: Reply) -> bool:
+        """Whether the route refused the request, or the action that it became failed."""
+        if reply.status >= 400:
+            return True
+        is_action = ModalityActionResponse in self.route.responses
+        return is_action and orjson.loads(reply.to_bytes())["status"] == FAILED
 
     async def use(self, arguments: JsonObject, ask: Ask) -> Reply:
         """Ask the route."""
@@ -145,8 +181,13 @@ class McpDoor:
             tool = self._tools.get(name)
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
+            unknown = tool.find_unknown(arguments)
+            if unknown:
+                listed = ", ".join(tool.schema["properties"]) or "no arguments"
+                sentence = f"{name} has no argument {unknown[0][:80]!r}. It takes: {listed}."
+                return _result(sentence, is_error=True)
             reply = await tool.use(arguments, self._caller.get().ask)
-            return _result(reply.to_bytes().decode(errors="replace"), is_error=reply.status >= 400)
+            return _result(reply.to_bytes().decode(errors="replace"), is_error=tool.has_failed(reply))
 
         server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
         server.call_tool(validate_input=False)(call_tool)  # the route itself checks

@@ -103,9 +103,11 @@ def _parameters(route: Route[Any], prefix: str, schemas: dict[type[BaseModel], J
         for name in re.findall(r"{(\w+)}", prefix + route.path)
     ]
     if route.params is not None and route.params in schemas:
-        properties = route.params.model_json_schema(ref_template=REF).get("properties", {})
+        described = route.params.model_json_schema(ref_template=REF)
+        required = described.get("required", ())
         parameters += [
-            {"name": name, "in": "query", "required": False, "schema": schema} for name, schema in properties.items()
+            {"name": name, "in": "query", "required": name in required, "schema": schema}
+            for name, schema in described.get("properties", {}).items()
         ]
     return parameters
 

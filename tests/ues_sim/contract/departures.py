@@ -48,6 +48,7 @@ ROUTES = _rows(
     ("POST /*/query request.offset",          "minimum", PAGING),
     ("POST /*/query answer.returned_count",   "added",   PAGING),
     ("POST /*/query answer.query",            "added",   PAGING),
+    ("POST /sms/query request.search_text",   "added",   "The page, 'What 0.1 does that the schema doesn't say'."),
     ("GET /weather/state answer.current_time",  "added", "As every other modality's state has it."),
     ("GET /location/state answer.current_time", "added", "As every other modality's state has it."),
     ("* /sms/* answer*.attachment_id",        "nullable", SINCE_01 + " A file of 0.1 has none."),

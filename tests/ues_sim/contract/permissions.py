@@ -20,6 +20,7 @@ class Endpoint:
     permission: str
     participant: bool = False
     body: Any = field(default=None, compare=False)
+    params: Any = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -182,6 +183,12 @@ KEYS = (
 )
 
 OURS = (
+    post("/email/reply", "email:send", {"message_id": "m", "body_text": "t"}, participant=True),
+    post("/email/forward", "email:send", {"message_id": "m", "to_addresses": ["b@example.com"]}, participant=True),
+    Endpoint("GET", "/email/get", "email:query", participant=True, params={"message_id": "m"}),
+    Endpoint("GET", "/sms/get", "sms:query", participant=True, params={"message_id": "m"}),
+    Endpoint("GET", "/calendar/get", "calendar:query", participant=True, params={"event_id": "e"}),
+    Endpoint("GET", "/contacts/get", "contacts:query", participant=True, params={"contact_id": "c"}),
     get("/simulation/checkpoint", "simulation:checkpoint"),
     get("/simulation/checkpoint/current", "simulation:checkpoint"),
     get("/simulation/checkpoint/parts", "simulation:checkpoint"),

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ues_sim.http.route import Call, Reply, Route
 from ues_sim.modalities import MODALITIES
@@ -19,8 +19,8 @@ PAGE_LIMIT = 2000
 class EnvironmentParams(Request):
     """``compact`` asks for one page of at most about 2 kB; ``format=text`` for that page as plain text."""
 
-    compact: bool = False
-    format: Literal["json", "text"] = "json"
+    compact: bool = Field(default=False, description="Return one page of at most 2 kB on all modalities.")
+    format: Literal["json", "text"] = Field(default="json", description="json, or text for plain text.")
 
 
 class ModalitySummary(Response):
@@ -163,11 +163,10 @@ def _query(call: Call) -> JsonObject:
 
 
 def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
-    """The parameters as the modality's own query takes them. Raises Impossible (400) for those that it can't use."""
-    unknown = [field for field in parameters if field not in query.request.model_fields]
-    if unknown:
-        listed = ", ".join(query.request.model_fields)
-        raise Impossible(f"Query failed for {name}: there is no parameter {unknown[0][:40]!r}; there are {listed}.")
+    """The parameters as the modality's own query takes them; unknown ones are ignored.
+
+    Raises Impossible (400) for a known parameter with a value that doesn't fit.
+    """
     try:
         return validate(query.adapter, parameters)
     except Invalid as error:

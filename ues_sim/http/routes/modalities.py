@@ -6,7 +6,7 @@ from ues_sim.http.route import Call, Route
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, Query, Read, Reader
 from ues_sim.problems import Forbidden
-from ues_sim.schema import JsonObject, ModalityActionResponse
+from ues_sim.schema import JsonObject, ModalityActionResponse, Request
 
 
 def _state(modality: Modality, show: Reader) -> Route[Call]:
@@ -33,7 +33,7 @@ def _query(modality: Modality, query: Query) -> Route[Call]:
     return Route(
         method="POST",
         path=f"/{modality.name}/query",
-        summary="Filter, sort and page.",
+        summary=f"Search: filter, sort and page. {modality.summary}",
         handler=handler,
         permission=f"{modality.name}:query",
         tag=modality.name,
@@ -58,6 +58,7 @@ def _read(modality: Modality, read: Read) -> Route[Call]:
         tag=modality.name,
         params=read.params,
         responses=(read.response,),
+        errors=(404,) if read.params is not Request else (),
         participant=True,
     )
 

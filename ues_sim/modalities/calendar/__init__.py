@@ -3,15 +3,28 @@
 from typing import Any
 
 from ues_sim.modalities.calendar import calendars, models, operations, requests, views
-from ues_sim.modality import Action, Modality, Query, Read, State
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
+from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
 
 def _input_of_create(request: Any, _state: State) -> JsonObject:
     """The input of a creation: without ``calendar_id`` where the caller names none, so that the default applies."""
+    _refuse_end_before_start(request)
     unnamed = {"calendar_id"} - request.model_fields_set
     fields: JsonObject = request.model_dump(exclude_none=True, exclude=unnamed)
     return fields
+
+
+def _input_of_update(request: Any, _state: State) -> JsonObject:
+    _refuse_end_before_start(request)
+    fields: JsonObject = request.model_dump(exclude_none=True)
+    return fields
+
+
+def _refuse_end_before_start(request: Any) -> None:
+    if request.start is not None and request.end is not None and request.end < request.start:
+        raise Impossible(f"end {request.end} is before start {request.start}. Choose an end at or after the start.")
 
 
 MODALITY = Modality(
@@ -45,6 +58,14 @@ MODALITY = Modality(
             summary="List the calendars.",
             permission="calendar:calendars:list",
         ),
+        Read(
+            path="get",
+            response=models.CalendarEvent,
+            run=lambda view, params: find_by_id(view.state["events"], params.event_id, "appointment"),
+            summary="Read one appointment by its id.",
+            params=requests.CalendarEventIdParams,
+            permission="calendar:query",
+        ),
     ),
     actions=(
         Action(
@@ -60,6 +81,7 @@ MODALITY = Modality(
             path="update",
             operation="update",
             request=requests.UpdateCalendarEventRequest,
+            build=_input_of_update,
             summary="Change an appointment: some occurrences of a series or all.",
             participant=True,
         ),

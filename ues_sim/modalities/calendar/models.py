@@ -43,42 +43,50 @@ OccurrenceText = Annotated[str, AfterValidator(_within_years)]
 class Attendee(Record):
     """Somebody invited; ``response`` is the answer so far and ``comment`` what came with it."""
 
-    email: str
-    display_name: str | None = None
-    optional: bool = False
-    response: Rsvp = "needs-action"
-    comment: str | None = None
+    email: str = Field(description="Email address of the person invited.")
+    display_name: str | None = Field(default=None, description="Name of the person.")
+    optional: bool = Field(default=False, description="Whether attendance is optional.")
+    response: Rsvp = Field(default="needs-action", description="The person's answer so far.")
+    comment: str | None = Field(default=None, description="Text that came with the answer.")
 
 
 class Reminder(Record):
     """When and how the user is to be reminded."""
 
-    minutes_before: Annotated[Int, Field(ge=0)]
-    type: Literal["notification", "email", "both"] = "notification"
+    minutes_before: Annotated[Int, Field(ge=0)] = Field(description="Minutes before the start.")
+    type: Literal["notification", "email", "both"] = Field(
+        default="notification", description="notification, email or both."
+    )
 
 
 class Attachment(Record):
     """A file of an event. ``size`` in bytes. Its id is made where none is given."""
 
-    filename: str
-    size: Annotated[Int, Field(ge=0)]
-    mime_type: str
-    url: str | None = None
-    data: str | None = None
-    attachment_id: str = Field(default_factory=str)
+    filename: str = Field(description="File name with extension.")
+    size: Annotated[Int, Field(ge=0)] = Field(description="Size in bytes.")
+    mime_type: str = Field(description="Media type, such as application/pdf.")
+    url: str | None = Field(default=None, description="Address of the file.")
+    data: str | None = Field(default=None, description="Content of the file, as text.")
+    attachment_id: str = Field(default_factory=str, description="Id; made by the simulator when left out.")
 
 
 class RecurrenceRule(Record):
     """How an event recurs, counted from its start, in its time zone. See ``series.py`` for what each field means."""
 
-    frequency: Literal["daily", "weekly", "monthly", "yearly"]
-    interval: Annotated[Int, Field(ge=1)] = 1
-    days_of_week: list[Weekday] | None = None
-    day_of_month: Annotated[Int, Field(ge=1, le=31)] | None = None
-    month_of_year: Annotated[Int, Field(ge=1, le=12)] | None = None
-    end_type: Literal["never", "until", "count"] = "never"
-    end_date: Day | None = None
-    count: Annotated[Int, Field(ge=1)] | None = None
+    frequency: Literal["daily", "weekly", "monthly", "yearly"] = Field(description="daily, weekly, monthly or yearly.")
+    interval: Annotated[Int, Field(ge=1)] = Field(default=1, description="Every how many days, weeks, months or years.")
+    days_of_week: list[Weekday] | None = Field(default=None, description="Weekdays of a weekly series, such as monday.")
+    day_of_month: Annotated[Int, Field(ge=1, le=31)] | None = Field(
+        default=None, description="Day of a monthly or yearly series, 1 to 31."
+    )
+    month_of_year: Annotated[Int, Field(ge=1, le=12)] | None = Field(
+        default=None, description="Month of a yearly series, 1 to 12."
+    )
+    end_type: Literal["never", "until", "count"] = Field(
+        default="never", description="never, until (needs end_date) or count (needs count)."
+    )
+    end_date: Day | None = Field(default=None, description="Last day, such as 2026-12-31.")
+    count: Annotated[Int, Field(ge=1)] | None = Field(default=None, description="How many occurrences.")
 
 
 class Calendar(Record):

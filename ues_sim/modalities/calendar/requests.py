@@ -34,70 +34,97 @@ class CreateCalendarEventRequest(Request):
     """What ``POST /calendar/create`` takes."""
 
     calendar_id: str = Field(default="primary", description="Left out, it is the default calendar.")
-    title: str
-    description: str | None = None
-    start: Instant
-    end: Instant
-    all_day: bool = False
-    timezone: str = "UTC"
-    location: str | None = None
-    status: EventStatus = "confirmed"
-    organizer: str | None = None
-    attendees: list[Attendee] | None = None
-    recurrence: RecurrenceRule | None = None
-    recurrence_exceptions: list[OccurrenceText] | None = None
+    title: str = Field(description="Title of the appointment.")
+    description: str | None = Field(default=None, description="Notes on the appointment.")
+    start: Instant = Field(description="Start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00.")
+    end: Instant = Field(description="End, not before start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00.")
+    all_day: bool = Field(default=False, description="Whether it takes whole days.")
+    timezone: str = Field(default="UTC", description="IANA time zone in which a series recurs, such as Europe/Berlin.")
+    location: str | None = Field(default=None, description="Place or room.")
+    status: EventStatus = Field(default="confirmed", description="confirmed, tentative or cancelled.")
+    organizer: str | None = Field(default=None, description="Email address of the organizer.")
+    attendees: list[Attendee] | None = Field(default=None, description="People to invite, by email address.")
+    recurrence: RecurrenceRule | None = Field(
+        default=None, description="How the appointment repeats; leave out for a single one."
+    )
+    recurrence_exceptions: list[OccurrenceText] | None = Field(
+        default=None, description="Dates or starts of occurrences to leave out."
+    )
     reminders: list[Reminder] | None = Field(default=None, description="Left out, they are the calendar's own.")
-    color: str | None = None
-    visibility: Visibility = "default"
-    transparency: Transparency = "opaque"
-    attachments: list[Attachment] | None = None
-    conference_link: str | None = None
+    color: str | None = Field(default=None, description="Color such as #4285f4.")
+    visibility: Visibility = Field(default="default", description="public, private or default.")
+    transparency: Transparency = Field(
+        default="opaque", description="opaque (blocks the time) or transparent (does not)."
+    )
+    attachments: list[Attachment] | None = Field(default=None, description="Files: name, size in bytes and type.")
+    conference_link: str | None = Field(default=None, description="Address of the video call.")
 
 
 class UpdateCalendarEventRequest(Request):
     """What ``POST /calendar/update`` takes. What is left out or null stays as it is."""
 
-    event_id: str
-    calendar_id: str = "primary"
-    recurrence_scope: Scope = "this"
-    title: str | None = None
-    description: str | None = None
-    start: Instant | None = None
-    end: Instant | None = None
-    all_day: bool | None = None
-    timezone: str | None = None
-    location: str | None = None
-    status: EventStatus | None = None
-    organizer: str | None = None
-    attendees: list[Attendee] | None = None
-    recurrence: RecurrenceRule | None = None
-    recurrence_exceptions: list[OccurrenceText] | None = None
+    event_id: str = Field(description="Id of the event to change.")
+    calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
+    recurrence_scope: Scope = Field(
+        default="this",
+        description="Of a series: this occurrence, this_and_future or all. Needs recurrence_id unless all.",
+    )
+    title: str | None = Field(default=None, description="New title.")
+    description: str | None = Field(default=None, description="Notes on the appointment.")
+    start: Instant | None = Field(
+        default=None,
+        description="New start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00. An end before it is refused.",
+    )
+    end: Instant | None = Field(
+        default=None, description="New end, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00."
+    )
+    all_day: bool | None = Field(default=None, description="Whether it takes whole days.")
+    timezone: str | None = Field(
+        default=None, description="IANA time zone in which a series recurs, such as Europe/Berlin."
+    )
+    location: str | None = Field(default=None, description="Place or room.")
+    status: EventStatus | None = Field(default=None, description="confirmed, tentative or cancelled.")
+    organizer: str | None = Field(default=None, description="Email address of the organizer.")
+    attendees: list[Attendee] | None = Field(default=None, description="All people invited; replaces the list.")
+    recurrence: RecurrenceRule | None = Field(
+        default=None, description="How the appointment repeats; leave out for a single one."
+    )
+    recurrence_exceptions: list[OccurrenceText] | None = Field(
+        default=None, description="Dates or starts of occurrences to leave out."
+    )
     recurrence_id: RecurrenceId = None
-    reminders: list[Reminder] | None = None
-    color: str | None = None
-    visibility: Visibility | None = None
-    transparency: Transparency | None = None
-    attachments: list[Attachment] | None = None
-    conference_link: str | None = None
+    reminders: list[Reminder] | None = Field(default=None, description="When to remind the user; replaces the list.")
+    color: str | None = Field(default=None, description="Color such as #4285f4.")
+    visibility: Visibility | None = Field(default=None, description="public, private or default.")
+    transparency: Transparency | None = Field(
+        default=None, description="opaque (blocks the time) or transparent (does not)."
+    )
+    attachments: list[Attachment] | None = Field(default=None, description="Files: name, size in bytes and type.")
+    conference_link: str | None = Field(default=None, description="Address of the video call.")
 
 
 class DeleteCalendarEventRequest(Request):
     """What ``POST /calendar/delete`` takes."""
 
-    event_id: str
-    calendar_id: str = "primary"
-    recurrence_scope: Scope = "this"
+    event_id: str = Field(description="Id of the event to delete.")
+    calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
+    recurrence_scope: Scope = Field(
+        default="this",
+        description="Of a series: this occurrence, this_and_future or all. Needs recurrence_id unless all.",
+    )
     recurrence_id: RecurrenceId = None
 
 
 class RespondToCalendarEventRequest(Request):
     """What ``POST /calendar/respond`` takes. The attendee's address is compared in any case."""
 
-    event_id: str
-    calendar_id: str = "primary"
-    attendee_email: str
-    response: Rsvp
-    response_comment: str | None = None
+    event_id: str = Field(description="Id of the invitation's event.")
+    calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
+    attendee_email: str = Field(
+        description="Email address of the attendee who answers; the user's own for the user's answer."
+    )
+    response: Rsvp = Field(description="accepted, declined, tentative or needs-action.")
+    response_comment: str | None = Field(default=None, description="Text that goes with the answer.")
 
 
 class CreateCalendarRequest(Request):
@@ -126,15 +153,23 @@ class CalendarIdRequest(Request):
     calendar_id: str
 
 
+class CalendarEventIdParams(Request):
+    """The query parameters of ``GET /calendar/get``."""
+
+    event_id: str = Field(description="event_id of the appointment, as queries and the state show it.")
+
+
 class CalendarQueryRequest(QueryRequest):
     """What ``POST /calendar/query`` takes. Every filter given must match."""
 
-    calendar_ids: list[str] | None = None
+    calendar_ids: list[str] | None = Field(default=None, description="Only these calendars.")
     start: Instant | None = Field(default=None, description="Only what ends after this instant.")
     end: Instant | None = Field(default=None, description="Only what begins before this instant.")
     search: str | None = Field(default=None, description="Text in title, description or location, in any case.")
-    status: EventStatus | None = None
-    has_attendees: bool | None = None
+    status: EventStatus | None = Field(default=None, description="confirmed, tentative or cancelled.")
+    has_attendees: bool | None = Field(
+        default=None, description="true for events with attendees only, false for the others."
+    )
     recurring: bool | None = Field(default=None, description="Whether it is a series or an occurrence of one.")
     expand_recurring: bool = Field(
         default=False,

@@ -66,10 +66,12 @@ class ChatInput(InputModel):
 class SendChatMessageRequest(Request):
     """What ``POST /chat/send`` takes."""
 
-    role: Role
-    content: Content
-    conversation_id: str = "default"
-    metadata: JsonObject = Field(default_factory=dict)
+    role: Role = Field(description="Who speaks. A participant is the assistant; user is refused.")
+    content: Content = Field(description="Text, or a list of content parts.")
+    conversation_id: str = Field(
+        default="default", description="Conversation to write to; default is the one with the user."
+    )
+    metadata: JsonObject = Field(default_factory=dict, description="Any further data to keep with the message.")
 
 
 class DeleteChatMessageRequest(Request):
@@ -87,13 +89,21 @@ class ClearChatRequest(Request):
 class ChatQueryRequest(QueryRequest):
     """What ``POST /chat/query`` takes."""
 
-    conversation_id: str | None = None
-    role: Role | None = None
-    since: Instant | None = None
-    until: Instant | None = None
+    conversation_id: str | None = Field(default=None, description="Only this conversation.")
+    role: Role | None = Field(default=None, description="Only messages of the user or of the assistant.")
+    since: Instant | None = Field(
+        default=None,
+        description="Sent at or after this instant (ISO 8601 with offset).",
+    )
+    until: Instant | None = Field(
+        default=None,
+        description="Sent at or before this instant (ISO 8601 with offset).",
+    )
     search: str | None = Field(default=None, description="Text to look for in the content, in any case.")
-    sort_by: Literal["timestamp", "role", "conversation_id"] | None = "timestamp"
-    sort_order: Literal["asc", "desc"] | None = "asc"
+    sort_by: Literal["timestamp", "role", "conversation_id"] | None = Field(
+        default="timestamp", description="timestamp, role or conversation_id."
+    )
+    sort_order: Literal["asc", "desc"] | None = Field(default="asc", description="asc (oldest first) or desc.")
 
 
 class ChatStateResponse(Response):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.contacts import models, operations, views
-from ues_sim.modality import Action, Modality, Query, State
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
 from ues_sim.schema import JsonObject, Request
 
 
@@ -41,6 +41,16 @@ MODALITY = Modality(
     describe=views.describe,
     complete=operations.complete,
     query=Query(request=models.ContactsQueryRequest, response=models.ContactsQueryResponse, run=views.query),
+    reads=(
+        Read(
+            path="get",
+            response=models.Contact,
+            run=lambda view, params: find_by_id(view.state["contacts"], params.contact_id, "contact"),
+            summary="Read one contact by its id.",
+            params=models.ContactIdParams,
+            permission="contacts:query",
+        ),
+    ),
     actions=(
         _action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
         _action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),

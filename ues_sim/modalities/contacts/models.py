@@ -11,20 +11,20 @@ from ues_sim.times import Instant
 class Identifier(Record):
     """A way to reach a contact: ``identifier_type`` is ``phone``, ``email`` or something of the user's own."""
 
-    identifier_type: Annotated[str, Field(min_length=1)]
-    value: Annotated[str, Field(min_length=1)]
-    label: str | None = None
+    identifier_type: Annotated[str, Field(min_length=1)] = Field(description="phone, email or another kind.")
+    value: Annotated[str, Field(min_length=1)] = Field(description="The phone number or email address.")
+    label: str | None = Field(default=None, description="Such as work or home.")
 
 
 class Address(Record):
     """A postal address."""
 
-    street: str | None = None
-    city: str | None = None
-    state: str | None = None
-    postal_code: str | None = None
-    country: str | None = None
-    label: str | None = None
+    street: str | None = Field(default=None, description="Street and number.")
+    city: str | None = Field(default=None, description="City.")
+    state: str | None = Field(default=None, description="State or region.")
+    postal_code: str | None = Field(default=None, description="Postal code.")
+    country: str | None = Field(default=None, description="Country.")
+    label: str | None = Field(default=None, description="Such as home or work.")
 
 
 class Contact(Record):
@@ -59,20 +59,22 @@ class ContactsState(StateModel):
 class _Details(Request):
     """What a contact consists of; a field that is left out is empty on creation and stays as it is on update."""
 
-    first_name: str | None = None
-    last_name: str | None = None
-    display_name: str | None = None
-    nickname: str | None = None
-    identifiers: list[Identifier] | None = None
-    company: str | None = None
-    job_title: str | None = None
-    addresses: list[Address] | None = None
-    birthday: str | None = None
-    notes: str | None = None
-    photo_url: str | None = None
-    is_favorite: bool | None = None
-    is_blocked: bool | None = None
-    groups: list[str] | None = None
+    first_name: str | None = Field(default=None, description="Given name.")
+    last_name: str | None = Field(default=None, description="Family name.")
+    display_name: str | None = Field(
+        default=None, description="Name as shown in lists; made from the others by default."
+    )
+    nickname: str | None = Field(default=None, description="Nickname.")
+    identifiers: list[Identifier] | None = Field(default=None, description="Phone numbers and email addresses.")
+    company: str | None = Field(default=None, description="Employer.")
+    job_title: str | None = Field(default=None, description="Position.")
+    addresses: list[Address] | None = Field(default=None, description="Postal addresses.")
+    birthday: str | None = Field(default=None, description="Date, such as 1980-05-17.")
+    notes: str | None = Field(default=None, description="Free text.")
+    photo_url: str | None = Field(default=None, description="Address of a picture.")
+    is_favorite: bool | None = Field(default=None, description="Whether the contact is a favorite.")
+    is_blocked: bool | None = Field(default=None, description="Whether messages of this contact go to spam.")
+    groups: list[str] | None = Field(default=None, description="Names of the groups that the contact belongs to.")
 
 
 class CreateContactRequest(_Details):
@@ -80,7 +82,9 @@ class CreateContactRequest(_Details):
     made.
     """
 
-    contact_id: Annotated[str, Field(min_length=1)] | None = None
+    contact_id: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="Id to use; made by the simulator when left out."
+    )
 
     @model_validator(mode="after")
     def _is_somebody(self) -> "CreateContactRequest":
@@ -96,13 +100,17 @@ class UpdateContactRequest(_Details):
     An identifier to be removed may be named by its value alone.
     """
 
-    contact_id: str
-    add_identifiers: list[Identifier] | None = None
-    remove_identifiers: list[Identifier | str] | None = None
-    add_addresses: list[Address] | None = None
-    remove_addresses: list[Address] | None = None
-    add_groups: list[str] | None = None
-    remove_groups: list[str] | None = None
+    contact_id: str = Field(description="Id of the contact to change.")
+    add_identifiers: list[Identifier] | None = Field(
+        default=None, description="Phone numbers and email addresses to add."
+    )
+    remove_identifiers: list[Identifier | str] | None = Field(
+        default=None, description="Phone numbers and email addresses to remove, by value."
+    )
+    add_addresses: list[Address] | None = Field(default=None, description="Postal addresses to add.")
+    remove_addresses: list[Address] | None = Field(default=None, description="Postal addresses to remove.")
+    add_groups: list[str] | None = Field(default=None, description="Groups to join.")
+    remove_groups: list[str] | None = Field(default=None, description="Groups to leave.")
 
 
 class ContactRequest(Request):
@@ -158,19 +166,33 @@ class ContactsInput(InputModel, UpdateContactRequest):
         return self
 
 
+class ContactIdParams(Request):
+    """The query parameters of ``GET /contacts/get``."""
+
+    contact_id: str = Field(description="contact_id of the contact, as queries and the state show it.")
+
+
 class ContactsQueryRequest(QueryRequest):
     """What ``POST /contacts/query`` takes; ``search_text`` looks in names, company, notes and identifiers."""
 
-    search_text: str | None = None
-    group: str | None = None
-    is_favorite: bool | None = None
-    is_blocked: bool | None = None
-    has_phone: bool | None = None
-    has_email: bool | None = None
-    identifier_type: str | None = None
-    identifier_value: str | None = None
-    sort_by: Literal["display_name", "first_name", "last_name", "company", "created_at", "updated_at"] | None = None
-    sort_order: Literal["asc", "desc"] | None = "asc"
+    search_text: str | None = Field(
+        default=None, description="Text in a name, company, note, phone number or email address, in any case."
+    )
+    group: str | None = Field(default=None, description="Name of a group.")
+    is_favorite: bool | None = Field(default=None, description="true for favorites only, false for the others.")
+    is_blocked: bool | None = Field(default=None, description="true for blocked contacts only, false for the others.")
+    has_phone: bool | None = Field(
+        default=None, description="true for contacts with a phone number only, false for the others."
+    )
+    has_email: bool | None = Field(
+        default=None, description="true for contacts with an email address only, false for the others."
+    )
+    identifier_type: str | None = Field(default=None, description="phone, email or another kind.")
+    identifier_value: str | None = Field(default=None, description="A phone number or email address, in any spelling.")
+    sort_by: Literal["display_name", "first_name", "last_name", "company", "created_at", "updated_at"] | None = Field(
+        default=None, description="display_name, first_name, last_name, company, created_at or updated_at."
+    )
+    sort_order: Literal["asc", "desc"] | None = Field(default="asc", description="asc or desc.")
 
 
 class ContactsStateResponse(Response):

@@ -1,7 +1,7 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
 from ues_sim.modalities.email import models, operations, views
-from ues_sim.modality import Action, Modality, Query
+from ues_sim.modality import Action, Modality, Query, Read, find_by_id
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
@@ -13,6 +13,7 @@ MODALITY = Modality(
     summary="The user's mailbox: messages, threads, folders, labels and drafts.",
     state=models.EmailState,
     input=models.EmailInput,
+    event_fields={"receive": ("from_address", "subject", "body_text")},
     neighbours=("contacts",),
     operations={
         "receive": operations.receive,
@@ -47,6 +48,16 @@ MODALITY = Modality(
     check=views.check,
     complete=operations.complete,
     query=Query(request=models.EmailQueryRequest, response=models.EmailQueryResponse, run=views.query),
+    reads=(
+        Read(
+            path="get",
+            response=models.Email,
+            run=lambda view, params: find_by_id(view.state["emails"], params.message_id, "email"),
+            summary="Read one email by its id, with its whole body.",
+            params=models.EmailIdParams,
+            permission="email:query",
+        ),
+    ),
     actions=(
         Action(
             path="send",
@@ -63,10 +74,28 @@ MODALITY = Modality(
             build=operations.input_of_receive,
             summary="Let an email arrive in the user's inbox.",
         ),
+        Action(
+            path="reply",
+            operation="send",
+            request=models.ReplyEmailRequest,
+            build=operations.input_of_reply,
+            summary="Answer an email as the user, in its thread: its sender, or everybody with to_all.",
+            permission="email:send",
+            participant=True,
+        ),
+        Action(
+            path="forward",
+            operation="send",
+            request=models.ForwardEmailRequest,
+            build=operations.input_of_forward,
+            summary="Pass an email on as the user, with its text and files.",
+            permission="email:send",
+            participant=True,
+        ),
         _mark("read", "mark_read", "Mark emails as read."),
         _mark("unread", "mark_unread", "Mark emails as unread."),
-        _mark("star", "star", "Star emails."),
-        _mark("unstar", "unstar", "Take the star off emails."),
+        _mark("star", "star", "Star emails of the user."),
+        _mark("unstar", "unstar", "Remove the star from emails."),
         _mark("archive", "archive", "Move emails to the archive."),
         _mark("delete", "delete", "Move emails to the trash; those in it are deleted for good."),
         Action(

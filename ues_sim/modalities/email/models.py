@@ -9,7 +9,7 @@ from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Re
 from ues_sim.times import Instant
 
 Priority = Literal["high", "normal", "low"]
-MessageIds = Annotated[list[str], Field(min_length=1)]
+MessageIds = Annotated[list[str], Field(min_length=1, description="message_id of each message, at least one.")]
 
 
 class Email(Record):
@@ -119,25 +119,63 @@ class EmailInput(InputModel):
 class EmailAttachmentRequest(Request):
     """An attachment to send or receive: what it is, not its bytes. ``size`` in bytes."""
 
-    filename: str
-    size: Annotated[Int, Field(gt=0)]
-    mime_type: str
-    content_id: str | None = None
+    filename: str = Field(description="File name with extension.")
+    size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
+    mime_type: str = Field(description="Media type, such as application/pdf.")
+    content_id: str | None = Field(default=None, description="Id by which body_html refers to an inline image.")
 
 
 class SendEmailRequest(Request):
     """What ``POST /email/send`` takes."""
 
-    from_address: str
-    to_addresses: Annotated[list[str], Field(min_length=1)]
-    cc_addresses: list[str] = Field(default_factory=list)
-    bcc_addresses: list[str] = Field(default_factory=list)
-    reply_to_address: str | None = None
-    subject: str
-    body_text: str
-    body_html: str | None = None
-    attachments: list[EmailAttachmentRequest] = Field(default_factory=list)
-    priority: Priority = "normal"
+    from_address: str = Field(
+        description="The user's own email address; any other is refused. email_state shows it as user_email_address."
+    )
+    to_addresses: Annotated[list[str], Field(min_length=1)] = Field(
+        description="Email addresses of the recipients, at least one."
+    )
+    cc_addresses: list[str] = Field(default_factory=list, description="Email addresses of visible copies.")
+    bcc_addresses: list[str] = Field(default_factory=list, description="Email addresses of hidden copies.")
+    reply_to_address: str | None = Field(
+        default=None, description="Email address that answers should go to, if not from_address."
+    )
+    subject: str = Field(description="Subject line.")
+    body_text: str = Field(description="Body as plain text.")
+    body_html: str | None = Field(default=None, description="The same body as HTML. Optional.")
+    attachments: list[EmailAttachmentRequest] = Field(
+        default_factory=list, description="Files to attach: name, size and type, without their content."
+    )
+    priority: Priority = Field(default="normal", description="high, normal or low.")
+
+
+class _FurtherEmailRequest(Request):
+    """What an email has that refers to another one."""
+
+    message_id: str = Field(description="message_id of the email to answer or to pass on.")
+    cc_addresses: list[str] = Field(default_factory=list, description="Email addresses of further visible copies.")
+    bcc_addresses: list[str] = Field(default_factory=list, description="Email addresses of hidden copies.")
+    subject: str | None = Field(default=None, description="Subject line; Re: or Fwd: and the old subject by default.")
+    attachments: list[EmailAttachmentRequest] = Field(
+        default_factory=list, description="Files to attach: name, size and type, without their content."
+    )
+    priority: Priority = Field(default="normal", description="high, normal or low.")
+
+
+class ReplyEmailRequest(_FurtherEmailRequest):
+    """What ``POST /email/reply`` takes."""
+
+    body_text: str = Field(description="Your answer as plain text. The old text is not added.")
+    body_html: str | None = Field(default=None, description="The same answer as HTML. Optional.")
+    to_all: bool = Field(default=False, description="Also answer all other recipients, as copies.")
+
+
+class ForwardEmailRequest(_FurtherEmailRequest):
+    """What ``POST /email/forward`` takes."""
+
+    to_addresses: Annotated[list[str], Field(min_length=1)] = Field(
+        description="Email addresses of the recipients, at least one."
+    )
+    body_text: str = Field(default="", description="Text above the forwarded email, which is added with its files.")
 
 
 class ReceiveEmailRequest(SendEmailRequest):
@@ -158,42 +196,64 @@ class EmailMarkRequest(Request):
 class EmailLabelRequest(EmailMarkRequest):
     """Which labels to put on or take off which emails."""
 
-    labels: Annotated[list[str], Field(min_length=1)]
+    labels: Annotated[list[str], Field(min_length=1)] = Field(description="Label names, at least one.")
 
 
 class EmailMoveRequest(EmailMarkRequest):
     """Which emails to move where."""
 
-    folder: str
+    folder: str = Field(description="Target folder: inbox, archive, trash, spam, sent, drafts or a new name.")
 
 
 class EmailQueryRequest(QueryRequest):
     """What ``POST /email/query`` takes. Every filter given must match."""
 
-    folder: str | None = None
-    is_read: bool | None = None
-    is_starred: bool | None = None
+    folder: str | None = Field(
+        default=None, description="Folder name: inbox, sent, drafts, archive, trash, spam or one of the user's own."
+    )
+    is_read: bool | None = Field(default=None, description="true for read emails only, false for unread only.")
+    is_starred: bool | None = Field(default=None, description="true for starred emails only, false for the others.")
     from_address: str | None = Field(default=None, description="Part of the sender's address, in any case.")
     to_address: str | None = Field(default=None, description="Part of the address of one of the To recipients.")
     subject_contains: str | None = Field(default=None, description="Text in the subject, in any case.")
     body_contains: str | None = Field(default=None, description="Text in the plain-text body, in any case.")
-    has_attachments: bool | None = None
+    has_attachments: bool | None = Field(
+        default=None, description="true for emails with attachments only, false for the others."
+    )
     labels: list[str] | None = Field(default=None, description="Labels that the email must all carry.")
-    thread_id: str | None = None
-    priority: Priority | None = None
-    sent_after: Instant | None = None
-    sent_before: Instant | None = None
-    received_after: Instant | None = None
-    received_before: Instant | None = None
+    thread_id: str | None = Field(default=None, description="Id of the conversation, from an email's thread_id.")
+    priority: Priority | None = Field(default=None, description="high, normal or low.")
+    sent_after: Instant | None = Field(
+        default=None,
+        description="Sent at or after this instant (ISO 8601 with offset).",
+    )
+    sent_before: Instant | None = Field(
+        default=None,
+        description="Sent at or before this instant (ISO 8601 with offset).",
+    )
+    received_after: Instant | None = Field(
+        default=None,
+        description="Received at or after this instant (ISO 8601 with offset).",
+    )
+    received_before: Instant | None = Field(
+        default=None,
+        description="Received at or before this instant (ISO 8601 with offset).",
+    )
     sort_by: str | None = Field(
         default=None, description="received_at (the default), sent_at, subject, from_address, priority or folder."
     )
 
 
+class EmailIdParams(Request):
+    """The query parameters of ``GET /email/get``."""
+
+    message_id: str = Field(description="message_id of the email, as queries and the state show it.")
+
+
 class EmailStateParams(StateParams):
     """The query parameters of ``GET /email/state``."""
 
-    summary: bool = False
+    summary: bool = Field(default=False, description="Return counts and the first 100 characters of each body.")
 
 
 class EmailStateResponse(Response):

@@ -7,7 +7,14 @@ An email stands in ``emails`` and in the list of its folder; its labels' lists a
 from collections.abc import Iterable
 from typing import Any
 
-from ues_sim.modalities.email.models import EmailAttachment, EmailInput, ReceiveEmailRequest, SendEmailRequest
+from ues_sim.modalities.email.models import (
+    EmailAttachment,
+    EmailInput,
+    ForwardEmailRequest,
+    ReceiveEmailRequest,
+    ReplyEmailRequest,
+    SendEmailRequest,
+)
 from ues_sim.modality import Change, State
 from ues_sim.people import is_blocked, same_address
 from ues_sim.schema import JsonObject
@@ -42,6 +49,34 @@ def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
     if "sent_at" in fields:
         fields["timestamp"] = fields.pop("sent_at")
     return fields
+
+
+def input_of_reply(request: ReplyEmailRequest, state: State) -> JsonObject:
+    """The input of ``POST /email/reply``: a plain ``send`` to whom the answer goes."""
+    original = state["emails"].get(request.message_id)
+    if original is None:
+        return {"operation": "reply", "message_id": request.message_id}
+    to, cc = _recipients(original, state, [], request.cc_addresses, to_all=request.to_all)
+    subject = request.subject or _prefixed("Re", original["subject"])
+    return _further(request, original, state) | {"to_addresses": to, "cc_addresses": cc, "subject": subject}
+
+
+def input_of_forward(request: ForwardEmailRequest, state: State) -> JsonObject:
+    """The input of ``POST /email/forward``: a plain ``send`` with the old text and files."""
+    original = state["emails"].get(request.message_id)
+    if original is None:
+        return {"operation": "forward", "message_id": request.message_id}
+    further = _further(request, original, state)
+    return further | {
+        "subject": request.subject or _prefixed("Fwd", original["subject"]),
+        "body_text": _forwarded(original, request.body_text),
+        "attachments": [*original["attachments"], *further["attachments"]],
+    }
+
+
+def _further(request: ReplyEmailRequest | ForwardEmailRequest, original: Email, state: State) -> JsonObject:
+    fields = request.model_dump(exclude={"message_id", "to_all"}, exclude_none=True)
+    return {**fields, "from_address": state["user_email_address"], **_thread_fields(original)}
 
 
 def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None:
@@ -94,28 +129,51 @@ def forward(change: Change, given: EmailInput) -> None:
         raise change.fail("forward needs to_addresses")
     email = _outgoing(change, given, answers=original)
     email["subject"] = given.subject or _prefixed("Fwd", original["subject"])
-    quoted = (
-        f"---------- Forwarded message ----------\nFrom: {original['from_address']}\nDate: {original['sent_at']}\n"
-        f"Subject: {original['subject']}\nTo: {', '.join(original['to_addresses'])}\n\n{original['body_text']}"
-    )
-    email["body_text"] = f"{given.body_text}\n\n{quoted}" if given.body_text else quoted
+    email["body_text"] = _forwarded(original, given.body_text)
     email["attachments"] = [*original["attachments"], *email["attachments"]]
     _deliver(change, email)
 
 
+def _forwarded(original: Email, text: str | None) -> str:
+    """The text of a forwarded email: the user's own above, the old one below."""
+    quoted = (
+        f"---------- Forwarded message ----------\nFrom: {original['from_address']}\nDate: {original['sent_at']}\n"
+        f"Subject: {original['subject']}\nTo: {', '.join(original['to_addresses'])}\n\n{original['body_text']}"
+    )
+    return f"{text}\n\n{quoted}" if text else quoted
+
+
+def _recipients(
+    original: Email, state: State, to: list[str], cc: list[str], *, to_all: bool
+) -> tuple[list[str], list[str]]:
+    """Who gets an answer, and who a copy: by default the sender, or the old recipients of the user's own email."""
+    user = state["user_email_address"]
+    own = same_address("email", original["from_address"], user)
+    sender = original["reply_to_address"] or original["from_address"]
+    chosen = to or (list(original["to_addresses"]) if own else [sender])
+    if not to_all:
+        return chosen, cc
+    others = [] if own and not to else original["to_addresses"]
+    known = [*chosen, user]
+    extra = _distinct([*others, *original["cc_addresses"], *cc])
+    return chosen, [a for a in extra if not any(same_address("email", a, other) for other in known)]
+
+
+def _thread_fields(original: Email) -> JsonObject:
+    return {
+        "thread_id": original["thread_id"],
+        "in_reply_to": original["message_id"],
+        "references": [*original["references"], original["message_id"]],
+    }
+
+
 def _answer(change: Change, given: EmailInput, *, to_all: bool) -> None:
     original = _original(change, given)
-    user = change.state["user_email_address"]
     email = _outgoing(change, given, answers=original)
-    sender = original["reply_to_address"] or original["from_address"]
-    own = same_address("email", original["from_address"], user)
-    to = given.to_addresses or (list(original["to_addresses"]) if own else [sender])
-    email["to_addresses"] = to
-    if to_all:
-        others = [] if own and not given.to_addresses else original["to_addresses"]
-        known = [*to, user]
-        extra = _distinct([*others, *original["cc_addresses"], *email["cc_addresses"]])
-        email["cc_addresses"] = [a for a in extra if not any(same_address("email", a, other) for other in known)]
+    to = given.to_addresses or []
+    email["to_addresses"], email["cc_addresses"] = _recipients(
+        original, change.state, to, email["cc_addresses"], to_all=to_all
+    )
     email["subject"] = given.subject or _prefixed("Re", original["subject"])
     _deliver(change, email)
 
@@ -138,9 +196,7 @@ def _outgoing(change: Change, given: EmailInput, answers: Email | None = None) -
     if answers is not None:
         if given.message_id in (None, answers["message_id"]):
             email["message_id"] = change.draw_id()
-        email["thread_id"] = answers["thread_id"]
-        email["in_reply_to"] = answers["message_id"]
-        email["references"] = [*answers["references"], answers["message_id"]]
+        email |= _thread_fields(answers)
     return email
 
 

@@ -72,12 +72,16 @@ class UpdateLocationRequest(Request):
 class LocationQueryRequest(Request):
     """What ``POST /location/query`` takes. ``since`` and ``until`` are inclusive."""
 
-    since: Instant | None = None
-    until: Instant | None = None
+    since: Instant | None = Field(default=None, description="At or after this instant (ISO 8601 with offset).")
+    until: Instant | None = Field(default=None, description="At or before this instant (ISO 8601 with offset).")
     named_location: str | None = Field(default=None, description="The whole name of a place, in any case.")
-    limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
-    offset: Annotated[Int, Field(ge=0)] | None = 0
-    include_current: bool = True
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="Most matches to return, 1 to 1000."
+    )
+    offset: Annotated[Int, Field(ge=0)] | None = Field(
+        default=0, description="How many matches to leave out from the start."
+    )
+    include_current: bool = Field(default=True, description="Whether the current place counts as a match.")
     sort_by: str = Field(default="timestamp", description="timestamp (the default), or any detail of a place.")
     sort_order: str = Field(default="desc", description="desc or asc.")
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.sms import groups, models, operations, views
-from ues_sim.modality import Action, Modality, Query, State
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
 from ues_sim.schema import JsonObject
 
 
@@ -47,6 +47,16 @@ MODALITY = Modality(
     check=views.check,
     complete=views.complete,
     query=Query(request=models.SMSQueryRequest, response=models.SMSQueryResponse, run=views.query),
+    reads=(
+        Read(
+            path="get",
+            response=models.SMSMessage,
+            run=lambda view, params: find_by_id(view.state["messages"], params.message_id, "message"),
+            summary="Read one message by its id.",
+            params=models.SMSIdParams,
+            permission="sms:query",
+        ),
+    ),
     actions=(
         Action(
             path="send",
@@ -85,7 +95,7 @@ MODALITY = Modality(
             operation="delete_message",
             request=models.SMSDeleteRequest,
             build=_in("delete_data"),
-            summary="Delete messages.",
+            summary="Delete messages from the phone.",
             participant=True,
         ),
         Action(

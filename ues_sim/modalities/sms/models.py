@@ -9,7 +9,7 @@ from ues_sim.times import Instant
 
 MessageType = Literal["sms", "rcs"]
 DeliveryStatus = Literal["sending", "sent", "delivered", "failed", "read"]
-MessageIds = Annotated[list[str], Field(min_length=1)]
+MessageIds = Annotated[list[str], Field(min_length=1, description="message_id of each message, at least one.")]
 Numbers = Annotated[list[str], Field(min_length=1)]
 
 
@@ -263,22 +263,30 @@ class SMSInput(InputModel):
 class MessageAttachmentRequest(Request):
     """An attachment to send or receive. ``size`` in bytes, ``duration`` in seconds."""
 
-    filename: str
-    size: Annotated[Int, Field(gt=0)]
-    mime_type: str
-    thumbnail_url: str | None = None
-    duration: Annotated[Int, Field(ge=0)] | None = None
+    filename: str = Field(description="File name with extension.")
+    size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
+    mime_type: str = Field(description="Media type, such as image/jpeg.")
+    thumbnail_url: str | None = Field(default=None, description="Address of a preview image.")
+    duration: Annotated[Int, Field(ge=0)] | None = Field(
+        default=None, description="Length of audio or video in seconds."
+    )
 
 
 class SendSMSRequest(Request):
     """What ``POST /sms/send`` takes."""
 
-    from_number: str
-    to_numbers: Numbers
-    body: str
-    message_type: MessageType = "sms"
-    attachments: list[MessageAttachmentRequest] = Field(default_factory=list)
-    replied_to_message_id: str | None = None
+    from_number: str = Field(
+        description="The user's own phone number; any other is refused. sms_state shows it as user_phone_number."
+    )
+    to_numbers: Numbers = Field(description="Phone numbers of the recipients, at least one; several make a group.")
+    body: str = Field(description="Text of the message.")
+    message_type: MessageType = Field(default="sms", description="sms or rcs.")
+    attachments: list[MessageAttachmentRequest] = Field(
+        default_factory=list, description="Files to attach: name, size and type, without their content."
+    )
+    replied_to_message_id: str | None = Field(
+        default=None, description="message_id of the message that this one answers."
+    )
 
 
 class ReceiveSMSRequest(SendSMSRequest):
@@ -302,9 +310,9 @@ class SMSDeleteRequest(Request):
 class SMSReactRequest(Request):
     """What ``POST /sms/react`` takes."""
 
-    message_id: str
-    phone_number: str
-    emoji: str
+    message_id: str = Field(description="Id of the message to react to.")
+    phone_number: str = Field(description="The user's own phone number; any other is refused.")
+    emoji: str = Field(description="One emoji. It replaces the user's earlier reaction.")
 
 
 class SMSConversationRequest(Request):
@@ -319,23 +327,44 @@ class SMSConversationRequest(Request):
     mark_all_read: bool = False
 
 
+class SMSIdParams(Request):
+    """The query parameters of ``GET /sms/get``."""
+
+    message_id: str = Field(description="message_id of the message, as queries and the state show it.")
+
+
 class SMSQueryRequest(QueryRequest):
     """What ``POST /sms/query`` takes."""
 
-    thread_id: str | None = None
-    from_number: str | None = None
-    to_number: str | None = None
-    body_contains: str | None = None
-    message_type: MessageType | None = None
-    direction: Literal["incoming", "outgoing"] | None = None
-    is_read: bool | None = None
-    has_attachments: bool | None = None
-    delivery_status: DeliveryStatus | None = None
-    is_deleted: bool | None = None
-    is_spam: bool | None = None
-    sent_after: Instant | None = None
-    sent_before: Instant | None = None
-    sort_by: str | None = None
+    thread_id: str | None = Field(default=None, description="Id of the conversation, from a message's thread_id.")
+    from_number: str | None = Field(default=None, description="Sender's phone number, in any spelling.")
+    to_number: str | None = Field(default=None, description="Phone number of one of the recipients, in any spelling.")
+    body_contains: str | None = Field(default=None, description="Text in the message, in any case.")
+    search_text: str | None = Field(default=None, description="Same as body_contains.")
+    message_type: MessageType | None = Field(default=None, description="sms or rcs.")
+    direction: Literal["incoming", "outgoing"] | None = Field(
+        default=None, description="incoming (to the user) or outgoing (from the user)."
+    )
+    is_read: bool | None = Field(default=None, description="true for read messages only, false for unread only.")
+    has_attachments: bool | None = Field(
+        default=None, description="true for messages with attachments only, false for the others."
+    )
+    delivery_status: DeliveryStatus | None = Field(
+        default=None, description="sending, sent, delivered, failed or read."
+    )
+    is_deleted: bool | None = Field(default=None, description="true for deleted messages only, false for the others.")
+    is_spam: bool | None = Field(default=None, description="true for spam only, false for the others.")
+    sent_after: Instant | None = Field(
+        default=None,
+        description="Sent at or after this instant (ISO 8601 with offset).",
+    )
+    sent_before: Instant | None = Field(
+        default=None,
+        description="Sent at or before this instant (ISO 8601 with offset).",
+    )
+    sort_by: str | None = Field(
+        default=None, description="sent_at (the default), from_number, direction or another field of a message."
+    )
 
 
 class SMSStateResponse(Response):

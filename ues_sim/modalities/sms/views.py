@@ -97,6 +97,7 @@ def _matches(message: dict[str, Any], request: SMSQueryRequest, sender: str | No
         (sender is None or address_key("phone", message["from_number"]) == sender)
         and (recipient is None or any(address_key("phone", number) == recipient for number in message["to_numbers"]))
         and (request.body_contains is None or request.body_contains.lower() in message["body"].lower())
+        and (request.search_text is None or request.search_text.lower() in message["body"].lower())
         and (request.has_attachments is None or bool(message["attachments"]) == request.has_attachments)
         and (request.sent_after is None or message["sent_at"] >= request.sent_after)
         and (request.sent_before is None or message["sent_at"] <= request.sent_before)

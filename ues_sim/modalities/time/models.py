@@ -54,6 +54,8 @@ class TimeQueryRequest(QueryRequest):
     since: Instant | None = None
     until: Instant | None = None
     timezone: str | None = None
+    format_preference: HourFormat | None = None
+    sort_by: Literal["timestamp", "timezone", "format_preference"] = "timestamp"
     include_current: bool = True
 
 

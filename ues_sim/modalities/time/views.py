@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC
+from operator import itemgetter
 
 from ues_sim.modalities.time.models import TimeQueryRequest
 from ues_sim.modalities.time.operations import current, zone
@@ -31,7 +32,10 @@ def query(view: View, request: TimeQueryRequest) -> JsonObject:
         if (request.since is None or entry["timestamp"] >= request.since)
         and (request.until is None or entry["timestamp"] <= request.until)
         and (request.timezone is None or entry["timezone"] == request.timezone)
+        and (request.format_preference is None or entry["format_preference"] == request.format_preference)
     ]
+    if request.sort_by != "timestamp":
+        found.sort(key=itemgetter(request.sort_by))
     if request.sort_order != "asc":
         found.reverse()
     return page(found, request, "settings", "time")

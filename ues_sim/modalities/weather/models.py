@@ -196,17 +196,23 @@ class WeatherQueryRequest(Request):
     coordinates; with either, every report that came within these Unix seconds (inclusive), oldest first.
     """
 
-    lat: Latitude
-    lon: Longitude
+    lat: Latitude = Field(description="Degrees north, -90 to 90.")
+    lon: Longitude = Field(description="Degrees east, -180 to 180.")
     exclude: list[str] | None = Field(
         default=None, description="Parts to leave out: current, minutely, hourly, daily, alerts."
     )
-    units: Units = "standard"
-    from_time: Int | None = None
-    to_time: Int | None = None
+    units: Units = Field(
+        default="standard", description="standard (kelvin, m/s), metric (Celsius, m/s) or imperial (Fahrenheit, mph)."
+    )
+    from_time: Int | None = Field(default=None, description="Reports from this Unix time in seconds on.")
+    to_time: Int | None = Field(default=None, description="Reports up to this Unix time in seconds.")
     real: bool = Field(default=False, description="Ask for the world's real weather, which a simulator doesn't have.")
-    limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
-    offset: Annotated[Int, Field(ge=0)] | None = 0
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="Most reports to return, 1 to 1000."
+    )
+    offset: Annotated[Int, Field(ge=0)] | None = Field(
+        default=0, description="How many matches to leave out from the start."
+    )
 
 
 class WeatherStateResponse(Response):
