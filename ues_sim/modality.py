@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from ues_sim.changes import Change, State
 from ues_sim.problems import Impossible, NotFound, OperationFailed
@@ -128,7 +128,7 @@ class Read:
     """``GET /{modality}/{path}``: a further read besides the state. Participants may do it."""
 
     path: str
-    response: type[Response]
+    response: type[BaseModel]
     run: Reader
     summary: str
     params: type[Request] = Request
