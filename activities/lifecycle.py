@@ -11,6 +11,7 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.fencing import own_fence
 from activities.packages.initial_states import at_time
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.simulations.hosts import Step
@@ -82,7 +83,8 @@ class LifecycleActivities:
             final_state=final.states,
             parts=[*below(initial.listed, "initial_state"), *below(final.listed, "final_state")],
         )
-        return Evidence(checkpoint=checkpoint, record=await store.put(record.model_dump_json().encode()))
+        kept = await store.put(record.model_dump_json().encode())
+        return Evidence(checkpoint=checkpoint, record=kept, fence=own_fence())
 
     @activity.defn
     async def keep_results(self, results: AssessmentResults) -> BlobRef:

@@ -11,7 +11,7 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, Dimension
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Dimension
 from proctor_storage.blobs import BlobRef
 
 
@@ -283,10 +283,14 @@ class ConcludeInput(Model):
 
 
 class Evidence(Model):
-    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes."""
+    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes.
+
+    ``fence`` is that of the attempt which closed the simulation: local activities, which have none, look with it.
+    """
 
     checkpoint: BlobRef
     record: BlobRef
+    fence: int = 0
 
 
 class JudgeInput(Model):
@@ -296,25 +300,6 @@ class JudgeInput(Model):
     criterion_id: str
     evidence: Evidence
     is_reset: bool = False
-
-
-class JudgeSeveralInput(Model):
-    """Judge several criteria, for which no model is asked, in one go; ``is_reset`` as for one."""
-
-    plan: Plan
-    criterion_ids: list[str]
-    evidence: Evidence
-    is_reset: bool = False
-
-    def one(self, criterion_id: str) -> JudgeInput:
-        """One of them, as it is judged by itself."""
-        return JudgeInput(plan=self.plan, criterion_id=criterion_id, evidence=self.evidence, is_reset=self.is_reset)
-
-
-class JudgedSeveral(Model):
-    """The verdicts of those criteria that were judged; the others are to be judged each by itself."""
-
-    verdicts: list[CriterionResult]
 
 
 class FarewellInput(Model):

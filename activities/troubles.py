@@ -47,7 +47,6 @@ _STEPS = {
     "respond": "A character's answer",
     "advance": "Moving the simulation's clock",
     "conclude": "Closing the simulation",
-    "judge_criteria": "Judging",
     "judge_criterion": "Judging",
     "archive": "Putting the assessment in the archive",
 }

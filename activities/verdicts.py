@@ -1,11 +1,7 @@
-"""Every criterion is judged from the evidence that was kept when the turns were over: what is quickly judged in one go,
-everything else by an activity of its own.
-"""
+"""Each criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
 import asyncio
 import json
-import logging
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +11,7 @@ from temporalio import activity
 
 from activities import failures
 from activities.deployment import Deployment
+from activities.fencing import own_fence
 from activities.judging.calibration import calibrations_of
 from activities.judging.evidence import read_record
 from activities.judging.facts_asked import FactsAsked
@@ -24,14 +21,13 @@ from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.judging.work import in_proportion, work_criterion
 from activities.metering import attempt_meter
-from activities.metrics import JUDGE_SECONDS
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.structured import classified
 from activities.models.usage import Meter
 from activities.packages.manager import ScenarioError
 from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
 from activities.packages.tasks import JudgeTask
-from activities.plan import JudgedSeveral, JudgeInput, JudgeRecord, JudgeSeveralInput, Plan
+from activities.plan import JudgeInput, JudgeRecord, Plan
 from activities.resets import asks_for_current_evaluators
 from activities.simulations.hosts import Simulation
 from activities.simulations.simulations import require_still
@@ -40,13 +36,11 @@ from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
-log = logging.getLogger(__name__)
-
 _LAST_RESORT = 3
 """The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
 
-_QUICK_SECONDS = 5.0
-"""How long an evaluator may take that is not judged by itself."""
+_LOCAL_SECONDS = 3.0
+"""How long an evaluator may take in a local activity, behind which there is an ordinary one."""
 
 _SEEDS = 1_000
 _WISHES_KEPT = 1_000
@@ -69,71 +63,24 @@ class VerdictActivities:
         """Judge one criterion; points that nobody will judge, as was known at admission, come back unscored.
 
         A scenario whose evaluator gives no verdict is ``EvaluatorFailed``: it is mended, and the judging done again.
+
+        As a local activity, which asks no model, it gives an evaluator less time. It looks at the simulation with the
+        fence of ``conclude``: its own time is the worker's, which must not become a fence.
         """
         scenario = await self._deployment.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
         meter = attempt_meter(self._deployment.prices)
 
+        async def by_rubric(asked: EvaluationCriterion) -> CriterionResult:
+            return await self._by_model_or_rubric(given, scenario, asked, meter, await self._read_record(given))
+
         async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
             return await self._by_evaluator(given, scenario, asked, meter)
 
         try:
-            return await _judged(given.plan, criterion, self._rubric(given, scenario, meter), by_evaluator, meter)
+            return await _judged(given.plan, criterion, by_rubric, by_evaluator, meter)
         except ModelSettingsError as problem:
             raise failures.final(failures.MODEL_SETTING, str(problem)) from None
-
-    @activity.defn
-    async def judge_criteria(self, given: JudgeSeveralInput) -> JudgedSeveral:
-        """Judge what is quickly judged, in one go: an activity costs more than most evaluators do.
-
-        No model may be asked for any of these criteria. One that gets no verdict, for whatever reason, is left out, to
-        be judged by ``judge_criterion``, which says why. Evaluators all get the same simulation to look at, and no
-        verdict counts unless that was there to the end.
-        """
-        plan = given.plan
-        scenario = await self._deployment.load_scenario(plan.scenario)
-        wanted = [criterion for criterion in scenario.criteria if criterion.criterion_id in given.criterion_ids]
-        any_of_them = given.one(wanted[0].criterion_id)
-        by_rubric = [criterion for criterion in wanted if not criterion.evaluator_id]
-        by_code = [criterion for criterion in wanted if criterion.evaluator_id]
-        record = await self._read_record(any_of_them) if by_rubric else None
-        looks = any(criterion.evaluator_id or criterion.work_evaluator_id for criterion in wanted)
-        simulation = await self._look_at(any_of_them) if looks else None
-        meter = Meter(self._deployment.prices)
-
-        async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
-            assert simulation is not None
-            return await self._found(given.one(asked.criterion_id), scenario, asked, meter, simulation, _QUICK_SECONDS)
-
-        async def judge_one(criterion: EvaluationCriterion) -> CriterionResult | None:
-            rubric = self._rubric(given.one(criterion.criterion_id), scenario, meter, record)
-            began = time.perf_counter()
-            try:
-                verdict = await _judged(plan, criterion, rubric, by_evaluator, meter)
-            except Exception as problem:
-                log.info("criterion %s is to be judged by itself: %s", criterion.criterion_id, problem)
-                return None
-            JUDGE_SECONDS.observe(time.perf_counter() - began)
-            return verdict
-
-        # The first one has a process made, which the others find there.
-        verdicts = [await judge_one(criterion) for criterion in by_code[:1]]
-        verdicts += await asyncio.gather(*map(judge_one, [*by_code[1:], *by_rubric]))
-        if simulation is not None:
-            await self._require_still(any_of_them, simulation)
-        found = {verdict.criterion_id: verdict for verdict in verdicts if verdict is not None}
-        return JudgedSeveral(verdicts=[found[each] for each in given.criterion_ids if each in found])
-
-    def _rubric(
-        self, given: JudgeInput, scenario: ScenarioConfig, meter: Meter, record: JudgeRecord | None = None
-    ) -> Callable[[EvaluationCriterion], Awaitable[CriterionResult]]:
-        """How a criterion without evaluator function is judged; ``record`` is the evidence, where it was read."""
-
-        async def judge_it(criterion: EvaluationCriterion) -> CriterionResult:
-            evidence = record or await self._read_record(given)
-            return await self._by_model_or_rubric(given, scenario, criterion, meter, evidence)
-
-        return judge_it
 
     async def _read_record(self, given: JudgeInput) -> JudgeRecord:
         store = self._deployment.store
@@ -211,11 +158,8 @@ class VerdictActivities:
         criterion: EvaluationCriterion,
         meter: Meter,
         simulation: Simulation,
-        seconds: float | None = None,
     ) -> CriterionResult:
-        """By the scenario's files as they were at admission, unless a reset asks for those of today; within
-        ``seconds``, where that is less than an evaluator may take.
-        """
+        """By the scenario's files as they were at admission, unless a reset asks for those of today."""
         plan = given.plan
         directory, code = await self._code(given)
         bench = Bench(
@@ -231,6 +175,7 @@ class VerdictActivities:
             fetch=lambda: self._deployment.store.get(given.evidence.record),
             contents=self._deployment.store,
         )
+        seconds = _LOCAL_SECONDS if activity.info().is_local else None
         result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter), seconds)
         return result.model_copy(update={"evaluator_hash": code})
 
@@ -244,7 +189,9 @@ class VerdictActivities:
             if simulation is None:
                 simulations = self._deployment.simulations_of(given.plan)
                 simulation = self._looked_at[place] = await simulations.look_at(
-                    given.plan.simulation_id, given.evidence.checkpoint
+                    given.plan.simulation_id,
+                    given.evidence.checkpoint,
+                    given.evidence.fence if activity.info().is_local else own_fence(),
                 )
         return simulation
 

@@ -35,9 +35,10 @@ from activities.plan import (
     AdvanceInput,
     ApplyInput,
     ConcludeInput,
+    CriterionBrief,
     Evidence,
+    JudgeInput,
     JudgeRecord,
-    JudgeSeveralInput,
     Plan,
     PlannedReply,
     RespondInput,
@@ -205,14 +206,13 @@ class RehearsedAssessment:
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
-        """Judge all criteria: in one go, and each by itself that this leaves."""
-        wanted = [criterion.criterion_id for criterion in plan.criteria]
-        given = JudgeSeveralInput(plan=plan, criterion_ids=wanted, evidence=evidence)
-        found = {verdict.criterion_id: verdict for verdict in (await do(self.verdicts.judge_criteria, given)).verdicts}
-        left = [given.one(each) for each in wanted if each not in found]
-        by_themselves = await asyncio.gather(*(do(self.verdicts.judge_criterion, each) for each in left))
-        found |= {verdict.criterion_id: verdict for verdict in by_themselves}
-        return [found[each] for each in wanted]
+        """Judge all criteria, each by itself."""
+
+        async def judge(criterion: CriterionBrief) -> CriterionResult:
+            given = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
+            return await do(self.verdicts.judge_criterion, given)
+
+        return await asyncio.gather(*map(judge, plan.criteria))
 
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime

@@ -27,7 +27,10 @@ from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW
 
-_TURN, _JUDGING = "purple_turn", ("judge_criteria", "judge_criterion")
+_TURN, _JUDGING = "purple_turn", ("conclude", "judge_criterion")
+"""The activities that begin a turn, and the judging: the first of these in a history. ``conclude`` claims the
+simulation with a new fence, with which local activities may look at it.
+"""
 _ENDED_BADLY = {EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT}
 
 

@@ -296,7 +296,7 @@ def _workers(
             _WAITING_POLLS,
             max_activities_per_second=_BEGUN_PER_SECOND,
         ),
-        make(config.task_queue + JUDGING_QUEUE, [verdicts.judge_criterion, verdicts.judge_criteria], _JUDGED_AT_ONCE),
+        make(config.task_queue + JUDGING_QUEUE, [verdicts.judge_criterion], _JUDGED_AT_ONCE),
         make(
             config.models_task_queue,
             thinking,

@@ -1,14 +1,14 @@
-"""Every criterion is judged: what is quickly judged in one go, everything else by an activity of its own."""
+"""Every criterion is judged by an activity of its own; offline by a local one, with an ordinary one behind it."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 from activities import failures
-from activities.plan import CriterionBrief, Evidence, JudgedSeveral, JudgeInput, JudgeSeveralInput, Plan
+from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
 from activities.verdicts import VerdictActivities
 from proctor_protocol import updates
 from proctor_protocol.results import CriterionResult
@@ -21,8 +21,8 @@ from workflows.what_failed import what_failed
 EVIDENCE_READ_ONCE = "evidence-read-once"
 """The change since which one of the criteria that models judge goes before the others."""
 
-QUICK_ONES_FIRST = "quick-ones-first"
-"""The change since which criteria for which no model is asked are first judged in one go."""
+LOCAL_JUDGEMENTS = "local-judgements"
+"""The change since which local activities judge the criteria of an assessment that asks no model."""
 
 _SENTENCES_TOLD = 5
 """How many failed judgements are told one by one."""
@@ -38,12 +38,15 @@ class Judging:
         self.verdicts: dict[str, CriterionResult] = {}
 
     async def judge(self, plan: Plan, evidence: Evidence) -> None:
-        """All criteria: in one go those for which no model can be asked; then by an activity of its own each one that
-        has no verdict yet, all at the same time but for the first that a model judges.
+        """Judge all criteria at the same time, except for the first one that a model judges.
+
+        An offline judgement takes milliseconds and changes nothing, so a local activity makes it. A criterion that gets
+        no verdict there (its evaluator raises, hangs or dies, or the simulation is not at its checkpoint) is judged
+        again by an ordinary activity, which can restore the simulation and says why it fails.
 
         Raises:
-            ApplicationError: ``EvaluatorFailed``, with all that evaluators of the scenario failed of.
-            FailureError: what else kept a criterion from being judged, a cancellation before all.
+            ApplicationError: ``EvaluatorFailed``, with the sentences of all evaluators that failed.
+            FailureError: another failure of a judgement; a cancellation comes first.
         """
         self._telling.publish(
             updates.EvaluationStartedUpdate(
@@ -52,18 +55,30 @@ class Judging:
         )
         workflow.set_current_details("**Judging**")
 
-        async def judge_one(criterion: CriterionBrief) -> None:
-            verdict = await self._steps.do(
-                VerdictActivities.judge_criterion,
-                JudgeInput(
-                    plan=plan.for_step(),
-                    criterion_id=criterion.criterion_id,
-                    evidence=evidence,
-                    is_reset=self._time.is_reset,
-                ),
-                **_options(plan, criterion),
+        def asked(criterion: CriterionBrief) -> JudgeInput:
+            return JudgeInput(
+                plan=plan.for_step(),
+                criterion_id=criterion.criterion_id,
+                evidence=evidence,
+                is_reset=self._time.is_reset,
             )
-            self._note(verdict)
+
+        async def judge_here(criterion: CriterionBrief) -> None:
+            try:
+                verdict = await self._steps.do_here(
+                    VerdictActivities.judge_criterion, asked(criterion), **limits.judged_here(_summary(criterion))
+                )
+            except FailureError as problem:  # temporalio wraps no failure of a local activity in an ActivityError
+                if is_cancelled_exception(problem):
+                    raise
+                self._steps.has_moved(problem)
+            else:
+                self._note(verdict)
+
+        async def judge_one(criterion: CriterionBrief) -> None:
+            self._note(
+                await self._steps.do(VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion))
+            )
 
         async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
@@ -72,8 +87,10 @@ class Judging:
             """All models' criteria share the evidence: what has read it for one has it in its cache for the others."""
             return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
 
-        if plan.offline and len(plan.criteria) > 1 and workflow.patched(QUICK_ONES_FIRST):
-            await self._judge_quick_ones(plan, plan.criteria, evidence)
+        if plan.offline and workflow.patched(LOCAL_JUDGEMENTS):
+            by_code_first = sorted(plan.criteria, key=lambda criterion: criterion.by_model)
+            for some in (by_code_first[:1], by_code_first[1:]):  # the first one starts the process for all evaluators
+                await asyncio.gather(*map(judge_here, some))
         left = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
         by_model = [] if plan.offline else [criterion for criterion in left if criterion.by_model]
         if len(by_model) > 1 and workflow.patched(EVIDENCE_READ_ONCE):
@@ -84,27 +101,6 @@ class Judging:
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)
-
-    async def _judge_quick_ones(self, plan: Plan, criteria: Sequence[CriterionBrief], evidence: Evidence) -> None:
-        """Have criteria judged in one go, as far as that gets; only a cancellation fails it."""
-        try:
-            judged: JudgedSeveral = await self._steps.do_once(
-                VerdictActivities.judge_criteria,
-                JudgeSeveralInput(
-                    plan=plan.for_step(),
-                    criterion_ids=[criterion.criterion_id for criterion in criteria],
-                    evidence=evidence,
-                    is_reset=self._time.is_reset,
-                ),
-                **limits.judged_at_once(f"{len(criteria)} criteria"),
-            )
-        except ActivityError as problem:
-            if is_cancelled_exception(problem):
-                raise
-            self._steps.has_moved(problem)
-            return
-        for verdict in judged.verdicts:
-            self._note(verdict)
 
     def _note(self, verdict: CriterionResult) -> None:
         """A verdict is reached, and told."""
@@ -123,11 +119,15 @@ class Judging:
         )
 
 
+def _summary(criterion: CriterionBrief) -> str:
+    return limits.summary("judge", criterion.name)
+
+
 def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
     """Options of a judgement: a model's, or that of an evaluator, whose time is measured where it runs."""
     if criterion.by_model:
-        return limits.thinking(plan, criterion.criterion_id)
-    return limits.judged(criterion.criterion_id, plan.judge_timeout)
+        return limits.thinking(plan, _summary(criterion))
+    return limits.judged(_summary(criterion), plan.judge_timeout)
 
 
 def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseException:

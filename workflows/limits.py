@@ -48,6 +48,11 @@ EVALUATORS_SECONDS = 3600.0
 ``evaluator_timeout``.
 """
 
+LOCAL_JUDGEMENT = timedelta(seconds=10)
+"""How long a judgement by a local activity may take with all waiting for others. It is short: until it ends, the
+workflow holds one of the worker's slots for workflow tasks.
+"""
+
 _PATIENT = RetryPolicy(
     initial_interval=timedelta(milliseconds=200),
     backoff_coefficient=2,
@@ -71,6 +76,9 @@ _PARTICIPANT = RetryPolicy(
     maximum_attempts=6,
 )
 """Gives a participant about nine seconds to come back."""
+
+_SUMMARY_CHARACTERS = 100
+"""Each takes at most four bytes."""
 
 _AGAIN = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=3)
 """For an attempt whose worker has died."""
@@ -175,9 +183,18 @@ def judged(summary: str, seconds: float) -> dict[str, Any]:
     return model(summary, max(seconds, EVALUATORS_SECONDS)) | {"task_queue": _beside(JUDGING_QUEUE)}
 
 
-def judged_at_once(summary: str) -> dict[str, Any]:
-    """Options of judging several criteria in one go, at one attempt: what that leaves is judged one by one."""
-    return judged(summary, EVALUATORS_SECONDS) | {"retry_policy": RetryPolicy(maximum_attempts=1)}
+def judged_here(summary: str) -> dict[str, Any]:
+    """Options of a judgement by a *local* activity, at one attempt: an ordinary activity is behind it."""
+    return {
+        "start_to_close_timeout": LOCAL_JUDGEMENT,
+        "retry_policy": RetryPolicy(maximum_attempts=1),
+        "summary": summary,
+    }
+
+
+def summary(*words: str) -> str:
+    """An event's summary, cut to a length that Temporal takes: at most 400 bytes."""
+    return " · ".join(words)[:_SUMMARY_CHARACTERS]
 
 
 def parting(summary: str) -> dict[str, Any]:

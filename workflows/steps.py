@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, FailureError
 
 from activities.moving import lost_of, moved_to
 from activities.plan import Plan
@@ -50,14 +50,15 @@ class Steps:
         with self._under_way.begin_step(step.__name__):
             return await workflow.execute_activity_method(step, self._placed(given), **options)
 
-    def has_moved(self, problem: ActivityError) -> bool:
+    def has_moved(self, problem: FailureError) -> bool:
         """Whether a step failed since the server was lost; the assessment is on another one from now on.
 
         Of several steps that were under way at once, the first one chooses for all.
         """
-        if (there := moved_to(problem.cause)) is None:
+        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's comes unwrapped
+        if (there := moved_to(cause)) is None:
             return False
-        if lost_of(problem.cause) == self.simulator:
+        if lost_of(cause) == self.simulator:
             workflow.logger.warning("the simulator at %s is lost: going on at %s", self.simulator, there)
             self.simulator = there
         return True

@@ -136,9 +136,11 @@ class Simulations:
         found_then, at_last = await do(lambda: self.host.step(then, further, between))
         return [found, found_then], await do(lambda: self._store.put(at_last))
 
-    async def look_at(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
-        """Have a simulation stand at a checkpoint, for those who only look at it."""
-        claim = Claim(simulation_id, own_fence(), checkpoint, looks=True)
+    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
+        """Have a simulation stand at a checkpoint, for those who only look at it. A lower fence than the simulation's
+        is refused only where it has to be restored.
+        """
+        claim = Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:

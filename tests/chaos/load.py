@@ -50,12 +50,12 @@ async def judge(stack: Stack) -> tuple[str, list[HistoryEvent]]:
 
 
 def attempts_of_judgements(events: list[HistoryEvent]) -> list[int]:
-    """Which attempt at each criterion was the one that gave the verdict."""
+    """Of each criterion that an ordinary activity judged, the attempt that gave the verdict."""
     judgements = {
         event.event_id
         for event in events
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
-        and event.activity_task_scheduled_event_attributes.activity_type.name in ("judge_criteria", "judge_criterion")
+        and event.activity_task_scheduled_event_attributes.activity_type.name == "judge_criterion"
     }
     return [
         event.activity_task_started_event_attributes.attempt

@@ -23,9 +23,7 @@ from activities.plan import (
     Evidence,
     FarewellInput,
     GreetInput,
-    JudgedSeveral,
     JudgeInput,
-    JudgeSeveralInput,
     Plan,
     Prepared,
     QueueInput,
@@ -51,12 +49,15 @@ EMPTY = InitialStateSummary(
     chat=ChatSummary(total_messages=0, conversation_count=0),
 )
 
+LOCAL_JUDGEMENT = "judge_criterion, local"
+"""The name, in ``ScriptedActivities``, of a judgement by a local activity."""
+
 Deed = Callable[[Any], Awaitable[Any]]
 """What a test has an activity do, given its input; what it returns stands for the activity's result, unless None."""
 
 
 def plan(task_id: str, task_queue: str) -> Plan:
-    """Two turns, one criterion."""
+    """Two turns, one criterion; not offline."""
     return Plan(
         assessment_id=task_id,
         simulation_id=task_id,
@@ -67,7 +68,7 @@ def plan(task_id: str, task_queue: str) -> Plan:
         participant="assistant",
         participant_url="http://participant",
         seed=7,
-        offline=True,
+        offline=False,
         verbose_updates=True,
         max_turns=2,
         turn_timeout=60,
@@ -127,7 +128,6 @@ class ScriptedActivities:
             self.respond,
             self.advance,
             self.conclude,
-            self.judge_criteria,
             self.judge_criterion,
             self.farewell,
             self.keep_results,
@@ -139,8 +139,8 @@ class ScriptedActivities:
         """A worker with these activities and the real workflows; ``interceptors`` stand behind a worker's own."""
         return working(client, task_queue, WORKFLOWS, self.all(), *interceptors)
 
-    async def _does(self, given: Any, usually: Any = None) -> Any:
-        name = activity.info().activity_type
+    async def _does(self, given: Any, usually: Any = None, name: str = "") -> Any:
+        name = name or activity.info().activity_type
         self.calls.append(name)
         self.inputs[name].append(given)
         done = await self.deeds[name](given) if name in self.deeds else None
@@ -198,13 +198,9 @@ class ScriptedActivities:
         return await self._does(given, Evidence(checkpoint=NOWHERE, record=NOWHERE))  # type: ignore[no-any-return]
 
     @activity.defn
-    async def judge_criteria(self, given: JudgeSeveralInput) -> JudgedSeveral:
-        usual = JudgedSeveral(verdicts=[verdict(each) for each in given.criterion_ids])
-        return await self._does(given, usual)  # type: ignore[no-any-return]
-
-    @activity.defn
     async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
-        return await self._does(given, verdict(given.criterion_id))  # type: ignore[no-any-return]
+        name = LOCAL_JUDGEMENT if activity.info().is_local else "judge_criterion"
+        return await self._does(given, verdict(given.criterion_id), name)  # type: ignore[no-any-return]
 
     @activity.defn
     async def farewell(self, given: FarewellInput) -> None:

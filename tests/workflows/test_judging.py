@@ -1,7 +1,8 @@
-"""Criteria for which no model is asked are first judged in one go, and one by one whatever that leaves."""
+"""Offline each criterion is judged by a local activity, with an ordinary activity behind it."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,11 +10,9 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from a2a.types import CancelTaskRequest
 from temporalio.client import Client
-from temporalio.exceptions import TimeoutError as ActivityTimeoutError
-from temporalio.exceptions import TimeoutType
 
 from activities import failures
-from activities.plan import JudgedSeveral, JudgeSeveralInput
+from activities.plan import JudgeInput
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
@@ -22,7 +21,8 @@ from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
-from tests.workflows.scripted import Deed, ScriptedActivities, fails, plan, verdict
+from tests.workflows.scripted import LOCAL_JUDGEMENT, Deed, ScriptedActivities, fails, plan
+from workflows import limits
 
 NAMES = ["c1", "c2", "c3", "c4"]
 
@@ -32,7 +32,7 @@ async def scripted(client: Client, config: GreenAgentConfig) -> AsyncIterator[Sc
     """Four criteria, offline."""
     [criterion] = plan("", "").criteria
     criteria = [criterion.model_copy(update={"criterion_id": name}) for name in NAMES]
-    activities = ScriptedActivities(BlobStore(config.storage_url), criteria=criteria)
+    activities = ScriptedActivities(BlobStore(config.storage_url), criteria=criteria, offline=True)
     async with activities.worker(client, config.task_queue):
         yield activities
 
@@ -47,42 +47,54 @@ def told(over: Over) -> list[str]:
     return [each["criterion_id"] for each in over.updates if each["message_type"] == "update_criterion_evaluated"]
 
 
-async def test_all_are_judged_in_one_go_and_told_one_by_one(
+async def test_each_is_judged_by_a_local_activity_and_told(
     caller: Caller, client: Client, scripted: ScriptedActivities
 ) -> None:
     over = await played(caller)
-    assert (over.state, judged(scripted), told(over)) == ("completed", ["judge_criteria"], NAMES)
+    assert (over.state, judged(scripted), sorted(told(over))) == ("completed", [LOCAL_JUDGEMENT] * len(NAMES), NAMES)
+    assert sorted(given.criterion_id for given in scripted.inputs[LOCAL_JUDGEMENT]) == NAMES
     assert over.results is not None
     assert [each.score for each in over.results.criteria_results] == [4] * len(NAMES)
     assert await replayed(client, over.task.id) == 1
 
 
-async def _leaves_two(given: JudgeSeveralInput) -> JudgedSeveral:
-    return JudgedSeveral(verdicts=[verdict("c2"), verdict("c4")])
+async def _hangs(_given: Any) -> None:
+    await asyncio.Event().wait()
 
 
-async def _dies(given: Any) -> None:
-    raise ActivityTimeoutError("silence", type=TimeoutType.HEARTBEAT, last_heartbeat_details=[])
+def _for_two(deed: Deed) -> Deed:
+    """Has only the judgements of c1 and c3 do this."""
+
+    async def do(given: JudgeInput) -> None:
+        if given.criterion_id in ("c1", "c3"):
+            await deed(given)
+
+    return do
 
 
 @pytest.mark.parametrize(
-    ("go", "left"),
+    "deed",
     [
-        (_leaves_two, ["c1", "c3"]),
-        (_dies, NAMES),
-        (fails(failures.SIMULATION_LOST, "The simulator was lost.", times=1), NAMES),
-        (fails(failures.EVALUATOR_FAILED, "A defect."), NAMES),
+        fails(failures.SIMULATION_LOST, "The simulator was lost.", times=1),
+        fails(failures.EVALUATOR_FAILED, "A defect."),
+        _hangs,
     ],
-    ids=["two without verdict", "its worker dies", "the simulator is lost", "it fails for good"],
+    ids=["it may pass", "it fails for good", "it hangs"],
 )
-async def test_what_one_go_leaves_is_judged_one_by_one(
-    go: Deed, left: list[str], caller: Caller, client: Client, scripted: ScriptedActivities
+async def test_a_criterion_without_a_verdict_is_judged_by_an_ordinary_activity(
+    deed: Deed,
+    caller: Caller,
+    client: Client,
+    scripted: ScriptedActivities,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scripted.deeds["judge_criteria"] = go
+    if deed is _hangs:
+        monkeypatch.setattr(limits, "LOCAL_JUDGEMENT", timedelta(seconds=0.3))
+    scripted.deeds[LOCAL_JUDGEMENT] = _for_two(deed)
     over = await played(caller)
     assert (over.state, over.problems) == ("completed", [])
-    assert judged(scripted) == ["judge_criteria", *["judge_criterion"] * len(left)]
-    assert sorted(given.criterion_id for given in scripted.inputs["judge_criterion"]) == left
+    assert judged(scripted) == [*[LOCAL_JUDGEMENT] * len(NAMES), "judge_criterion", "judge_criterion"]
+    assert sorted(given.criterion_id for given in scripted.inputs["judge_criterion"]) == ["c1", "c3"]
     assert sorted(told(over)) == NAMES  # once each
     assert over.results is not None
     assert [each.criterion_id for each in over.results.criteria_results] == NAMES
@@ -90,25 +102,22 @@ async def test_what_one_go_leaves_is_judged_one_by_one(
 
 
 async def test_called_off_in_mid_judging(caller: Caller, client: Client, scripted: ScriptedActivities) -> None:
-    async def hang(_given: Any) -> None:
-        await asyncio.Event().wait()
-
-    scripted.deeds["judge_criteria"] = hang
+    scripted.deeds[LOCAL_JUDGEMENT] = _hangs
     task = await send(caller, at_once(message(data_part(REQUEST))))
     await eventually(lambda: judged(scripted))
     cancelled = await caller.cancel_task(CancelTaskRequest(id=task.id))
-    assert (state_name(cancelled.status.state), judged(scripted)) == ("canceled", ["judge_criteria"])
+    assert (state_name(cancelled.status.state), judged(scripted)) == ("canceled", [LOCAL_JUDGEMENT])
     assert await replayed(client, task.id) == 1
 
 
-async def test_judging_anew_begins_with_the_one_go(
+async def test_judging_again_begins_with_closing_the_simulation(
     caller: Caller, client: Client, scripted: ScriptedActivities
 ) -> None:
-    """No turn is played again, and each is told that the run is a reset, which may want today's evaluators."""
-    scripted.deeds["judge_criteria"] = _leaves_two
-    scripted.deeds["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
+    """No turn is played again. Each judgement knows that the run is a reset, which may want today's evaluators."""
+    bad = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
+    scripted.deeds = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
     over = await played(caller)
-    assert (over.state, told(over)) == ("failed", ["c2", "c4"])
+    assert (over.state, sorted(told(over))) == ("failed", ["c2", "c4"])
     assert over.sentence.startswith("The evaluator has a bug. The evaluator has a bug. The turns are kept")
     scripted.deeds.clear()
     scripted.calls.clear()
@@ -117,15 +126,15 @@ async def test_judging_anew_begins_with_the_one_go(
     await reset(client, over.task.id, point)
     await client.get_workflow_handle(over.task.id).result()
     assert (await looked_at(caller, over.task.id)).state == "completed"
-    assert judged(scripted) == ["judge_criteria"]
-    assert "purple_turn" not in scripted.calls
-    assert [given.is_reset for given in scripted.inputs["judge_criteria"]] == [False, True]
+    assert [call for call in scripted.calls if call in ("conclude", "purple_turn")] == ["conclude"]
+    assert judged(scripted) == [LOCAL_JUDGEMENT] * len(NAMES)
+    assert [given.is_reset for given in scripted.inputs[LOCAL_JUDGEMENT]] == [False] * 4 + [True] * 4
 
 
-async def test_where_a_model_may_be_asked_each_criterion_is_judged_by_itself(
+async def test_where_a_model_may_be_asked_each_criterion_is_judged_by_an_ordinary_activity(
     caller: Caller, scripted: ScriptedActivities
 ) -> None:
-    """An evaluator may ask one, too: what it has paid for is never asked again for its neighbours' sake."""
+    """A worker that dies in a local activity has it done again, and an evaluator may have asked a model."""
     scripted.changes["offline"] = False
     over = await played(caller)
     assert (over.state, judged(scripted)) == ("completed", ["judge_criterion"] * len(NAMES))

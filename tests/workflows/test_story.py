@@ -260,7 +260,6 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
         for field in ("initial_interval", "maximum_interval"):
             monkeypatch.setattr(policy, field, timedelta(milliseconds=1))
     expected = {"set_up": 12, "purple_turn": 6, "judge_criterion": 10}  # one by each policy
-    activities.deeds = {"judge_criteria": fails("Passing", SENTENCE)}  # which leaves them to be judged one by one
     if NIGHTLY:
         expected |= {"greet": 6, "apply": 12, "conclude": 12}
     for step, attempts in expected.items():

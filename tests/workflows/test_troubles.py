@@ -102,7 +102,6 @@ async def test_criteria_that_fail_of_the_same_thing_are_told_once(
     [criterion] = plan("", "").criteria
     many = [criterion.model_copy(update={"criterion_id": f"c{number}"}) for number in range(5)]
     scripted = ScriptedActivities(criteria=many)
-    scripted.deeds["judge_criteria"] = fails("RateLimit", "The model is out of quota.")
     scripted.deeds["judge_criterion"] = fails("RateLimit", "The model is out of quota.", times=1)
     async with scripted.worker(client, config.task_queue):
         over = await played(caller)
