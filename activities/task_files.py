@@ -2,16 +2,20 @@
 
 import asyncio
 import io
+import logging
 import os
 import shutil
 import stat
 import tarfile
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from activities.archives import extract
 from activities.terminal.failures import TaskError
 from proctor_storage.blobs import BlobRef, BlobStore
+
+log = logging.getLogger(__name__)
 
 MOST_BYTES = 256 * 1024 * 1024
 """How large all files of a task together may be."""
@@ -67,6 +71,7 @@ class TaskFolders:
         self._store = store
         self._home = TemporaryDirectory(prefix="proctor-tasks-")
         self._folders: dict[str, Path] = {}
+        self._digests: dict[str, str] = {}
         self._unpacking = asyncio.Lock()
 
     async def folder(self, task_id: str, ref: BlobRef) -> Path:
@@ -76,15 +81,34 @@ class TaskFolders:
             if folder is None or not folder.is_dir():
                 folder = Path(self._home.name) / ref.sha256 / task_id
                 await asyncio.to_thread(_unpack, await self._store.get(ref), folder)
+                self._digests[ref.sha256] = await asyncio.to_thread(_digest, folder)
             self._folders[ref.sha256] = folder
             while len(self._folders) > _FOLDERS_KEPT:
                 oldest = self._folders.pop(next(iter(self._folders)))
                 await asyncio.to_thread(shutil.rmtree, oldest.parent, ignore_errors=True)
         return folder
 
+    async def checked_folder(self, task_id: str, ref: BlobRef) -> Path:
+        """The folder, unpacked again if a file in it has changed since it was unpacked."""
+        folder = await self.folder(task_id, ref)
+        if await asyncio.to_thread(_digest, folder) != self._digests[ref.sha256]:
+            log.warning("The files of the task %s were changed on this machine; they are unpacked again.", task_id)
+            async with self._unpacking:
+                self._folders.pop(ref.sha256, None)
+            folder = await self.folder(task_id, ref)
+        return folder
+
     def close(self) -> None:
         """Remove all of them."""
         self._home.cleanup()
+
+
+def _digest(folder: Path) -> str:
+    """What changes with any file's name, mode or content; empty for a folder that can't be packed any more."""
+    try:
+        return sha256(packed(folder)).hexdigest()
+    except (TaskError, OSError):
+        return ""
 
 
 def _unpack(content: bytes, folder: Path) -> None:

@@ -23,6 +23,7 @@ from activities.task_files import packed
 from activities.terminal.failures import TaskError
 from activities.terminal_trials import TrialActivities
 from activities.trial_plan import TRIAL_WORKFLOW
+from proctor_protocol.config import ALLOWANCES
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.statistics import Points, Run
@@ -145,7 +146,7 @@ class TerminalRuns:
 
     async def _cells(self, campaign_id: str, folder: Path, config: TerminalConfig) -> tuple[BlobRef, list[Cell]]:
         try:
-            task = await asyncio.to_thread(terminal.tasks.load_task, folder)
+            task = await asyncio.to_thread(terminal.tasks.load_task, folder, None, ALLOWANCES)
             agent_seconds, test_seconds = task.agent_timeout, task.test_timeout
         except TaskError:
             agent_seconds, test_seconds = _AGENT_SECONDS, _TEST_SECONDS

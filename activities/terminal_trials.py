@@ -90,6 +90,7 @@ class TrialActivities:
         clients: ParticipantClients,
     ) -> None:
         self._store = deployment.store
+        self._allowed = deployment.config.containers_allow.replace(",", " ").split()
         self._engine = engine
         self._engine_id = engine_id
         self._endpoint = endpoint
@@ -151,6 +152,7 @@ class TrialActivities:
         began_at = datetime.now(UTC)
         async with _failing():
             await self._endpoint.close(given.plan.trial_id)
+            await self._folders.checked_folder(given.plan.task_id, given.plan.files)
             task, environment = await self._task(given.plan), _environment_of(given)
             show = self._recorded_tests(given, task)
             try:
@@ -362,7 +364,8 @@ class TrialActivities:
     # Small steps
 
     async def _task(self, plan: TrialPlan) -> "TerminalTask":
-        return await asyncio.to_thread(terminal.tasks.load_task, await self._folders.folder(plan.task_id, plan.files))
+        folder = await self._folders.folder(plan.task_id, plan.files)
+        return await asyncio.to_thread(terminal.tasks.load_task, folder, None, self._allowed)
 
     async def _keep(self, content: bytes) -> BlobRef:
         return await patiently(lambda: self._store.put(content))

@@ -8,8 +8,9 @@ from rich.text import Text
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
-from proctor.settings import LOOPBACK
+from proctor.settings import LOOPBACK, read_settings
 from proctor.terminal_settings import TerminalSettings
+from proctor_protocol.config import GreenAgentConfig
 
 
 def validate_dataset(dataset: str, task_ids: list[str] | None) -> ExitCode:
@@ -26,9 +27,10 @@ def validate_dataset(dataset: str, task_ids: list[str] | None) -> ExitCode:
         folders = find_tasks(Path(dataset), task_ids)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
+    allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
     broken = warned = 0
     for folder in folders:
-        problems = problems_of(folder)
+        problems = problems_of(folder, None, allowed)
         is_broken = any(each.is_fatal for each in problems)
         broken += is_broken
         warned += bool(problems) and not is_broken

@@ -131,6 +131,13 @@ def _archive_of(others: dict[str, Any]) -> str:
     return str(Path(state) / "archive") if store == str(Path(state) / "storage") else f"{store.rstrip('/')}/archive"
 
 
+ALLOWANCES = (
+    *("host-mounts", "engine-socket", "host-pid", "host-network", "host-ipc", "host-users", "host-cgroup"),
+    *("privileged", "capabilities", "devices", "security-options", "kernel-settings", "host-files"),
+)
+"""What of the host an operator can let tasks have, by name (docs/TERMINAL_BENCH.md)."""
+
+
 class GreenAgentConfig(AgentBeatsConfig):
     """The evaluator's settings: gateway and worker read the same ones.
 
@@ -176,9 +183,10 @@ class GreenAgentConfig(AgentBeatsConfig):
     theirs.
 
     ``containers`` says whether a worker plays terminal trials: ``auto`` where a Docker engine answers when it starts
-    (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``. Datasets of
-    terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a worker takes
-    commands from agents that have no Docker socket, ``commands_url`` is that address as such agents reach it.
+    (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``.
+    ``containers_allow`` lists what tasks may have of the host, by name (docs/TERMINAL_BENCH.md).
+    Datasets of terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a
+    worker takes commands from agents that have no Docker socket, ``commands_url`` is that address as agents reach it.
 
     Who may ask: ``open`` lets the gateway listen beyond this machine though it asks nobody who they are. It asks once
     there are tokens, in ``tokens.json`` in the state folder or in ``tokens_file``, or an identity provider:
@@ -242,6 +250,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     pages_may_act: bool = False
     containers: Literal["auto", "on", "off"] = "auto"
     containers_task_queue: str = "containers"
+    containers_allow: str = Field(
+        default="", description="What terminal tasks may have of the host, by name, with commas."
+    )
     docker_url: str | None = None
     datasets_dir: str = "scenarios"
     commands_host: str = "127.0.0.1"
@@ -309,6 +320,14 @@ class GreenAgentConfig(AgentBeatsConfig):
                 "stands for several"
             )
         return addresses
+
+    @field_validator("containers_allow")
+    @classmethod
+    def _names_what_can_be_allowed(cls, names: str) -> str:
+        for name in names.replace(",", " ").split():
+            if name not in ALLOWANCES:
+                raise ValueError(f"{name!r} can't be allowed. Use names out of {', '.join(ALLOWANCES)}")
+        return names
 
     @field_validator("observe_port", mode="before")
     @classmethod

@@ -1,25 +1,32 @@
 """Tasks of several services: ``docker compose`` runs them, from a file that we write for the trial.
 
 The file is the task's own with its variables filled in, the images that we built, labels on all that is made, limits on
-each container, and without what would make two trials meet: fixed names and published ports.
+each container, and without what would make two trials meet: fixed names, published ports, and mounts of the task's
+folder, which become volumes of the trial.
 """
 
 import asyncio
 import json
+import posixpath
 import shutil
 import tempfile
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from activities.terminal import compose_files, shell
+from activities.terminal import compose_files, host_access, shell
+from activities.terminal.copying import copy_to
 from activities.terminal.engine import RUN, TRIAL, Engine
 from activities.terminal.failures import EngineUnavailableError, EnvironmentFailedError
+from activities.terminal.host_access import HostMount
 from activities.terminal.images import read_compose
 from activities.terminal.references import ImageRef
 from activities.terminal.task_model import TaskFormat, TerminalTask
 
 _SECONDS = 300.0
+
+_FILLED_AT = "/proctor-mount"
 
 
 async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> None:
@@ -30,17 +37,25 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
         EngineUnavailableError: there is no compose on this machine.
     """
     document = await asyncio.to_thread(written, engine, task, image, name, run, trial)
+    files = await _fill_volumes(engine, task, image, name, {RUN: run, TRIAL: trial})
     command = await _command(engine.url)
     folder = (task.compose_file or task.folder).parent
     with tempfile.NamedTemporaryFile("w", prefix="proctor-compose-", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
-        ended = await shell.run(
-            [*command, "-p", name, "--project-directory", str(folder), "-f", file.name, "up", "-d", "--no-build"],
-            _SECONDS,
-            {"DOCKER_HOST": engine.url, "COMPOSE_PARALLEL_LIMIT": "2"},
-            folder,
-        )
+
+        async def compose(*words: str) -> shell.Ended:
+            base = [*command, "-p", name, "--project-directory", str(folder), "-f", file.name]
+            environment = {"DOCKER_HOST": engine.url, "COMPOSE_PARALLEL_LIMIT": "2"}
+            return await shell.run([*base, *words], _SECONDS, environment, folder)
+
+        if files:
+            ended = await compose("up", "--no-start", "--no-build")
+            if ended.exit_code == 0:
+                await _copy_files(engine, name, files)
+                ended = await compose("up", "-d", "--no-build")
+        else:
+            ended = await compose("up", "-d", "--no-build")
     if ended.exit_code is None:
         raise EnvironmentFailedError(f"The services of {task.id} did not start in {_SECONDS:g} s", ended.output)
     if ended.exit_code != 0:
@@ -101,7 +116,8 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
         "networks": {
             key: _owned(value, labels, {"internal": True} if is_offline else {}) for key, value in networks.items()
         },
-        "volumes": {key: _owned(value, labels, {}) for key, value in volumes.items()},
+        "volumes": {key: _owned(value, labels, {}) for key, value in volumes.items()}
+        | {each: {"external": True, "name": each} for each in _mount_volumes(task, name, document)},
     }
 
 
@@ -132,7 +148,7 @@ def _service(
     fixed = definition.get("container_name")
     own["image"] = image.services.get(service) or definition.get("image")
     own["labels"] = {**compose_files.as_mapping(definition.get("labels")), **labels}
-    own["volumes"] = [each for each in definition.get("volumes") or [] if not compose_files.is_log_mount(each)]
+    own["volumes"] = _volumes_of(task, name, service, definition)
     own.setdefault("logging", {"driver": "json-file", "options": {"max-size": "5m", "max-file": "1"}})
     if is_main:
         own["container_name"] = name
@@ -156,3 +172,96 @@ def _service(
     if is_main and task.limits.cpus:
         own.setdefault("cpus", task.limits.cpus)
     return own
+
+
+# Mounts of the task's own files. Each trial gets a copy in a volume that is removed with the trial: all trials would
+# share a mount of the folder itself, and an engine on another machine couldn't reach it.
+
+
+def _folder_of(task: TerminalTask) -> Path:
+    return (task.compose_file or task.folder).parent
+
+
+def _volume_name(name: str, service: str, mount: HostMount) -> str:
+    return f"{name}-{sha256(f'{service} {mount.target}'.encode()).hexdigest()[:8]}"
+
+
+def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
+    """A service's volumes: the task's folders as volumes of the trial, no single files and no folders for logs."""
+    folder = _folder_of(task)
+    kept = [
+        each
+        for each in definition.get("volumes") or []
+        if not compose_files.is_log_mount(each) and not host_access.is_own_mount(each, folder, task.folder)
+    ]
+    mounts = host_access.own_mounts(definition, folder, task.folder)
+    return kept + [
+        f"{_volume_name(name, service, mount)}:{mount.target}{':ro' if mount.read_only else ''}"
+        for mount in mounts
+        if mount.source.is_dir()
+    ]
+
+
+def _mount_volumes(task: TerminalTask, name: str, document: dict[str, Any]) -> dict[str, HostMount]:
+    """The volumes that take the place of mounted folders, by name."""
+    folder = _folder_of(task)
+    return {
+        _volume_name(name, service, mount): mount
+        for service, definition in document["services"].items()
+        for mount in host_access.own_mounts(definition, folder, task.folder)
+        if mount.source.is_dir()
+    }
+
+
+async def _fill_volumes(
+    engine: Engine, task: TerminalTask, image: ImageRef, name: str, labels: dict[str, str]
+) -> list[tuple[str, HostMount]]:
+    """Make and fill the trial's copies of mounted folders. Returns the mounted files, each with its service."""
+    document = read_compose(task)
+    for volume, mount in _mount_volumes(task, name, document).items():
+        await engine.ask("POST", "volumes/create", body={"Name": volume, "Labels": labels})
+        body = {"Image": image.name, "Labels": labels, "HostConfig": {"Binds": [f"{volume}:{_FILLED_AT}"]}}
+        helper = (await engine.ask("POST", "containers/create", body=body))["Id"]
+        try:
+            await copy_to(engine, helper, visible_files(task, mount), _FILLED_AT)
+        finally:
+            await engine.ask("DELETE", f"containers/{helper}", {"force": True})
+    folder = _folder_of(task)
+    return [
+        (service, mount)
+        for service, definition in document["services"].items()
+        for mount in host_access.own_mounts(definition, folder, task.folder)
+        if mount.source.is_file()
+    ]
+
+
+def visible_files(task: TerminalTask, mount: HostMount) -> list[Path]:
+    """What of a mounted folder the agent may see: all but tests and solution."""
+    hidden = {task.folder.resolve() / name for name in host_access.HIDDEN}
+    if mount.source in hidden:
+        return []
+    return [path for path in sorted(mount.source.iterdir()) if path not in hidden]
+
+
+def hidden_files(task: TerminalTask) -> dict[str, Path]:
+    """Tests and solution below a mount of the agent's service, by path in the container. They come with the tests."""
+    if task.compose_file is None:
+        return {}
+    main = read_compose(task)["services"].get(task.compose_main) or {}
+    found = {}
+    for mount in host_access.own_mounts(main, _folder_of(task), task.folder):
+        for name in host_access.HIDDEN:
+            path = task.folder.resolve() / name
+            if path.exists() and path.is_relative_to(mount.source):
+                found[posixpath.normpath(f"{mount.target}/{path.relative_to(mount.source).as_posix()}")] = path
+    return found
+
+
+async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostMount]]) -> None:
+    """Copy mounted files into their services' containers, which are made and not yet started."""
+    for service, mount in files:
+        labels = {"label": [f"com.docker.compose.project={project}", f"com.docker.compose.service={service}"]}
+        for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
+            target = posixpath.dirname(mount.target) or "/"
+            content = {posixpath.basename(mount.target): mount.source.read_bytes()}
+            await copy_to(engine, container["Id"], content, target)

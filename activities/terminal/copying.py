@@ -34,14 +34,23 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
     Raises:
         EnvironmentLostError: the container stands no more.
     """
-    tar = await asyncio.to_thread(_packed, source, target.strip("/"))
     try:
-        async with engine.asking(
-            "PUT", f"containers/{environment.container_id}/archive", {"path": "/"}, tar, None, "application/x-tar"
-        ) as response:
-            await response.read()
+        await copy_to(engine, environment.container_id, source, target)
     except DockerError as problem:
         raise lost(environment, problem) from problem
+
+
+async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:
+    """``copy_in`` for any container, also one that isn't started.
+
+    Raises:
+        DockerError: the engine refuses, since there is no such container.
+    """
+    tar = await asyncio.to_thread(_packed, source, target.strip("/"))
+    async with engine.asking(
+        "PUT", f"containers/{container}/archive", {"path": "/"}, tar, None, "application/x-tar"
+    ) as response:
+        await response.read()
 
 
 def _packed(source: Sources, target: str) -> bytes:

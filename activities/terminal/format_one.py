@@ -3,14 +3,14 @@
 Names and defaults are those of the ``terminal-bench`` package (0.2.18) and its documentation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from activities.terminal import compose_files, dockerfiles
+from activities.terminal import compose_files, dockerfiles, host_access
 from activities.terminal.notes import Notes, extras_of
 from activities.terminal.parsers import PARSERS
 from activities.terminal.task_model import Build, Service, Solution, SolutionCommand, TaskFormat, TerminalTask
@@ -49,7 +49,7 @@ class _TaskYaml(BaseModel):
     junior_time_estimate_min: float | None = None
 
 
-def read(folder: Path, variables: Mapping[str, str], notes: Notes) -> TerminalTask | None:
+def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
     """Read a task; what is wrong is noted, and None is returned where nothing can be made of it."""
     written = _task_yaml(folder, notes)
     if written is None:
@@ -65,7 +65,7 @@ def read(folder: Path, variables: Mapping[str, str], notes: Notes) -> TerminalTa
     script = folder / "run-tests.sh"
     if not script.is_file():
         notes.fatal("run-tests.sh is missing: add the script that runs the tests")
-    service, needs_compose = _service(folder, variables, notes)
+    service, needs_compose = _service(folder, variables, allowed, notes)
     return TerminalTask(
         id=folder.name,
         format=TaskFormat.ONE,
@@ -131,7 +131,9 @@ def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
     return value
 
 
-def _service(folder: Path, variables: Mapping[str, str], notes: Notes) -> tuple[Service | None, bool]:
+def _service(
+    folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes
+) -> tuple[Service | None, bool]:
     """The agent's container, and whether it takes compose to run it."""
     compose = folder / "docker-compose.yaml"
     if not compose.is_file():
@@ -148,6 +150,7 @@ def _service(folder: Path, variables: Mapping[str, str], notes: Notes) -> tuple[
     document = compose_files.read(raw, values, MAIN, notes)
     if document is None:
         return None, False
+    host_access.note_demands(document, compose, folder, allowed, notes, compose.name)
     for name, definition in document["services"].items():
         build = compose_files.build_of(definition, folder)
         if build is not None:

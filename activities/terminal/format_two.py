@@ -5,13 +5,13 @@ Names and defaults are those of the ``harbor`` package (0.25) and its documentat
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from activities.terminal import compose_files, dockerfiles
+from activities.terminal import compose_files, dockerfiles, host_access
 from activities.terminal.format_one import load_yaml
 from activities.terminal.notes import Notes, extras_of
 from activities.terminal.parsers import REWARD
@@ -112,7 +112,7 @@ class _TaskToml(_Section):
     artifacts: list[str | dict[str, Any]] = Field(default_factory=list)
 
 
-def read(folder: Path, variables: Mapping[str, str], notes: Notes) -> TerminalTask | None:
+def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
     """Read a task; what is wrong is noted, and None is returned where nothing can be made of it."""
     written = _task_toml(folder, notes)
     if written is None:
@@ -126,7 +126,7 @@ def read(folder: Path, variables: Mapping[str, str], notes: Notes) -> TerminalTa
         notes.fatal("tests/test.sh is missing: add the script that tests and writes /logs/verifier/reward.txt")
     environment = written.environment
     own = _resolved(environment.env, "environment.env", variables, notes)
-    service, compose_file = _service(folder, environment, own, variables, notes)
+    service, compose_file = _service(folder, environment, own, variables, allowed, notes)
     is_offline = environment.network_mode == "no-network" or (
         environment.network_mode is None and environment.allow_internet is False
     )
@@ -249,7 +249,12 @@ def _resolved(values: Mapping[str, str], where: str, variables: Mapping[str, str
 
 
 def _service(
-    folder: Path, written: _Environment, own: Mapping[str, str], variables: Mapping[str, str], notes: Notes
+    folder: Path,
+    written: _Environment,
+    own: Mapping[str, str],
+    variables: Mapping[str, str],
+    allowed: Collection[str],
+    notes: Notes,
 ) -> tuple[Service | None, Path | None]:
     """The agent's container, and the compose file where it takes compose to run it."""
     context = folder / "environment"
@@ -278,6 +283,7 @@ def _service(
     document = compose_files.read(raw, compose_files.PLACEHOLDERS | dict(variables) | dict(own), MAIN, notes)
     if document is None:
         return None, None
+    host_access.note_demands(document, compose, folder, allowed, notes, f"environment/{compose.name}")
     for name, definition in document["services"].items():
         build = compose_files.build_of(definition, context)
         if build is not None:

@@ -1,7 +1,7 @@
 """Tasks in folders: finding them, reading them, and what keeps one from being played."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,27 +15,30 @@ __all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_tasks", "l
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-def load_task(folder: Path, variables: Mapping[str, str] | None = None) -> TerminalTask:
+def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed: Collection[str] = ()) -> TerminalTask:
     """Read a task.
 
     Args:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
         variables: what ``${NAME}`` in a task's files may stand for, besides the defaults that it gives itself. Of the
             worker's own environment a task sees nothing.
+        allowed: what the operator lets tasks have of the host, by names out of ``host_access.ALLOWANCES``.
 
     Raises:
         TaskError: it can't be played; the message has every fatal problem.
     """
-    task, notes = _read(folder, variables or {})
+    task, notes = _read(folder, variables or {}, allowed)
     fatal = [problem.sentence for problem in notes.problems if problem.is_fatal]
     if task is None or fatal:
         raise TaskError("; ".join(fatal))
     return task
 
 
-def problems_of(folder: Path, variables: Mapping[str, str] | None = None) -> list[Problem]:
+def problems_of(
+    folder: Path, variables: Mapping[str, str] | None = None, allowed: Collection[str] = ()
+) -> list[Problem]:
     """What keeps a task from being played, and what somebody should know about it; for ``validate``."""
-    return _read(folder, variables or {})[1].problems
+    return _read(folder, variables or {}, allowed)[1].problems
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
@@ -67,7 +70,7 @@ def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
     return found
 
 
-def _read(folder: Path, variables: Mapping[str, str]) -> tuple[TerminalTask | None, Notes]:
+def _read(folder: Path, variables: Mapping[str, str], allowed: Collection[str]) -> tuple[TerminalTask | None, Notes]:
     notes = Notes(folder.name)
     is_one, is_two = ((folder / file).is_file() for file in TaskFormat)
     if not _ID.fullmatch(folder.name):
@@ -75,8 +78,8 @@ def _read(folder: Path, variables: Mapping[str, str]) -> tuple[TerminalTask | No
             f"the folder's name {folder.name!r} can't be an id: use letters, digits, dots, hyphens and underscores"
         )
     if is_two:  # a converted task may still have its old file beside the new one
-        return format_two.read(folder, variables, notes), notes
+        return format_two.read(folder, variables, allowed, notes), notes
     if is_one:
-        return format_one.read(folder, variables, notes), notes
+        return format_one.read(folder, variables, allowed, notes), notes
     notes.fatal("there is neither a task.yaml nor a task.toml in the folder: add one of them")
     return None, notes

@@ -14,13 +14,15 @@ running is part of the outcome, so that it can be seen.
 """
 
 import asyncio
+import posixpath
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.terminal import environments, tmux
+from activities.terminal import compose, environments, tmux
 from activities.terminal.commands import Executed, execute, run_plainly
 from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
@@ -92,20 +94,27 @@ async def run_tests(
     """
     seconds = timeout or task.test_timeout
     left = await environments.close_to_agent(engine, environment, task, kept)
-    if (obstacle := await _cleared(engine, environment)) is not None:
+    hidden = await asyncio.to_thread(compose.hidden_files, task)
+    if (obstacle := await _cleared(engine, environment, list(hidden))) is not None:
         return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=obstacle, left_running=left)
     await _bring(engine, task, environment)
+    for path, source in hidden.items():
+        folder, name = posixpath.split(path)
+        if source.is_dir():
+            await copy_in(engine, environment, source, path)
+        else:
+            await copy_in(engine, environment, {name: await asyncio.to_thread(source.read_bytes)}, folder)
     ended = await _watched(engine, task, environment, seconds, on_output)
     found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
     return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "left_running": left})
 
 
-async def _cleared(engine: Engine, environment: EnvironmentRef) -> str | None:
+async def _cleared(engine: Engine, environment: EnvironmentRef, hidden: Sequence[str]) -> str | None:
     """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
-    folders = [VERIFIER_LOGS] if environment.had_tests else [VERIFIER_LOGS, TESTS]
+    folders = [VERIFIER_LOGS, *([] if environment.had_tests else [TESTS]), *hidden]
     if not await _occupied(engine, environment, folders):
         return None
-    script = f"rm -rf {' '.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
+    script = f"rm -rf {shlex.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
     await run_plainly(engine, environment, ["/bin/sh", "-c", script])
     if still := await _occupied(engine, environment, folders):
         return f"{still[0]} could not be cleared before the tests: somebody keeps writing there, or rm was replaced"
