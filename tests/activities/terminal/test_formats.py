@@ -125,7 +125,7 @@ PLAYED_COMPOSE = {
 @pytest.mark.parametrize("which", PLAYED_COMPOSE)
 def test_one_service_is_played_without_compose(tmp_path: Path, which: str) -> None:
     text, name, value = PLAYED_COMPOSE[which]
-    task = load_task(format_one(tmp_path / "task", {"docker-compose.yaml": text}))
+    task = load_task(format_one(tmp_path / "task", {"docker-compose.yaml": text}), None, {"capabilities", "privileged"})
     assert task.compose_file is None
     assert task.service is not None
     assert task.service.more.get(name) == value
