@@ -146,7 +146,7 @@ class ParticipantActivities:
             raise
         issue = _key_in(simulation)
         if settles:
-            applied = await self._settled(given, said, simulation)
+            applied = await self._settled(given, simulation)
             checkpoint = applied.checkpoint
         else:
             applied = None
@@ -168,15 +168,13 @@ class ParticipantActivities:
             applied=applied,
         )
 
-    async def _settled(self, given: TurnInput, said: FromParticipant, simulation: Simulation) -> TurnApplied:
-        """Read what was done in the turn, and move on where nobody has to be asked for an answer."""
+    async def _settled(self, given: TurnInput, simulation: Simulation) -> TurnApplied:
+        """Read what was done in the turn."""
         plan = given.plan
         scenario = await patiently(lambda: self._deployment.load_scenario(plan.scenario))
-        is_over = isinstance(said, EarlyCompletionMessage)
-        quiet_to = None if is_over else plan.end_of_turn(given.current_time, _time_step(said))
-        settling = Settling(scenario, given.turn, given.current_time, quiet_to)
+        settling = Settling(scenario, given.turn, given.current_time)
         found, checkpoint = await self._deployment.simulations_of(plan).step_in_hand(
-            plan.simulation_id, simulation.mark or "", settling.step, settling.go_on
+            plan.simulation_id, simulation.mark or "", settling.step
         )
         return settling.outcome(found, checkpoint)
 

@@ -189,15 +189,12 @@ class Advanced(Model):
 
 
 class TurnApplied(Model):
-    """What the participant did, what it wrote, and whom that reached; ``advanced`` where that was nobody who has to be
-    asked, and time has moved on.
-    """
+    """What the participant did, what it wrote, and whom that reached."""
 
     checkpoint: BlobRef
     actions: list[ActionLogEntryWithTurn]
     messages: list[OutgoingMessage]
     addressed: list[Addressed]
-    advanced: Advanced | None = None
 
 
 class TurnAnswer(Model):
@@ -220,16 +217,12 @@ class TurnAnswer(Model):
 
 
 class ApplyInput(Model):
-    """Find out what the participant did in a turn that began at ``turn_start``.
-
-    ``quiet_to`` is the instant that time moves on to at once, where no character has to be asked for an answer.
-    """
+    """Find out what the participant did in a turn that began at ``turn_start``."""
 
     plan: Plan
     turn: int
     checkpoint: BlobRef
     turn_start: datetime
-    quiet_to: datetime | None = None
 
 
 class RespondInput(Model):

@@ -1,4 +1,4 @@
-"""What happens between two turns of the participant: its deeds are read, characters answer, the clock moves."""
+"""What happens between two turns: the participant's actions are read, characters answer, the clock moves."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from activities.plan import (
     RespondInput,
     TurnApplied,
 )
-from activities.settling import Settling, advanced
+from activities.settling import Settling
 from activities.simulations.hosts import PlannedEvent, Step
 from proctor_protocol.scenario import ScenarioConfig
 
@@ -31,16 +31,15 @@ class TurnActivities:
 
     @activity.defn
     async def apply(self, given: ApplyInput) -> TurnApplied:
-        """Let a turn settle whose simulation was kept when the participant had answered: what it did is read, and where
-        nobody has to be asked for an answer the clock moves on to ``given.quiet_to``, as by ``advance``.
+        """Let a turn settle whose simulation was kept when the participant had answered: read what it did.
 
         Mostly ``purple_turn`` does this itself, with the simulation in hand.
         """
         plan = given.plan
         scenario = await self._deployment.load_scenario(plan.scenario)
-        settling = Settling(scenario, given.turn, given.turn_start, given.quiet_to)
-        found, checkpoint = await self._deployment.simulations_of(plan).step_on(
-            plan.simulation_id, given.checkpoint, settling.step, settling.go_on
+        settling = Settling(scenario, given.turn, given.turn_start)
+        found, checkpoint = await self._deployment.simulations_of(plan).step(
+            plan.simulation_id, given.checkpoint, settling.step
         )
         return settling.outcome(found, checkpoint)
 
@@ -68,7 +67,11 @@ class TurnActivities:
             given.checkpoint,
             Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),
         )
-        return advanced(given.to, found, checkpoint)
+        return Advanced(
+            checkpoint=checkpoint,
+            current_time=max(given.to, found.current_time),
+            events_processed=found.events_executed,
+        )
 
 
 def _planned(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:

@@ -38,8 +38,6 @@ class Step:
         to: the instant to move the clock to, unless it is there already.
         deeds_of, deeds_at: read the events at that instant that were made with keys of that name, and what is new since
             then in their modalities.
-        counts_since: count the events that happened after that instant, as the clock moved to where it is, and not only
-            those of this step: so a step that is done once more counts the same.
         states: modalities to read.
     """
 
@@ -49,7 +47,6 @@ class Step:
     to: str | None = None
     deeds_of: str | None = None
     deeds_at: str | None = None
-    counts_since: str | None = None
     states: tuple[str, ...] = ()
 
 
@@ -72,8 +69,6 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     ran: list[Event] = []
     if step.to is not None and step.to > simulation.clock.text:
         ran = simulation.set_time(step.to)
-    if step.counts_since is not None:
-        ran = _happened(simulation, step.counts_since)
     deeds = _deeds(simulation, step)
     return {
         "current_time": simulation.clock.text,
@@ -87,15 +82,6 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
         else {},
         "states": {name: MODALITIES[name].show_state(simulation.view(name)) for name in step.states},
     }
-
-
-def _happened(simulation: Simulation, since: str) -> list[Event]:
-    """The events whose time came as the clock moved from an instant to where it is."""
-    return [
-        event
-        for event in simulation.events.list_ordered(since, simulation.clock.text)
-        if event["scheduled_time"] > since and (event["executed_at"] or "") > since
-    ]
 
 
 def _deeds(simulation: Simulation, step: Step) -> list[Event]:

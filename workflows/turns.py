@@ -86,7 +86,6 @@ class Turns:
                     turn=turn,
                     checkpoint=answer.checkpoint,
                     turn_start=began_at,
-                    quiet_to=None if answer.kind == "early_completion" else target,
                 ),
                 f"turn {turn}",
             )
@@ -98,15 +97,11 @@ class Turns:
             )
             return
         replies = await self._let_characters_reply(turn, applied)
-        advanced = applied.advanced  # where nobody had to be asked, time has moved on already; until 0.1 it never had
-        if advanced is None:
-            advanced = await self._steps.do_quickly(
-                TurnActivities.advance,
-                AdvanceInput(
-                    plan=plan.for_step(), turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target
-                ),
-                f"turn {turn} · to {target:%H:%M}",
-            )
+        advanced = await self._steps.do_quickly(
+            TurnActivities.advance,
+            AdvanceInput(plan=plan.for_step(), turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
+            f"turn {turn} · to {target:%H:%M}",
+        )
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
         progress.events_processed = advanced.events_processed

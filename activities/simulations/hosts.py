@@ -74,8 +74,6 @@ class Step:
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
         deeds_at: read what the participant did at that instant, and what is new since then.
-        counts_since: have ``events_executed`` count the events that happened since that instant, though an earlier
-            attempt at this step has moved the clock.
         shows_all: read every modality's state.
     """
 
@@ -84,7 +82,6 @@ class Step:
     events: tuple[PlannedEvent, ...] = ()
     to: datetime | None = None
     deeds_at: datetime | None = None
-    counts_since: datetime | None = None
     shows_all: bool = False
 
 
@@ -202,8 +199,8 @@ class SimulationHost(ABC):
 
     Attributes:
         may_be_others: whether some of those that are standing may be of assessments in another Temporal.
-        outlive_workers: whether work in hand is still there when its worker has died, and ``Step.ends_turn`` and
-            ``counts_since`` are known: so that a turn may settle without being kept first.
+        outlive_workers: whether work in hand is still there when its worker has died, and ``Step.ends_turn`` is known:
+            so that a turn may settle without being kept first.
     """
 
     may_be_others = False

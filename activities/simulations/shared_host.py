@@ -310,5 +310,4 @@ def _asked_of(step: Step) -> dict[str, Any]:
         "deeds_at": step.deeds_at,
         "states": SHOWN if step.shows_all else (),
         **({"ends_turn": True} if step.ends_turn else {}),
-        **({"counts_since": step.counts_since} if step.counts_since else {}),
     }

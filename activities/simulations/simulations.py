@@ -6,25 +6,15 @@ So a retry, a dead simulator, another worker and a reset all do the right thing 
 claimed from can do nothing any more.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol, TypeVar
 
 from activities import failures
 from activities.elapsed import counting_stops
 from activities.fencing import own_fence
 from activities.patience import patiently
-from activities.simulations.hosts import Claim, Content, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulations.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
 from activities.simulations.shown import Shown
-from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
-
-T = TypeVar("T")
-
-
-class _Doing(Protocol):
-    """How something is done that may be repeated: once, or patiently."""
-
-    async def __call__(self, work: Callable[[], Awaitable[T]], /) -> T: ...
+from proctor_storage.blobs import BlobRef, BlobStore
 
 
 class Simulations:
@@ -67,74 +57,22 @@ class Simulations:
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
         """Carry out a step from a checkpoint; what it found, and the checkpoint that it reached."""
-        (found,), reached = await self.step_on(simulation_id, checkpoint, step, lambda _: None)
-        return found, reached
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        found, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
+        return found, await self._store.put(reached)
 
-    async def step_on(
-        self, simulation_id: str, checkpoint: BlobRef, step: Step, go_on: Callable[[Stepped], Step | None]
-    ) -> tuple[list[Stepped], BlobRef]:
-        """Carry out a step, and another one right after it if ``go_on`` has one in view of what the first one found.
-
-        Returns:
-            What each step found, and the checkpoint that the last one reached. What was reached between them is not
-            kept, since a retry begins with the first one.
-        """
-        fence = own_fence()
-        return await self._carry_out(
-            Claim(simulation_id, fence, checkpoint),
-            lambda: self._store.get(checkpoint),
-            step,
-            go_on,
-            lambda reached: Claim(simulation_id, fence, reached),
-            _at_once,
-        )
-
-    async def step_in_hand(
-        self, simulation_id: str, mark: str, step: Step, go_on: Callable[[Stepped], Step | None]
-    ) -> tuple[list[Stepped], BlobRef]:
-        """The same with the work in hand, which has this mark and keeps it: whoever comes after an attempt that is
-        interrupted here takes it over, and does the same steps again. The participant can change nothing any more.
+    async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
+        """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
+        one takes it over, and does the same step again. The participant can change nothing any more.
 
         An absent simulator or store is waited for.
 
         Raises:
             SimulationGoneError: it isn't there any more.
         """
-        fence = own_fence()
-
-        def further(found: Stepped) -> Step | None:
-            following = go_on(found)
-            return None if following is None else replace(following, ends_turn=True)
-
-        return await self._carry_out(
-            Claim(simulation_id, fence, keep=mark),
-            _no_content,
-            replace(step, ends_turn=True),
-            further,
-            lambda reached: Claim(simulation_id, fence, reached, keep=mark, mark=mark),
-            patiently,
-        )
-
-    async def _carry_out(
-        self,
-        claim: Claim,
-        content: Content,
-        step: Step,
-        go_on: Callable[[Stepped], Step | None],
-        claim_then: Callable[[BlobRef], Claim],
-        do: "_Doing",
-    ) -> tuple[list[Stepped], BlobRef]:
-        found, reached = await do(lambda: self.host.step(claim, step, content))
-        further = go_on(found)
-        if further is None:
-            return [found], await do(lambda: self._store.put(reached))
-
-        async def between() -> bytes:
-            return reached
-
-        then = claim_then(blob_ref(reached))
-        found_then, at_last = await do(lambda: self.host.step(then, further, between))
-        return [found, found_then], await do(lambda: self._store.put(at_last))
+        claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
+        found, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
+        return found, await patiently(lambda: self._store.put(reached))
 
     async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
         """Have a simulation stand at a checkpoint, for those who only look at it. A lower fence than the simulation's
@@ -175,7 +113,3 @@ async def require_still(simulation: Simulation) -> None:
 
 async def _no_content() -> bytes:
     raise SimulationGoneError("the work in hand has no checkpoint")
-
-
-async def _at_once(work: Callable[[], Awaitable[T]]) -> T:
-    return await work()

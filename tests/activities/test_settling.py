@@ -5,18 +5,17 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from temporalio.exceptions import ApplicationError
 
 from activities.packages.initial_states import at_time
-from activities.plan import TurnApplied
+from activities.plan import TURN_SETTLES, TurnApplied
 from activities.settling import Settling
-from activities.simulations.hosts import SimulationGoneError, Step, Stepped
+from activities.simulations.hosts import SimulationGoneError
 from activities.simulations.keys import host_key
 from activities.simulations.shared_host import SharedHost
 from activities.simulations.simulations import Simulations
@@ -31,9 +30,6 @@ from tests.processes import serving
 
 SECRET = "s" * 32
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
-NOON = START + timedelta(hours=3)
-"""Until then one event of the tiny scenario happens: a newsletter arrives."""
-
 SCENARIO = ScenarioConfig.model_validate_json((TINY / "scenario.json").read_bytes())
 _names = itertools.count(1)
 
@@ -64,21 +60,15 @@ class Turn:
     ues: AsyncUESClient
     mark: str = "turn 1"
 
-    async def settle(self, quiet_to: datetime | None = NOON, *, dies: str = "") -> TurnApplied:
-        """One attempt at the turn's end, whose worker may die ``between`` its steps, or ``after`` them."""
-        settling = Settling(SCENARIO, 1, START, quiet_to)
-
-        def go_on(found: Stepped) -> Step | None:
-            further = settling.go_on(found)
-            if dies == "between":
-                raise DiedError
-            return further
+    async def settle(self, *, dies: bool = False) -> TurnApplied:
+        """One attempt at the turn's end; its worker may die when it has made the request."""
+        settling = Settling(SCENARIO, 1, START)
 
         async def work() -> TurnApplied:
-            reached = await self.simulations.step_in_hand(self.name, self.mark, settling.step, go_on)
+            found, checkpoint = await self.simulations.step_in_hand(self.name, self.mark, settling.step)
             if dies:
                 raise DiedError
-            return settling.outcome(*reached)
+            return settling.outcome(found, checkpoint)
 
         return await attempt(work)
 
@@ -110,42 +100,26 @@ DEEDS: dict[str, Any] = {"nobody is asked": tell_ana, "a character is": ask_ben}
 
 @pytest.mark.parametrize("act", DEEDS.values(), ids=DEEDS)
 async def test_an_end_that_was_interrupted_comes_to_the_same(simulations: Simulations, act: Any) -> None:
-    found = {}
-    for dies in ("", "between", "after", "after, twice"):
+    found = []
+    for deaths in range(3):
         async with playing(simulations) as turn:
             await act(turn.ues)
-            for at in [dies.partition(",")[0]] * (2 if "twice" in dies else 1) if dies else []:
+            for _ in range(deaths):
                 with pytest.raises(DiedError):
-                    await turn.settle(dies=at)
-            found[dies] = await turn.settle()
-    whole = found.pop("")
+                    await turn.settle(dies=True)
+            found.append(await turn.settle())
+            assert (await turn.ues.time.get_state()).current_time == START + TURN_SETTLES
+    whole, *others = found
     assert [entry.action for entry in whole.actions] == ["chat.send_message" if act is tell_ana else "email.send"]
-    if act is tell_ana:
-        assert whole.advanced is not None
-        assert (whole.advanced.current_time, whole.advanced.events_processed, whole.addressed) == (NOON, 1, [])
-    else:
-        assert [addressed.character_id for addressed in whole.addressed] == ["ben"]
-        assert whole.advanced is None
-    for again in found.values():
+    assert [addressed.character_id for addressed in whole.addressed] == ([] if act is tell_ana else ["ben"])
+    for again in others:
         assert _without_names(again) == _without_names(whole)
 
 
 def _without_names(applied: TurnApplied) -> dict[str, Any]:
     """Each simulation has ids and keys of its own."""
-    advanced = None if applied.advanced is None else applied.advanced.model_dump(exclude={"checkpoint"})
     messages = [message.model_dump(exclude={"message_id", "thread_id"}) for message in applied.messages]
-    return {**applied.model_dump(include={"actions", "addressed"}), "messages": messages, "advanced": advanced}
-
-
-async def test_a_clock_that_has_moved_on_says_that_nobody_had_to_be_asked(simulations: Simulations) -> None:
-    """What can be read later on (a message may be gone by then, a guest come in) decides nothing any more."""
-    async with playing(simulations) as turn:
-        await ask_ben(turn.ues)
-        first = Settling(SCENARIO, 1, START, NOON).step
-        await attempt(lambda: simulations.step_in_hand(turn.name, turn.mark, first, lambda _: Step(to=NOON)))
-        settled = await turn.settle()
-        assert (settled.addressed, settled.messages) == ([], [])
-        assert settled.advanced is not None
+    return {**applied.model_dump(include={"actions", "addressed"}), "messages": messages}
 
 
 async def test_what_a_participant_does_after_its_answer_is_refused(simulations: Simulations) -> None:
@@ -153,7 +127,7 @@ async def test_what_a_participant_does_after_its_answer_is_refused(simulations: 
     async with playing(simulations) as turn:
         await tell_ana(turn.ues)
         with pytest.raises(DiedError):
-            await turn.settle(dies="between")
+            await turn.settle(dies=True)
         with pytest.raises(ConflictError, match="Your turn is over"):
             await ask_ben(turn.ues)
         assert len((await turn.ues.chat.get_state())["messages"]) == 1
@@ -164,24 +138,10 @@ async def test_what_a_participant_does_after_its_answer_is_refused(simulations: 
         await ask_ben(turn.ues)
 
 
-async def test_a_simulator_that_is_lost_between_the_two_steps_is_put_where_it_was(
-    simulations: Simulations, simulator: str
-) -> None:
-    """What was reached first is in the attempt's hand; with the work before it is gone, and so is the turn."""
+async def test_a_turn_whose_simulator_is_lost_is_lost_with_it(simulations: Simulations) -> None:
     async with playing(simulations) as turn:
         await tell_ana(turn.ues)
-        settling = Settling(SCENARIO, 1, START, NOON)
-
-        def lose(found: Stepped) -> Step | None:
-            with httpx.Client(base_url=simulator, headers={"X-API-Key": host_key(SECRET)}) as host:
-                held = host.get(f"/simulations/{turn.name}/fence").json()["fence"]
-                gone = host.delete(f"/simulations/{turn.name}", headers={"X-UES-Fence": str(held)})
-                assert gone.status_code == 200
-            return settling.go_on(found)
-
-        found, checkpoint = await attempt(lambda: simulations.step_in_hand(turn.name, turn.mark, settling.step, lose))
-        assert settling.outcome(found, checkpoint).advanced is not None
-        assert (await turn.settle()).advanced is not None
+        await turn.settle()
         await attempt(lambda: simulations.end(turn.name))
         with pytest.raises(SimulationGoneError):
             await turn.settle()
@@ -189,26 +149,15 @@ async def test_a_simulator_that_is_lost_between_the_two_steps_is_put_where_it_wa
 
 async def test_whoever_was_overtaken_settles_nothing(simulations: Simulations) -> None:
     async with playing(simulations) as turn:
-        settling = Settling(SCENARIO, 1, START, NOON)
+        settling = Settling(SCENARIO, 1, START)
 
         async def overtaken() -> None:
             """An attempt that is stopped before its first request, until another one has settled the turn."""
             settled.append(await turn.settle())
-            await simulations.step_in_hand(turn.name, turn.mark, settling.step, settling.go_on)
+            await simulations.step_in_hand(turn.name, turn.mark, settling.step)
 
         settled: list[TurnApplied] = []
         with pytest.raises(OvertakenError):
             await attempt(overtaken)
-        assert (await turn.ues.time.get_state()).current_time == NOON
+        assert (await turn.ues.time.get_state()).current_time == START + TURN_SETTLES
         assert len(settled) == 1
-
-
-async def test_an_answer_that_was_another_one_before_is_the_participants_failure(simulations: Simulations) -> None:
-    """Time has moved by what it said first, and doesn't go back."""
-    async with playing(simulations) as turn:
-        with pytest.raises(DiedError):
-            await turn.settle(dies="after")
-        for other in (NOON - timedelta(hours=1), None):
-            with pytest.raises(ApplicationError, match="changed its answer to turn 1"):
-                await turn.settle(other)
-        assert (await turn.settle(NOON + timedelta(hours=1))).advanced is not None

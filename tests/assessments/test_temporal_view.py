@@ -89,15 +89,19 @@ def no_key_is_in(events: list[HistoryEvent], stack: Stack, task_id: str) -> None
     assert not re.search(PARTICIPANT_KEYS.pattern.encode(), history)
 
 
-async def test_a_turn_in_which_nobody_is_written_to_is_one_step_to_its_end(stack: Stack) -> None:
-    """No character is to be asked, so time moves on at once; what is told is the same as after an answer."""
+async def test_time_advances_in_an_activity_of_its_own_where_no_character_is_asked(stack: Stack) -> None:
     async with serving(idle) as url:
         assessed = await assess(stack, url, "tiny", max_turns=2)
     assert assessed.results is not None, assessed.sentence
     handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
     steps = [step_of(event) async for event in handle.fetch_history_events()]
     turns = [step for step in steps if step is not None and step[1].startswith("turn ")]
-    assert turns == [("purple_turn", "turn 1"), ("purple_turn", "turn 2")]
+    assert turns == [
+        ("purple_turn", "turn 1"),
+        ("advance", "turn 1 · to 10:00"),
+        ("purple_turn", "turn 2"),
+        ("advance", "turn 2 · to 11:00"),
+    ]
     moves = [(u.previous_time.hour, u.new_time.hour) for u in assessed.updates if u.message_type == MOVED]
     assert moves == [(9, 10), (10, 11)]
 

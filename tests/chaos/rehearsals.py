@@ -80,7 +80,7 @@ PHASES: dict[str, Matches] = {
     "responding": is_model("You decided to answer", 2),
     "advancing": is_step(2, "events", "to", lacks="deeds_at"),
     "quiet turn: settling": is_step(QUIET, "deeds_at"),
-    "quiet turn: moving on": is_step(QUIET, "counts_since"),
+    "quiet turn: moving on": is_step(QUIET, "to", lacks="deeds_at"),
     "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
     "judging": is_model("Now judge this criterion", TURNS),

@@ -20,6 +20,7 @@ FURTHER = (
     ("TOT", 1, 0, 0, 1, False),
     ("TT", 1, 1, 0, 0, True),
     ("TT", 1, 0, 1, 0, True),
+    ("TOTO", 1, 0, 0, 0, True),
 )
 
 

@@ -8,8 +8,8 @@ simulator with all that it knew, a *reset* to any earlier step, in a new run, an
 there are two: the first may only have been out of reach, with all that stands on it, for some and not for others.
 
 An assessment is a list of kinds of steps: ``T``, a turn: the simulation is claimed and marked, the participant told,
-its deeds done, and then, with the work in hand, the turn read and the clock moved on, each with a checkpoint; ``M``, a
-step of several requests, like the set-up: claimed, changed, checkpoint; ``O``, the same in one request. Whenever
+its deeds done, and then, with the work in hand, the turn read, with a checkpoint; ``M``, a step of several requests,
+like the set-up: claimed, changed, checkpoint; ``O``, the same in one request, like the advance of time. Whenever
 Temporal takes a step's result, its checkpoint must hold every deed of the steps so far exactly once and in order, and
 those of a turn must all be of one and the same try of it. A deed that the participant does after its answer, where it
 does such (``late_deeds``), may be there where a turn was still to be read, its own or the next one: else nobody would
@@ -26,8 +26,8 @@ Deed = tuple[int, int, int]
 DEEDS = 2
 """The participant's in a turn."""
 
-LATE, READ, MOVED = range(DEEDS, DEEDS + 3)
-"""What may follow them in a turn: one more deed after the answer, and what must: it is read, and the clock moved on."""
+LATE, READ = range(DEEDS, DEEDS + 2)
+"""What may follow them in a turn, one more deed after the answer, and what must: it is read."""
 
 
 class Held(NamedTuple):
@@ -201,7 +201,7 @@ def _problem(situation: Situation, kinds: str) -> str | None:
     expected = [
         (step, i)
         for step, kind in enumerate(kinds[: situation.step])
-        for i in ((*range(DEEDS), READ, MOVED) if kind == "T" else (0,))
+        for i in ((*range(DEEDS), READ) if kind == "T" else (0,))
     ]
     deeds = situation.reached[-1].deeds
     known = [deed[:2] for i, deed in enumerate(deeds) if deed[1] != LATE or not _is_read(deeds[i + 1 :], kinds)]
@@ -214,8 +214,8 @@ def _problem(situation: Situation, kinds: str) -> str | None:
 
 def _is_read(following: tuple[Deed, ...], kinds: str) -> bool:
     """Whether a late deed was there when a turn was read, by what follows it."""
-    step, deed, _ = next((each for each in following if each[1] != LATE), (0, MOVED, 0))
-    return kinds[step] == "T" and deed < MOVED
+    after = next((each for each in following if each[1] != LATE), None)
+    return after is not None and kinds[after[0]] == "T"
 
 
 def _moves(situation: Situation, kinds: str, rules: Rules) -> Iterator[tuple[str, Situation]]:
@@ -330,19 +330,8 @@ def _requests(
             is_lost = not refused
             yield "the turn was lost", _fail(situation, number, attempt, lost=is_lost)
         else:
-            read = _settled(simulator, attempt, READ, rules)
-            yield "read", _standing(goes_on("move", result=read.held), attempt.host, read)
-    elif attempt.at == "move":
-        if refused:
-            yield "move refused", _fail(situation, number, attempt)
-        else:
-            if simulator is None or simulator.mark[:2] != (attempt.work, attempt.mark):
-                # It was lost since it was read: what was reached then is in this attempt's hand.
-                assert attempt.result is not None
-                key = attempt.result.key
-                simulator = Simulator(attempt.result, attempt.fence, Mark(attempt.work, attempt.mark, key))
-            moved = _settled(simulator, attempt, MOVED, rules)
-            yield "moved on", _standing(goes_on("report", result=moved.held), attempt.host, moved)
+            read = _settled(simulator, attempt, rules)
+            yield "read", _standing(goes_on("report", result=read.held), attempt.host, read)
     elif attempt.at == "checkpoint":
         if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
             yield "checkpoint refused", _fail(situation, number, attempt)
@@ -398,11 +387,11 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
         yield "claimed, marked, noted", after._replace(noted=attempt.fence)
 
 
-def _settled(simulator: Simulator, attempt: Attempt, what: int, rules: Rules) -> Simulator:
-    """A simulation in which a turn was read, or the clock has moved on; where that is so already it stays as it is."""
+def _settled(simulator: Simulator, attempt: Attempt, rules: Rules) -> Simulator:
+    """A simulation in which a turn was read; where that is so already it stays as it is."""
     held, fence = simulator.held, max(attempt.fence, simulator.fence)
-    if all(deed[:2] != (attempt.step, what) for deed in held.deeds):
-        held = held._replace(deeds=(*held.deeds, (attempt.step, what, attempt.mark)))
+    if all(deed[:2] != (attempt.step, READ) for deed in held.deeds):
+        held = held._replace(deeds=(*held.deeds, (attempt.step, READ, attempt.mark)))
     return simulator._replace(held=held, fence=fence, is_over=rules.turns_end)
 
 

@@ -89,16 +89,20 @@ async def test_every_step_starts_where_the_one_before_it_ended(caller: Caller, a
     assert [given.checkpoint for given in activities.inputs["conclude"]] == [at("moved 2")]
 
 
-async def test_time_that_has_moved_on_is_not_moved_again(caller: Caller, activities: ScriptedActivities) -> None:
-    async def apply(given: Any) -> TurnApplied:
-        moved = Advanced(checkpoint=NOWHERE, current_time=given.quiet_to, events_processed=3)
-        return TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[], advanced=moved)
+async def test_time_advances_in_an_activity_of_its_own_in_every_turn(
+    caller: Caller, activities: ScriptedActivities
+) -> None:
+    """The turn has settled already, as mostly, and its participant wrote to no character."""
 
-    activities.deeds = {"apply": apply}
+    async def play(_given: Any) -> TurnAnswer:
+        settled = TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[])
+        return TurnAnswer(checkpoint=NOWHERE, kind="turn_complete", applied=settled)
+
+    activities.deeds = {"purple_turn": play}
     await played(caller)
-    assert story(activities) == ["set_up", "greet", *["purple_turn", "apply"] * 2, *END]
+    assert story(activities) == ["set_up", "greet", *["purple_turn", "advance"] * 2, *END]
     first, second = activities.inputs["purple_turn"]
-    assert (second.current_time - first.current_time, second.events_processed) == (timedelta(hours=1), 3)
+    assert second.current_time - first.current_time == timedelta(hours=1)
 
 
 async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, activities: ScriptedActivities) -> None:

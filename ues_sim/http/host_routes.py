@@ -115,7 +115,6 @@ class StepRequest(Request):
     to: Instant | None = None
     deeds_of: str | None = None
     deeds_at: Instant | None = None
-    counts_since: Instant | None = None
     states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
     takes_checkpoint: bool = False
@@ -253,7 +252,6 @@ def _step(call: HostCall) -> Reply:
             to=asked.to,
             deeds_of=asked.deeds_of,
             deeds_at=asked.deeds_at,
-            counts_since=asked.counts_since,
             states=tuple(asked.states),
         ),
     )
