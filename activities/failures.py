@@ -16,6 +16,12 @@ PARTICIPANT_FAILED = "ParticipantFailed"
 PARTICIPANT_MISBEHAVED = "ParticipantMisbehaved"
 """The participant's answer is not what the protocol asks for: another try would cost and not help."""
 
+PARTICIPANT_ASKED = "ParticipantAsked"
+"""The participant asked a question in its turn and was told that no one can answer; the turn goes on."""
+
+ANSWER_UNREADABLE = "AnswerUnreadable"
+"""The participant's answer to a turn couldn't be read and was asked for once more; the turn goes on."""
+
 TURN_TIMEOUT = "TurnTimeout"
 """The participant took longer for its turn than it may."""
 

@@ -17,6 +17,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.service import RPCError
 
 from activities import heartbeats
+from proctor_protocol.results import Clarification
 
 _MARKED = "marked: "
 """Before the mark, in the note that the simulation was marked: from then on the participant may have been told. Who was
@@ -25,6 +26,9 @@ stopped, and marks a simulator that has lost all, makes another mark, which is n
 
 _WAITED = "waited: "
 """Before the seconds that the step had to wait for a worker: none of the participant's time."""
+
+_CLARIFIED = "clarified: "
+"""Before the JSON of a clarification that the participant is given: what comes after it in the notes came later."""
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20
@@ -46,6 +50,27 @@ def note_task(task_id: str) -> None:
 def note_wait(seconds: float) -> None:
     """Note how long the step had to wait for its first attempt."""
     heartbeats.note(f"{_WAITED}{seconds}")
+
+
+def note_clarification(clarification: Clarification) -> None:
+    """Note that the participant is given a clarification."""
+    heartbeats.note(f"{_CLARIFIED}{clarification.model_dump_json()}")
+
+
+def noted_clarifications() -> list[Clarification]:
+    """The clarifications that attempts of this step have given the participant."""
+    return [
+        Clarification.model_validate_json(note.removeprefix(_CLARIFIED))
+        for note in heartbeats.notes()
+        if note.startswith(_CLARIFIED)
+    ]
+
+
+def has_task_after(clarification: Clarification) -> bool:
+    """Whether the participant is known to have begun a task after it was given a clarification."""
+    notes = heartbeats.notes()
+    given = f"{_CLARIFIED}{clarification.model_dump_json()}"
+    return given in notes and bool(_tasks_in(notes[notes.index(given) :]))
 
 
 def noted_wait() -> float:
@@ -132,4 +157,4 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
 
 
 def _tasks_in(notes: list[str]) -> list[str]:
-    return [note for note in notes if not note.startswith((_MARKED, _WAITED))]
+    return [note for note in notes if not note.startswith((_MARKED, _WAITED, _CLARIFIED))]

@@ -14,7 +14,7 @@ names the key, by the fence of the attempt that made it. ``tests/model`` goes th
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,8 +28,10 @@ from activities import failures, heartbeats, participant_tasks
 from activities.deployment import Deployment
 from activities.elapsed import counting_stops, since_scheduled, waited_for_worker
 from activities.fencing import own_fence
+from activities.judging.json_safe import json_safe_text
 from activities.lifecycle import summarise
 from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
+from activities.participant_client.answer import UnreadableTurnError
 from activities.patience import patiently
 from activities.plan import (
     FarewellInput,
@@ -53,7 +55,9 @@ from proctor_protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
+from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.results import Clarification
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESError
 from purple_sdk.ues.answers import CurrentCheckpoint
@@ -79,6 +83,17 @@ _JUST_SECONDS = 0.03
 
 _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when somebody may have gone on with the assessment."""
+
+_LONGEST_PROBLEM = 500
+
+_NO_ANSWER = (
+    "No one can answer questions during this assessment. Decide with the information that you have, go on with the "
+    "turn, and end it with a turn_complete message."
+)
+_ASKED_AGAIN = (
+    "Your answer could not be read. {problem} What you did in this turn counts: don't do it again. Send the turn's "
+    'answer once more, as one JSON object and nothing else, such as {{"message_type": "turn_complete", "actions": []}}.'
+)
 
 
 class ParticipantActivities:
@@ -126,7 +141,7 @@ class ParticipantActivities:
         simulation = await self._begin(work)
         try:
             answer = await self._heard(
-                plan, f"turn {given.turn}", lambda participant: self._play(participant, given, simulation)
+                plan, f"turn {given.turn}", lambda participant: self._play_to_the_end(participant, given, simulation)
             )
             try:
                 return await self._taken(given, answer, simulation, step)
@@ -139,11 +154,12 @@ class ParticipantActivities:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
         simulations = self._deployment.simulations_of(given.plan)
         settles = given.settles and simulations.host.outlive_workers
+        clarifications = participant_tasks.noted_clarifications()
         try:
             said = answer.to_turn()
-        except ApplicationError:
+        except ApplicationError as problem:
             await _require_mark(simulation, step)  # whatever the participant says: it was not its fault
-            raise
+            raise _after(clarifications, problem) from None
         issue = _key_in(simulation)
         if settles:
             applied = await self._settled(given, simulation)
@@ -162,6 +178,7 @@ class ParticipantActivities:
             notes=said.reason if isinstance(said, EarlyCompletionMessage) else said.notes,
             time_step=_time_step(said),
             model_usage=said.model_usage,
+            clarifications=clarifications,
             key=given.key
             if issue == given.key.issue
             else ParticipantKey(issue=issue, run=_run(), simulator=given.plan.simulator),
@@ -243,14 +260,15 @@ class ParticipantActivities:
     async def _start(
         self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
     ) -> tuple[Answer, Simulation, ParticipantCard]:
-        prepared = given.prepared
+        prepared, known = given.prepared, None
         if tasks := participant_tasks.noted_tasks():
             known = await participant.rejoin(tasks[-1])
-            if known is not None:
+            if known is not None and not known.may_have_refused:
                 return known, simulation, participant.card
-            # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
-            heartbeats.forget()
-            simulation = await self._begin(work, again=" again")
+            if known is None:
+                # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
+                heartbeats.forget()
+                simulation = await self._begin(work, again=" again")
         elif given.is_reset and _key_in(simulation) == own_fence():
             await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
@@ -258,8 +276,56 @@ class ParticipantActivities:
             given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
         )
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
-        answer = await self._say(participant, simulation, message, start_id, _note_task)
+        answer = known or await self._say(participant, simulation, message, start_id, _note_task)
+        answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
         return answer, simulation, participant.card
+
+    async def _play_to_the_end(
+        self, participant: ParticipantClient, given: TurnInput, simulation: Simulation
+    ) -> Answer:
+        """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
+
+        Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
+        after a killed one sends the same message again, or waits for the task that the participant began for it.
+        """
+        answer = await self._play(participant, given, simulation)
+        sent: set[str] = set()
+        while (needed := _find_clarification(given.turn, answer)) is not None:
+            noted = [each for each in participant_tasks.noted_clarifications() if each.kind == needed.kind]
+            if needed.kind in sent or any(map(participant_tasks.has_task_after, noted)):
+                break
+            sent.add(needed.kind)
+            participant_tasks.note_clarification(noted[0] if noted else needed)
+            after = await self._clarify(participant, given, simulation, needed, answer)
+            if after is None or (after.has_failed and needed.kind == "unreadable"):
+                break
+            answer = after
+        return answer
+
+    async def _clarify(
+        self,
+        participant: ParticipantClient,
+        given: TurnInput,
+        simulation: Simulation,
+        clarification: Clarification,
+        answer: Answer,
+    ) -> Answer | None:
+        """Give the participant a clarification; None where it can't take one."""
+        if not _was_just_claimed(simulation):
+            await patiently(simulation.look)
+        is_question = clarification.kind == "question"
+        try:
+            return await participant.tell(
+                _NO_ANSWER if is_question else _ASKED_AGAIN.format(problem=clarification.problem),
+                message_id(given.plan.assessment_id, simulation.mark, clarification.kind),
+                _note_task,
+                fence=own_fence(),
+                task_id=answer.task_id if is_question else None,
+            )
+        except ApplicationError as problem:
+            if problem.type != failures.PARTICIPANT_MISBEHAVED:
+                raise
+            return None
 
     async def _play(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
         message = TurnStartMessage(
@@ -301,6 +367,7 @@ class ParticipantActivities:
         greeting = await self._greeting(given.plan, access, given.current_time, summary, resumes_turn=given.turn)
         start_id = message_id(given.plan.assessment_id, simulation.mark, "start", access.fingerprint)
         answer = await self._say(participant, simulation, greeting, start_id)
+        answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
         if not answer.has_failed:
             simulation.participant_was_told()
         return answer
@@ -320,6 +387,28 @@ class ParticipantActivities:
         if not _was_just_claimed(simulation):
             await patiently(simulation.look)
         return await participant.send(message, message_id, on_event, fence=own_fence())
+
+    async def _say_as_text(
+        self,
+        participant: ParticipantClient,
+        simulation: Simulation,
+        message: ToParticipant,
+        message_id_before: str,
+        answer: Answer,
+        on_event: Callable[[Answer], None] | None = None,
+    ) -> Answer:
+        """Send a greeting again without its data part, where the participant failed before it did anything.
+
+        Returns the answer to that, where it is better than ``answer``.
+        """
+        if not (answer.may_have_refused and participant.takes_data):
+            return answer
+        if not (await patiently(simulation.look)).is_untouched:
+            return answer
+        participant.takes_data = False
+        again = await self._say(participant, simulation, message, message_id(message_id_before, "text"), on_event)
+        participant.takes_data = again.has_failed
+        return answer if again.has_failed else again
 
     async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
         """Talk to the participant and wait for an answer; one that nobody waits for any more is told to stop.
@@ -422,6 +511,38 @@ def _was_just_claimed(simulation: Simulation) -> bool:
 def _run() -> str:
     """Part of every message id, so that a run that was reset doesn't repeat the ids of the run before."""
     return str(activity.info().workflow_run_id)
+
+
+def _find_clarification(turn: int, answer: Answer) -> Clarification | None:
+    """What the participant has to be told before its answer to a turn can be taken."""
+    if answer.has_failed:
+        return None
+    try:
+        answer.read_turn()
+    except UnreadableTurnError as problem:
+        if answer.asks:
+            return Clarification(turn=turn, kind="question", problem=json_safe_text(show_value(answer.find_text())))
+        return Clarification(turn=turn, kind="unreadable", problem=json_safe_text(str(problem)[:_LONGEST_PROBLEM]))
+    except ApplicationError:
+        return None  # too large: to be told when it is taken
+    return None
+
+
+def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -> ApplicationError:
+    """The same failure, which says what the participant was told before."""
+    words = [problem.message]
+    for clarification in clarifications:
+        if clarification.kind == "question":
+            words.insert(0, clarification.sentence())
+        elif problem.type == failures.PARTICIPANT_MISBEHAVED:
+            words.append("It was asked once more.")
+    return ApplicationError(
+        " ".join(words),
+        *problem.details,
+        type=problem.type,
+        non_retryable=problem.non_retryable,
+        category=problem.category,
+    )
 
 
 def _note_task(answer: Answer) -> None:

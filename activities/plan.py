@@ -11,7 +11,7 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Dimension
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Clarification, Dimension
 from proctor_storage.blobs import BlobRef
 
 
@@ -212,6 +212,7 @@ class TurnAnswer(Model):
     notes: str | None = None
     time_step: str | None = None
     model_usage: list[ModelUsage] = Field(default_factory=list)
+    clarifications: list[Clarification] = Field(default_factory=list)
     key: ParticipantKey = ParticipantKey()
     applied: TurnApplied | None = None
 

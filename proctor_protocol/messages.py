@@ -124,11 +124,12 @@ class ModelUsage(WireModel):
 class TurnCompleteMessage(WireModel):
     """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move.
 
-    ``model_usage`` is for agents that ask models and say so: it stands in the result, and no score comes of it.
+    ``model_usage`` is for agents that ask models and say so: it is part of the result, and no score comes of it.
+    Without ``actions`` it reports no actions.
     """
 
     message_type: Literal["turn_complete"] = "turn_complete"
-    actions: list[ActionLogEntry]
+    actions: list[ActionLogEntry] = Field(default_factory=list)
     notes: str | None = None
     time_step: Duration = "PT1H"
     model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)

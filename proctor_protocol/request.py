@@ -1,8 +1,7 @@
 """The request that starts an assessment (seed 001, section 4)."""
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import WireModel
+from proctor_protocol.json_text import in_braces
 from proctor_protocol.problems import describe, show_value
 
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
@@ -228,12 +228,12 @@ def read_text(text: str) -> Any:
         whole_problem = problem
     found: list[dict[str, Any]] = []
     broken: Exception | None = None
-    in_braces = list(islice(_in_braces(text), _MOST_IN_BRACES + 1))
-    if len(in_braces) > _MOST_IN_BRACES:
+    candidates = list(islice(in_braces(text), _MOST_IN_BRACES + 1))
+    if len(candidates) > _MOST_IN_BRACES:
         raise BadRequestError(
             f"The message has more than {_MOST_IN_BRACES} things in braces: send one JSON object, {_SHAPE}."
         )
-    for braced in in_braces:
+    for braced in candidates:
         try:
             value: dict[str, Any] = json.loads(braced)
         except (ValueError, RecursionError) as problem:
@@ -254,23 +254,3 @@ def read_text(text: str) -> Any:
 
 _MOST_IN_BRACES = 100
 """Prose around a request has some braces at most."""
-
-_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
-_BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-
-
-def _in_braces(text: str) -> Iterator[str]:
-    """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
-    for section in _FENCE.split(text):
-        depth, start = 0, 0
-        at = section.find("{")
-        while at >= 0 and (token := _BRACE_OR_STRING.search(section, at)):
-            at = token.end()
-            if token[0] == "{":
-                start = start if depth else token.start()
-                depth += 1
-            elif token[0] == "}" and depth:
-                depth -= 1
-                if depth == 0:
-                    yield section[start:at]
-                    at = section.find("{", at)  # quotation marks in between are prose

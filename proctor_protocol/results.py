@@ -191,6 +191,25 @@ class TurnModelUsage(ModelUsage):
     turn: int
 
 
+class Clarification(WireModel):
+    """What the participant was told in a turn beside ``turn_start``, each kind at most once.
+
+    ``kind``: ``question`` where it asked for input, and was told that no one can answer; ``unreadable`` where its
+    answer couldn't be read, and it was asked once more. ``problem`` is the beginning of its question, or says what was
+    wrong.
+    """
+
+    turn: int
+    kind: Literal["question", "unreadable"]
+    problem: str
+
+    def sentence(self) -> str:
+        """What happened, as a sentence."""
+        if self.kind == "question":
+            return f"The participant asked: {self.problem} It was told that no one can answer."
+        return f"{self.problem} It was asked once more."
+
+
 class ActionReport(WireModel):
     """The participant's own account beside the event log.
 
@@ -212,9 +231,10 @@ class AssessmentResults(WireModel):
     maps a turn's number to how often it was played, for turns that needed more than one try. ``is_partial``: it was
     stopped by ``max_turns`` with the scenario's time not over; ``scenario_turns`` are those of its default time step.
     ``provenance`` is None in results of proctor 0.1. ``participant_usage`` is what the participant says of the models
-    that it asked. ``forked_from`` says with whose turns a fork began: scores, ``action_log`` and ``action_report`` are
-    of the whole day, inherited turns with it, since the state at its end is what is judged; times, the models that were
-    asked and what they cost are of the turns that were played here.
+    that it asked. ``clarifications`` are what it was told beside ``turn_start``. ``forked_from`` says with whose
+    turns a fork began: scores, ``action_log`` and ``action_report`` are of the whole day, inherited turns with it,
+    since the state at its end is what is judged; times, the models that were asked and what they cost are of the
+    turns that were played here.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -241,6 +261,7 @@ class AssessmentResults(WireModel):
     scenario_turns: int | None = None
     provenance: Provenance | None = None
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
+    clarifications: list[Clarification] = Field(default_factory=list)
     forked_from: ForkedFrom | None = None
 
     @model_validator(mode="after")

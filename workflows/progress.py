@@ -9,7 +9,7 @@ from temporalio.contrib.workflow_streams import WorkflowStreamState
 from activities.fork_plan import ForkSetUp, Inherited
 from activities.plan import ParticipantKey, Plan, Prepared, TurnNote
 from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction, TurnModelUsage
+from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef
 from workflows.time_played import Timed
 
@@ -28,6 +28,7 @@ class Progress(Timed):
     action_log: list[ActionLogEntryWithTurn] = Field(default_factory=list)
     reported: list[ReportedAction] = Field(default_factory=list)
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
+    clarifications: list[Clarification] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
     turn_tries: dict[str, int] = Field(default_factory=dict)
     tasks_left: list[str] = Field(default_factory=list)

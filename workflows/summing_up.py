@@ -65,6 +65,7 @@ def sum_up(
         scenario_turns=plan.scenario_turns,
         provenance=_provenance(plan, progress, verdicts),
         participant_usage=progress.participant_usage if progress else [],
+        clarifications=progress.clarifications if progress else [],
         forked_from=plan.fork.origin if plan.fork else None,
     )
 

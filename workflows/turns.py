@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 
+from activities import failures
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -30,6 +31,9 @@ from workflows.progress import Progress
 from workflows.steps import Steps
 from workflows.telling import Telling
 from workflows.trimming import trimmed
+
+_LONGEST_NOTES = 200
+"""Characters of the participant's notes for a turn that each of its actions' updates carries."""
 
 
 def tell_inherited(telling: Telling, plan: Plan, progress: Progress) -> None:
@@ -170,6 +174,10 @@ class Turns:
         progress.action_log.extend(applied.actions)
         progress.reported.extend(ReportedAction(turn=turn, **reported.model_dump()) for reported in answer.reported)
         progress.participant_usage.extend(TurnModelUsage(turn=turn, **use.model_dump()) for use in answer.model_usage)
+        progress.clarifications.extend(answer.clarifications)
+        for clarification in answer.clarifications:
+            kind = failures.PARTICIPANT_ASKED if clarification.kind == "question" else failures.ANSWER_UNREADABLE
+            self._telling.publish_failure(kind, clarification.sentence())
         if answer.notes:
             progress.turn_notes[turn] = answer.notes
         for action in applied.actions:
@@ -181,6 +189,7 @@ class Turns:
                     parameters=trimmed(action.parameters),
                     success=action.success,
                     error_message=action.error_message,
+                    notes=answer.notes[:_LONGEST_NOTES] if answer.notes else None,
                 )
             )
         self._telling.publish(

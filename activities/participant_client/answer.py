@@ -1,6 +1,7 @@
 """What came back for a message to a participant, and what it means."""
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from activities import failures
 from activities.bounded_http import RefusedBodyError
 from activities.participant_client.bounds import LONGEST_TASK_ID, ParticipantBounds
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.json_text import is_cut_off, objects_in
 from proctor_protocol.messages import (
     FromParticipant,
     UnknownMessageTypeError,
@@ -38,8 +40,15 @@ _FAILED = {
     TaskState.TASK_STATE_REJECTED: "was rejected",
     TaskState.TASK_STATE_AUTH_REQUIRED: "asks for authentication",
 }
+_ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300
+_MOST_OBJECTS = 100
+"""How many JSON objects of a text are looked at, the last ones."""
+
+
+class UnreadableTurnError(Exception):
+    """The answer to a turn can't be read; the message is a sentence that says what is wrong."""
 
 
 class Answer:
@@ -68,6 +77,11 @@ class Answer:
     def may_have_refused(self) -> bool:
         """Whether it may have failed because it knows nothing of the assessment; who was stopped knew of it."""
         return self.has_failed and self.state != TaskState.TASK_STATE_CANCELED
+
+    @property
+    def asks(self) -> bool:
+        """Whether the participant waits for input, such as the answer to a question."""
+        return self.state == TaskState.TASK_STATE_INPUT_REQUIRED
 
     @property
     def has_ended(self) -> bool:
@@ -143,18 +157,74 @@ class Answer:
         return next((text.strip()[:most] for text in texts if text.strip()), "")
 
     def find_documents(self) -> Iterator[dict[str, Any]]:
-        """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data."""
-        for part in reversed(self.parts):
-            if part.HasField("text"):
-                with suppress(ValueError, RecursionError):
-                    document = json.loads(part.text)
-                    if isinstance(document, dict):
-                        yield document
+        """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data.
+
+        Objects that a text has in a fence or between prose come last, and those of a text that came in several parts.
+        """
+        texts = [part.text for part in self.parts if part.HasField("text")]
+        for text in reversed(texts):
+            with suppress(ValueError, RecursionError):
+                document = json.loads(text)
+                if isinstance(document, dict):
+                    yield document
         for part in reversed(self.parts):
             if part.HasField("data"):
                 document = restore_integers(MessageToDict(part.data))
                 if isinstance(document, dict):
                     yield document
+        streamed = "".join(part.text for part in self._streamed if part.HasField("text"))
+        for text in (*reversed(texts), streamed):
+            yield from reversed(deque(objects_in(text), maxlen=_MOST_OBJECTS))
+
+    def read_turn(self) -> FromParticipant:
+        """Read the answer to a turn of a participant that didn't fail.
+
+        Raises:
+            UnreadableTurnError: it is not a well-formed ``turn_complete`` or ``early_completion``.
+            ApplicationError: ``ParticipantMisbehaved`` where there is more in it than there may be.
+        """
+        document = self._find_turn()
+        if document is None:
+            raise UnreadableTurnError(self._what_is_missing())
+        self._require_measure(document)
+        try:
+            turn = parse_from_participant(document)
+        except UnknownMessageTypeError as problem:
+            raise UnreadableTurnError(f"The participant's answer to turn_start is wrong: {problem}.") from None
+        except ValidationError as problem:
+            raise UnreadableTurnError(
+                f"The participant's {document['message_type']} message is wrong: {describe(problem)}."
+            ) from None
+        size, most = len(to_json(turn.actions or [])), self._bounds.report
+        if size > most.most:
+            raise _misbehaved(most.describe_breach("The participant's report of its actions in a turn", size, "bytes"))
+        return turn
+
+    def _find_turn(self) -> dict[str, Any] | None:
+        """The latest object that says that it ends a turn, else the latest that has any ``message_type``."""
+        typed = None
+        for found in self.find_documents():
+            wrapped = found.get("result")  # where pydantic-ai puts what its agents give
+            document = wrapped if "message_type" not in found and isinstance(wrapped, dict) else found
+            if document.get("message_type") in _ENDS_OF_TURNS:
+                return document
+            if typed is None and "message_type" in document:
+                typed = document
+        return typed
+
+    def _what_is_missing(self) -> str:
+        text = self.find_text()
+        quote = f" (it said {show_value(text)})" if text else ""
+        if any(part.HasField("text") and is_cut_off(part.text) for part in self.parts):
+            problem = "has JSON that ends too early"
+        elif '"message_type"' in "".join(part.text for part in self.parts if part.HasField("text")):
+            problem = "has JSON that is not valid"
+        else:
+            problem = "has no message_type"
+        return (
+            f"The participant's answer to turn_start {problem}{quote}: "
+            "it must answer with turn_complete or early_completion."
+        )
 
     def to_turn(self) -> FromParticipant:
         """Read the answer to a turn.
@@ -164,26 +234,10 @@ class Answer:
                 with anything else than a well-formed ``turn_complete`` or ``early_completion``, or with too much.
         """
         self.require_success()
-        document = next((document for document in self.find_documents() if "message_type" in document), None)
-        if document is None:
-            said = f" (it said {show_value(self.find_text())})" if self.find_text() else ""
-            raise _misbehaved(
-                f"The participant's answer to turn_start has no message_type{said}: "
-                "it must answer with turn_complete or early_completion."
-            )
-        self._require_measure(document)
         try:
-            said_of_turn = parse_from_participant(document)
-        except UnknownMessageTypeError as problem:
-            raise _misbehaved(f"The participant's answer to turn_start is wrong: {problem}.") from None
-        except ValidationError as problem:
-            raise _misbehaved(
-                f"The participant's {document['message_type']} message is wrong: {describe(problem)}."
-            ) from None
-        size, most = len(to_json(said_of_turn.actions or [])), self._bounds.report
-        if size > most.most:
-            raise _misbehaved(most.describe_breach("The participant's report of its actions in a turn", size, "bytes"))
-        return said_of_turn
+            return self.read_turn()
+        except UnreadableTurnError as problem:
+            raise _misbehaved(str(problem)) from None
 
     def _require_measure(self, document: dict[str, Any]) -> None:
         """Count before anything is made of it."""

@@ -22,6 +22,7 @@ from a2a.types.a2a_pb2 import (
     GetTaskRequest,
     ListTasksRequest,
     Message,
+    Part,
     Role,
     SendMessageRequest,
     Task,
@@ -36,6 +37,7 @@ from activities.participant_client.addresses import Destinations, GuardedBackend
 from activities.participant_client.answer import AT_WORK, Answer
 from activities.participant_client.bounds import ParticipantBounds
 from activities.participant_client.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
+from activities.participant_client.responses import ReadableResponses
 from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
@@ -43,6 +45,7 @@ from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.ues.tls import tls
 
+JSON_MEDIA_TYPE = "application/json"
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
 _POLL_SECONDS, _LONGEST_PAUSE = 0.25, 10.0
@@ -71,8 +74,11 @@ def _release(protocol_version: str) -> str:
 class ParticipantClient:
     """An A2A client for one participant, in one context (the assessment's)."""
 
-    def __init__(self, url: str, card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds) -> None:
+    def __init__(
+        self, url: str, line: "_Line", card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
+    ) -> None:
         self._url = url
+        self._line = line
         self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
         self.protocol_versions = sorted({_release(i.protocol_version) for i in card.supported_interfaces})
         self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
@@ -92,7 +98,7 @@ class ParticipantClient:
         """Send a message and wait until its task has ended.
 
         Args:
-            message: what to say; it goes as a data part and, for exact numbers, as JSON text.
+            message: what to say; it goes as JSON text, with exact numbers, and as a data part where those are taken.
             message_id: the A2A message id.
             on_event: called after every event, with the answer so far.
             text: what is said beside the data part, in place of its JSON.
@@ -102,22 +108,59 @@ class ParticipantClient:
             ApplicationError: ``ParticipantUnreachable``, where the attempt may be repeated with the same
                 ``message_id``; ``ParticipantMisbehaved``.
         """
-        request = SendMessageRequest(
-            message=Message(
-                message_id=message_id,
-                context_id=self._context_id,
-                role=Role.ROLE_USER,
-                metadata={FENCE_METADATA: str(fence)} if fence else None,
-                parts=[
-                    new_data_part(message.model_dump(mode="json", exclude_none=True), media_type="application/json"),
-                    new_text_part(text or message.model_dump_json(exclude_none=True)),
-                ],
-            )
-        )
+        parts = [new_text_part(text or message.model_dump_json(exclude_none=True))]
+        if self._line.takes_data:
+            data = message.model_dump(mode="json", exclude_none=True)
+            parts.insert(0, new_data_part(data, media_type=JSON_MEDIA_TYPE))
+        request = self._request(message_id, parts, fence)
         host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may have a password in it
         about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "server.address": host}
         with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
             return await self._heard(request, on_event)
+
+    async def tell(
+        self,
+        text: str,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+        *,
+        fence: int = 0,
+        task_id: str | None = None,
+    ) -> Answer:
+        """Send a sentence and wait until the task has ended.
+
+        Args:
+            task_id: the participant's task that the sentence belongs to; None for a task of its own.
+
+        Raises:
+            ApplicationError: as ``send`` does.
+        """
+        return await self._heard(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
+
+    @property
+    def takes_data(self) -> bool:
+        """Whether messages go out with a data part beside their text; some agents fail at data parts, those of
+        pydantic-ai's ``fasta2a`` for example.
+        """
+        return self._line.takes_data
+
+    @takes_data.setter
+    def takes_data(self, takes_data: bool) -> None:
+        self._line.takes_data = takes_data
+
+    def _request(
+        self, message_id: str, parts: list[Part], fence: int, task_id: str | None = None
+    ) -> SendMessageRequest:
+        return SendMessageRequest(
+            message=Message(
+                message_id=message_id,
+                context_id=self._context_id,
+                task_id=task_id,
+                role=Role.ROLE_USER,
+                metadata={FENCE_METADATA: str(fence)} if fence else None,
+                parts=parts,
+            )
+        )
 
     async def _heard(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
         answer = Answer(self._bounds)
@@ -239,7 +282,7 @@ class ParticipantClients:
             if line.card is None:
                 line.card = await self._fetch_card(url, line.http)
             client = self._client(url, line, protocol_version)
-            yield ParticipantClient(url, line.card, client, context_id, self._bounds)
+            yield ParticipantClient(url, line, line.card, client, context_id, self._bounds)
         except BaseException:
             if self._lines.get(url) is line:
                 del self._lines[url]
@@ -254,7 +297,7 @@ class ParticipantClients:
             self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
-        bounded = BoundedTransport(transport, self._bounds.answer)
+        bounded = ReadableResponses(BoundedTransport(transport, self._bounds.answer))
         http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
         line = self._lines[url] = _Line(http)
         for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
@@ -279,6 +322,7 @@ class ParticipantClients:
                     streaming=True,
                     supported_protocol_bindings=[TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON],
                     use_client_preference=True,
+                    accepted_output_modes=[JSON_MEDIA_TYPE, "text/plain"],
                 )
             ).create(card)
         except ValueError as problem:
@@ -308,6 +352,7 @@ class _Line:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
         self.card: AgentCard | None = None
+        self.takes_data = True
         self.users = 0
 
 

@@ -10,12 +10,19 @@ from collections.abc import Sequence
 
 import httpx
 from a2a.client import A2AClientError, A2AClientTimeoutError
-from a2a.utils.errors import A2AError, InternalError, MethodNotFoundError, UnsupportedOperationError
+from a2a.utils.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InternalError,
+    MethodNotFoundError,
+    UnsupportedOperationError,
+)
 from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.bounded_http import RefusedBodyError
 from activities.participant_client.addresses import RefusedAddressError
+from activities.participant_client.responses import BrokenOffError
 
 NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
@@ -40,12 +47,21 @@ def is_lost(problem: BaseException | None) -> bool:
     return False
 
 
+def _has_broken_off(problem: BaseException | None) -> bool:
+    """Whether a response began and did not come to its end."""
+    while problem is not None:
+        if isinstance(problem, BrokenOffError):
+            return True
+        problem = problem.__cause__
+    return False
+
+
 def said_in_failing(problem: BaseException) -> str | None:
     """What a participant said that failed at its work, as a JSON-RPC or REST error; None where the error is another.
 
     An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
     """
-    if isinstance(problem, InternalError):
+    if isinstance(problem, InternalError | ContentTypeNotSupportedError):
         return shortened(str(problem))
     if isinstance(problem, A2AClientError) and problem.__cause__ is None:
         said = str(problem)
@@ -60,6 +76,12 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
     """The failure of a conversation with the participant at ``url``, whose card names ``elsewhere`` too."""
     if isinstance(problem, _REFUSED):
         return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
+    if _has_broken_off(problem):
+        return failures.passing(
+            failures.PARTICIPANT_FAILED,
+            f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
+            "for an error that it raised while it answered.",
+        )
     if is_lost(problem):
         return unreachable(url, problem, elsewhere)
     has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
@@ -71,8 +93,10 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
 
 def card_failure(url: str, problem: BaseException) -> ApplicationError:
     """The failure to fetch the agent card at ``url``."""
-    if isinstance(problem, _REFUSED) or is_lost(problem):
+    if isinstance(problem, _REFUSED):
         return failure(url, problem)
+    if is_lost(problem):
+        return unreachable(url, problem)
     status = getattr(problem, "status_code", None)
     if status is None and not isinstance(problem.__cause__, json.JSONDecodeError):
         return failures.final(

@@ -254,6 +254,10 @@ class Table:
                 play.clients.talk(play.url, self.context_id, self._version) as participant,
             ):
                 answer = await participant.send(message, message_id(self.context_id, step), self._note_task)
+                if answer.may_have_refused and participant.takes_data and not turn:  # as the evaluator does
+                    participant.takes_data = False
+                    step_as_text = message_id(self.context_id, step, "text")
+                    answer = await participant.send(message, step_as_text, self._note_task)
                 exchange.answer = answer
                 answer.require_success()
                 if turn:

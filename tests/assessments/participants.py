@@ -20,6 +20,9 @@ from starlette.routing import Route
 from tests.stack import listening
 
 Json = dict[str, Any]
+WORDS = "words"
+"""The type of a message that is no JSON, as participants by hand see it; its ``text`` is what it says."""
+
 DONE: Json = {"message_type": "turn_complete", "actions": []}
 
 Answer = Callable[[Json], Any]
@@ -55,12 +58,15 @@ def task(state: str, *parts: Json, artifacts: list[Json] | None = None, task_id:
 
 @dataclass
 class ByHand:
-    """A running participant: ``messages`` are the protocol messages that it got, ``methods`` the JSON-RPC methods,
-    ``at_work`` the tasks that it never ends, ``canceled`` those that it was asked to cancel.
+    """A running participant: ``messages`` are the protocol messages that it got, ``sent`` the A2A messages that carried
+    them, ``configurations`` those of their requests, ``methods`` the JSON-RPC methods, ``at_work`` the tasks that it
+    never ends, ``canceled`` those that it was asked to cancel.
     """
 
     url: str = ""
     messages: list[Json] = field(default_factory=list)
+    sent: list[Json] = field(default_factory=list)
+    configurations: list[Json] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
     at_work: list[str] = field(default_factory=list)
     canceled: list[str] = field(default_factory=list)
@@ -71,9 +77,12 @@ class ByHand:
 
 
 @asynccontextmanager
-async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: bool = False) -> AsyncIterator[ByHand]:
-    """Serve a participant that answers ``turn_start`` so, and every other message with a friendly text.
+async def by_hand(
+    answer: Answer, *, looked_at: Answer | None = None, streams: bool = False, greeting: Answer | None = None
+) -> AsyncIterator[ByHand]:
+    """Serve a participant that answers ``turn_start`` and plain words so, and every other message with a friendly text.
 
+    ``greeting``: answers ``assessment_start``.
     ``looked_at``: answers ``tasks/get``, given its params; without it, there is no such method.
     ``streams``: its card offers ``message/stream``, which says "working" ten times a second and never ends where the
     answer is None, not even when ``tasks/cancel`` says that it was canceled.
@@ -100,9 +109,15 @@ async def by_hand(answer: Answer, *, looked_at: Answer | None = None, streams: b
                     "error": {"code": -32601, "message": f"there is no method {call['method']}"},
                 }
             )
-        said = json.loads(next(p["text"] for p in call["params"]["message"]["parts"] if p["kind"] == "text"))
+        sent = call["params"]["message"]
+        words = next(p["text"] for p in sent["parts"] if p["kind"] == "text")
+        said = json.loads(words) if words.startswith("{") else {"message_type": WORDS, "text": words}
         participant.messages.append(said)
-        result = answer(said) if said["message_type"] == "turn_start" else message(text("Good day."))
+        participant.sent.append(sent)
+        participant.configurations.append(call["params"].get("configuration", {}))
+        answers = {"turn_start": answer, WORDS: answer, "assessment_start": greeting}
+        reply_to = answers.get(said["message_type"])
+        result = reply_to(said) if reply_to else message(text("Good day."))
         if result is None:
             participant.at_work.append(str(uuid.uuid4()))
             return StreamingResponse(

@@ -1,0 +1,63 @@
+"""JSON objects in texts that people and models write: fenced, or with prose around them."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic_core import from_json
+
+_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
+_BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+
+
+def objects_in(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON object that a text is, or the outermost ones in it, first to last; anything else is passed over.
+
+    Takes time in proportion to the text.
+    """
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        for braced in in_braces(text):
+            try:
+                yield json.loads(braced)
+            except (ValueError, RecursionError):
+                continue
+    else:
+        if isinstance(whole, dict):
+            yield whole
+
+
+def in_braces(text: str) -> Iterator[str]:
+    """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
+    for section in _FENCE.split(text):
+        depth, start = 0, 0
+        at = section.find("{")
+        while at >= 0 and (token := _BRACE_OR_STRING.search(section, at)):
+            at = token.end()
+            if token[0] == "{":
+                start = start if depth else token.start()
+                depth += 1
+            elif token[0] == "}" and depth:
+                depth -= 1
+                if depth == 0:
+                    yield section[start:at]
+                    at = section.find("{", at)  # quotation marks in between are prose
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether a text has a JSON object that is well-formed as far as it goes, and ends too early."""
+    for section in _FENCE.split(text):
+        start = section.find("{")
+        if start < 0:
+            continue
+        try:
+            json.loads(section[start:])
+        except (ValueError, RecursionError):
+            try:
+                from_json(section[start:].rstrip(), allow_partial=True)
+            except ValueError:
+                continue
+            return True
+    return False
