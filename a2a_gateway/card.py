@@ -27,8 +27,9 @@ BEARER, OIDC = "bearer", "oidc"
 def agent_card(config: GreenAgentConfig) -> AgentCard:
     """The card for a gateway that can be reached at ``config.effective_card_url``."""
     url = config.effective_card_url
+    urls = {TransportProtocol.JSONRPC: url, TransportProtocol.HTTP_JSON: url.rstrip("/")}  # to which paths are appended
     interfaces = [
-        AgentInterface(url=url, protocol_binding=binding, protocol_version=protocol_version)
+        AgentInterface(url=urls[binding], protocol_binding=binding, protocol_version=protocol_version)
         for protocol_version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
         for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON)
     ]

@@ -20,6 +20,7 @@ from a2a.types import (
     ListTasksRequest,
     ListTasksResponse,
     Message,
+    SendMessageConfiguration,
     SendMessageRequest,
     SubscribeToTaskRequest,
     Task,
@@ -45,6 +46,7 @@ from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
 from a2a_gateway.parts import request_of
+from a2a_gateway.request_checks import WITHOUT_HISTORY
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.stories import Stories
 from a2a_gateway.subscriptions import Update
@@ -80,7 +82,7 @@ class AssessmentHandler(RequestHandler):
             with temporal_errors(started.task_id):
                 await wait_until_closed(await self._connection.connect(), started.task_id)
             task = await self._stories.read_task(started.task_id)
-        return modes.tailor_task(apply_history_length(task, params.configuration))
+        return modes.tailor_task(_with_history(task, params.configuration, context))
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -95,7 +97,7 @@ class AssessmentHandler(RequestHandler):
         task.status.Clear()
         task.status.state = TaskState.TASK_STATE_SUBMITTED
         task.ClearField("artifacts")
-        yield modes.tailor_task(apply_history_length(task, params.configuration))
+        yield modes.tailor_task(_with_history(task, params.configuration, context))
         async for event in self._stories.follow(task):
             yield modes.tailor_event(event)
 
@@ -115,7 +117,7 @@ class AssessmentHandler(RequestHandler):
             try:
                 execution = await find_own(client, params.id, caller)
             except RPCError as problem:
-                return apply_history_length(await self._archived(params, caller, problem), params)
+                return _with_history(await self._archived(params, caller, problem), params, context)
             task = await read_task(client, execution, self._config)
             if is_closed(execution):
                 updates = await self._all_updates(execution) if params.history_length else []
@@ -129,7 +131,7 @@ class AssessmentHandler(RequestHandler):
                     task.status.state = state
             if params.history_length:
                 task.history.extend(update_message(task, update) for update in updates)
-        return apply_history_length(task, params)
+        return _with_history(task, params, context)
 
     async def _archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
         """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
@@ -296,6 +298,13 @@ class AssessmentHandler(RequestHandler):
 def caller_in(context: ServerCallContext) -> Caller:
     """Who calls, as the door has found; nobody where no door was passed."""
     return context.user.caller if isinstance(context.user, CallerUser) else Caller()
+
+
+def _with_history(task: Task, asked: SendMessageConfiguration | GetTaskRequest, context: ServerCallContext) -> Task:
+    """The task with as much of its history as was asked for; a2a-sdk forgets a 0 of protocol 0.3."""
+    if context.state.get(WITHOUT_HISTORY):
+        task.ClearField("history")
+    return apply_history_length(task, asked)
 
 
 def _not_cancelable(task_id: str) -> TaskNotCancelableError:

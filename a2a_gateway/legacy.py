@@ -32,6 +32,7 @@ from starlette.routing import BaseRoute, Route
 
 from a2a_gateway.checks import check_role
 from a2a_gateway.door.door import user_of
+from a2a_gateway.request_checks import WITHOUT_HISTORY
 from proctor_protocol.problems import describe
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -41,12 +42,15 @@ LEGACY_CARD_PATH = "/.well-known/agent.json"
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
-    """Notes in a call's context who calls, and where it came in, from which its protocol can be told."""
+    """Notes in a call's context who calls, where it came in, from which its protocol can be told, and whether it wants
+    no history.
+    """
 
     def build(self, request: Request) -> ServerCallContext:
         """The default context and the path."""
         context = super().build(request)
         context.state["path"] = request.url.path
+        context.state[WITHOUT_HISTORY] = request.scope.get(WITHOUT_HISTORY, False)
         return context
 
     def build_user(self, request: Request) -> User:

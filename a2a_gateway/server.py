@@ -27,6 +27,7 @@ from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
 from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
 from a2a_gateway.plain_messages import plain_messages_route
+from a2a_gateway.request_checks import RequestChecks
 from a2a_gateway.run_files import run_files_route
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from a2a_gateway.watching import Watching
@@ -41,6 +42,9 @@ from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
 RPC_PATH = "/"
+CARD_CACHING = "public, max-age=300"
+"""How long callers may use the card without asking for it again; an operator may change its address at any time."""
+
 _ROOMS = ("a2a_gateway", "proctor_protocol", "proctor_storage", "proctor_observing", "viewer", "uvicorn")
 _ID_IN_PATH = re.compile(r"(?<=/)(?=[^/]*\d)[0-9A-Za-z_-]{8,}(?=[:/]|$)")
 
@@ -80,8 +84,8 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         Route(TEMPORAL_PATH, temporal),
         run_files_route(config, connection),
         plain_messages_route(handler, contexts),
-        *create_agent_card_routes(card, with_security),
-        *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH),
+        *create_agent_card_routes(card, with_security, cache_control=CARD_CACHING),
+        *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH, cache_control=CARD_CACHING),
         *with_checked_params(
             create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
         ),
@@ -95,6 +99,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         Middleware(RefusalLog),
         *entrance.middleware,
         Middleware(BodyLimit, rpc_path=RPC_PATH),
+        Middleware(RequestChecks, rpc_path=RPC_PATH),
     ]
     app = Starlette(routes=routes, middleware=middleware)
     app.state.watching = watching

@@ -130,8 +130,8 @@ async def read_task(
 ) -> Task:
     """A workflow as the A2A task that it is.
 
-    The status of a running task carries the time at which it was read, and says so where it stands still; that of a
-    closed one carries the time of its end.
+    The status of a running task carries the time of its start, and says why where it does not go on; that of a closed
+    one carries the time of its end.
     """
     asked = await execution.memo_value(MEMO_MESSAGE, None)
     attributes = execution.typed_search_attributes
@@ -149,7 +149,7 @@ async def read_task(
     if not is_closed(execution):
         waiting = attributes.get(PROCTOR_STATUS) == Status.SUBMITTED
         state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
-        task.status.CopyFrom(TaskStatus(state=state, timestamp=datetime.now(UTC)))
+        task.status.CopyFrom(TaskStatus(state=state, timestamp=execution.start_time))
         if why := why_it_stands(execution):
             task.status.message.CopyFrom(standing_message(task, why))
         return task

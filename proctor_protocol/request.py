@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import WireModel
-from proctor_protocol.json_text import in_braces
+from proctor_protocol.json_text import in_braces, is_cut_off
 from proctor_protocol.problems import describe, show_value
 
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
@@ -249,7 +249,18 @@ def read_text(text: str) -> Any:
             "The message has several JSON objects that differ, and which one is the request can't be told: send one, "
             f"{_SHAPE}."
         )
-    raise BadRequestError(f"The message's text is not JSON ({broken or whole_problem}): send {_SHAPE}.")
+    raise BadRequestError(f"The message's text is not JSON ({_where(text, broken or whole_problem)}): send {_SHAPE}.")
+
+
+def _where(text: str, problem: Exception) -> str:
+    """Where JSON goes wrong, in words."""
+    if isinstance(problem, json.JSONDecodeError):
+        return (
+            "it ends too early"
+            if is_cut_off(text)
+            else f"it goes wrong at line {problem.lineno}, column {problem.colno}"
+        )
+    return "it has too many levels"
 
 
 _MOST_IN_BRACES = 100

@@ -32,12 +32,13 @@ _GRACE = 3
 def agent_card(name: str, description: str, url: str) -> AgentCard:
     """The agent's card: who it is, and the addresses and protocol versions at which it can be reached."""
     modes = ["application/json", "text/plain"]
+    urls = {TransportProtocol.JSONRPC: url, TransportProtocol.HTTP_JSON: url.rstrip("/")}  # to which paths are appended
     return AgentCard(
         name=name,
         description=description,
         version="1.0.0",
         supported_interfaces=[
-            AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+            AgentInterface(url=urls[binding], protocol_binding=binding, protocol_version=version)
             for version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
             for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON)
         ],

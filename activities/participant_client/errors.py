@@ -132,5 +132,5 @@ def _described(problem: BaseException) -> str:
     if isinstance(cause, httpx.HTTPStatusError):
         return f"HTTP Error: {cause.response.status_code}"
     if isinstance(cause, json.JSONDecodeError):
-        return f"JSON Decode Error: {cause}"
-    return "what it answers is no A2A response."
+        return "its answer is not JSON."
+    return "its answer is not an A2A response."

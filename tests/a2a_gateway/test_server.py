@@ -36,9 +36,9 @@ async def test_callers_of_both_protocols_read_the_card(gateway: Gateway) -> None
     assert card.capabilities.push_notifications
     assert [(i.protocol_binding, i.protocol_version, i.url) for i in card.supported_interfaces] == [
         ("JSONRPC", "1.0", gateway.url),
-        ("HTTP+JSON", "1.0", gateway.url),
+        ("HTTP+JSON", "1.0", gateway.url.rstrip("/")),
         ("JSONRPC", "0.3", gateway.url),
-        ("HTTP+JSON", "0.3", gateway.url),
+        ("HTTP+JSON", "0.3", gateway.url.rstrip("/")),
     ]
     body = (await gateway.http.get("/.well-known/agent-card.json")).json()
     legacy = AgentCard03.model_validate(body)

@@ -160,7 +160,7 @@ async def test_an_answer_that_is_nested_too_deeply(way: str) -> None:
         sentence = await refusal(server)
     assert (
         sentence
-        == "The participant at URL/ doesn't speak A2A as expected: what it answers is no A2A response.".replace(
+        == "The participant at URL/ doesn't speak A2A as expected: its answer is not an A2A response.".replace(
             "URL/", "URL"
         )
     )

@@ -1,0 +1,243 @@
+"""Requests are checked before a2a-sdk reads them, so that what is refused is refused in words of the protocol.
+
+* ``?A2A-Version=`` counts as the header of that name.
+* A body that is not JSON, a field that doesn't fit its type and a status that doesn't exist get a sentence that names
+  the field and the value. The SDK would quote Python's own messages, and take an unknown status for none.
+* HTTP+JSON requests have to say that they are JSON.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+from a2a.compat.v0_3.a2a_v0_3_pb2 import SendMessageRequest as SendMessageRequest03
+from a2a.server.jsonrpc_models import JSONParseError as JSONRPCParseError
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.types import GetTaskRequest, ListTasksRequest, SendMessageRequest, TaskPushNotificationConfig, TaskState
+from a2a.utils import proto_utils
+from a2a.utils.constants import VERSION_HEADER
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InvalidParamsError,
+    InvalidRequestError,
+    JSONParseError,
+)
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Message
+from starlette.datastructures import QueryParams
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from proctor_protocol.problems import show_value
+
+WITHOUT_HISTORY = "a2a_gateway.without_history"
+"""In the scope of a request that asks for a task with no history (``historyLength: 0``), whatever its protocol."""
+
+_VERSION = VERSION_HEADER.lower().encode()
+_SENT = re.compile(r"^(?:/[^/]+)?/message:(?:send|stream)$")
+_REGISTERED = re.compile(r"^(?:/[^/]+)?/tasks/[^/]+/pushNotificationConfigs$")
+_LISTED = re.compile(r"^(?:/[^/]+)?/tasks$")
+_GOT = re.compile(r"^(?:/[^/]+)?/tasks/[^/:]+$")
+_FIELDS = re.compile(r"Failed to parse (\w+) field: ")
+_STATES = [name for name in TaskState.keys() if name != "TASK_STATE_UNSPECIFIED"]  # noqa: SIM118
+
+_EXPECTED = {
+    FieldDescriptor.CPPTYPE_STRING: "text",
+    FieldDescriptor.CPPTYPE_BOOL: "true or false",
+    FieldDescriptor.CPPTYPE_INT32: "a whole number",
+    FieldDescriptor.CPPTYPE_INT64: "a whole number",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_ENUM: "one of the protocol's names for it",
+    FieldDescriptor.CPPTYPE_MESSAGE: "an object",
+}
+_OF_MESSAGES = {
+    "google.protobuf.Timestamp": "a time with its zone, such as 2026-03-02T09:00:00Z",
+    "google.protobuf.Value": "JSON",
+}
+
+
+class RequestChecks:
+    """Refuses requests that can't be read; to be placed within ``BodyLimit``, which gives it bodies in one piece."""
+
+    def __init__(self, app: ASGIApp, rpc_path: str) -> None:
+        self._app = app
+        self._rpc_path = rpc_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope = _with_version(scope)
+        sent = await receive()
+        refusal = self._refusal(scope, sent.get("body", b""))
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        pending = [sent]
+        await self._app(scope, lambda: _next(pending, receive), send)
+
+    def _refusal(self, scope: Scope, body: bytes) -> JSONResponse | None:
+        path, method = scope["path"], scope["method"]
+        if path == self._rpc_path:
+            return _check_call(scope, body) if method == "POST" else None
+        try:
+            _check_rest(scope, body, path, method)
+        except A2AError as problem:
+            payload = build_rest_error_payload(problem)
+            return JSONResponse(payload, status_code=payload["error"]["code"])
+        return None
+
+
+async def _next(pending: list[Any], receive: Receive) -> Any:
+    return pending.pop() if pending else await receive()
+
+
+def _with_version(scope: Scope) -> Scope:
+    """The request with the header that its query names, unless it has that already."""
+    if any(name == _VERSION for name, _ in scope["headers"]):
+        return scope
+    named = parse_qs(scope["query_string"].decode("latin-1")).get(VERSION_HEADER)
+    if not named:
+        return scope
+    return {**scope, "headers": [*scope["headers"], (_VERSION, named[0].encode("latin-1", "replace"))]}
+
+
+def _check_call(scope: Scope, body: bytes) -> JSONResponse | None:
+    call_id = None
+    try:
+        call = _read_json(body, JSONParseError, "one JSON-RPC 2.0 request object")
+        if not isinstance(call, dict) or not isinstance(call.get("method"), str):
+            return None  # the SDK has words for it
+        found = call.get("id")
+        call_id = found if isinstance(found, str | int) and not isinstance(found, bool) else None
+        params = call.get("params", {})
+        if (model := JsonRpcDispatcher.METHOD_TO_MODEL.get(call["method"])) is not None:
+            if not isinstance(params, dict):
+                raise InvalidParamsError(f"params is {_shown(params)}: send an object.")
+            _check_fields(lambda message: ParseDict(params, message, ignore_unknown_fields=True), model, params)
+            if model is ListTasksRequest:
+                _check_status(params.get("status"))
+        if isinstance(params, dict):
+            chosen = params.get("configuration") if call["method"].startswith("message/") else params
+            _note_history(scope, chosen.get("historyLength") if isinstance(chosen, dict) else None)
+    except JSONParseError as problem:
+        return JSONResponse(build_error_response(None, JSONRPCParseError(message=str(problem))))
+    except A2AError as problem:
+        return JSONResponse(build_error_response(call_id, problem))
+    return None
+
+
+def _check_rest(scope: Scope, body: bytes, path: str, method: str) -> None:
+    model: type[Message] | None = None
+    if method == "POST" and _SENT.match(path):
+        model = SendMessageRequest03 if path.startswith("/v1/") else SendMessageRequest
+    elif method == "POST" and _REGISTERED.match(path):
+        model = None if path.startswith("/v1/") else TaskPushNotificationConfig
+        _require_json(scope)
+    if model is not None:
+        _require_json(scope)
+        content = _read_json(body, InvalidRequestError, "one JSON object")
+        if not isinstance(content, dict):
+            raise InvalidRequestError(f"The body is {_shown(content)}: send one JSON object.")
+        fits = model
+        _check_fields(lambda message: ParseDict(content, message, ignore_unknown_fields=True), fits, content)
+        chosen = content.get("configuration")
+        _note_history(scope, chosen.get("historyLength") if isinstance(chosen, dict) else None)
+    if method == "GET" and (_LISTED.match(path) or _GOT.match(path)):
+        query = QueryParams(scope["query_string"])
+        length = query.get("historyLength")
+        if path.startswith("/v1/"):
+            if length and not re.fullmatch(r"\d{1,9}", length):
+                raise InvalidParamsError(f"historyLength is {_shown(length)}: it has to be a whole number.")
+        else:
+            listed = ListTasksRequest if _LISTED.match(path) else GetTaskRequest
+            _check_fields(lambda message: proto_utils.parse_params(query, message), listed, dict(query))
+            if listed is ListTasksRequest:
+                _check_status(query.get("status"))
+        _note_history(scope, length)
+
+
+def _require_json(scope: Scope) -> None:
+    """Raises ``ContentTypeNotSupportedError`` where a request says that its body is something else than JSON."""
+    named = next((value for name, value in scope["headers"] if name == b"content-type"), b"").decode("latin-1")
+    media_type = named.partition(";")[0].strip().lower()
+    if media_type and media_type != "application/json" and not media_type.endswith("+json"):
+        raise ContentTypeNotSupportedError(
+            f"The Content-Type is {_shown(named)}: send application/json, or application/a2a+json."
+        )
+
+
+def _read_json(body: bytes, error: type[A2AError], wanted: str) -> Any:
+    try:
+        return json.loads(body)
+    except json.JSONDecodeError as problem:
+        raise error(
+            f"The body is not JSON: it goes wrong at line {problem.lineno}, column {problem.colno}. Send {wanted}."
+        ) from None
+    except RecursionError:
+        raise error(f"The body's JSON has too many levels. Send {wanted}.") from None
+    except UnicodeDecodeError:
+        raise error(f"The body is not UTF-8. Send {wanted} in UTF-8.") from None
+
+
+def _check_status(status: Any) -> None:
+    """Raises ``InvalidParamsError`` where a filter names a status that the protocol doesn't have."""
+    if status in (None, "", 0, "0", *TaskState.keys(), *TaskState.values(), *map(str, TaskState.values())):
+        return
+    raise InvalidParamsError(f"status is {_shown(status)}: it has to be one of {', '.join(_STATES)}.")
+
+
+def _check_fields(parse: Callable[[Message], object], model: type[Message], content: dict[str, Any]) -> None:
+    """Raises ``InvalidParamsError`` with a sentence about the field that doesn't fit."""
+    try:
+        parse(model())
+    except ParseError as problem:
+        raise InvalidParamsError(_sentence(str(problem), model.DESCRIPTOR, content)) from None
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidParamsError(
+            "The parameters don't fit this method of A2A: compare them with its specification."
+        ) from None
+
+
+def _sentence(problem: str, descriptor: Any, content: Any) -> str:
+    """What is wrong, by the names of the fields that protobuf's message has; its own words are Python's."""
+    names = _FIELDS.findall(problem)
+    expected, is_list, value = "", False, content
+    for name in names:
+        field = descriptor.fields_by_camelcase_name.get(name) or descriptor.fields_by_name.get(name)
+        if field is None:
+            break
+        descriptor, is_list = field.message_type, field.is_repeated
+        expected = _expected(field)
+        value = value.get(name) if isinstance(value, dict) else None
+    path = ".".join(names)
+    if 'multiple "content"' in problem:
+        return f"An entry of {path} has several contents: give each part one of text, data, raw and url."
+    if not expected:
+        return "The parameters don't fit this method of A2A: compare them with its specification."
+    shown = ":" if value is None else f" is {_shown(value)}:"
+    subject = "an entry" if value is None else "it"
+    return f"{path}{shown} {subject} has to be {f'a list of {expected}' if is_list else expected}."
+
+
+def _expected(field: FieldDescriptor) -> str:
+    if field.message_type is not None:
+        return _OF_MESSAGES.get(field.message_type.full_name, "an object")
+    return "Base64" if field.type == FieldDescriptor.TYPE_BYTES else _EXPECTED.get(field.cpp_type, "of another type")
+
+
+def _shown(value: Any) -> str:
+    """A value as errors quote it, without halves of surrogate pairs."""
+    return show_value(value).encode(errors="replace").decode()
+
+
+def _note_history(scope: Scope, length: Any) -> None:
+    if length in (0, "0") and not isinstance(length, bool):
+        scope[WITHOUT_HISTORY] = True
