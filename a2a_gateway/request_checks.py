@@ -218,6 +218,8 @@ def _sentence(problem: str, descriptor: Any, content: Any) -> str:
         expected = _expected(field)
         value = value.get(name) if isinstance(value, dict) else None
     path = ".".join(names)
+    if "too deep" in problem:
+        return "The message's data or metadata is nested too deeply: send at most 25 levels, or JSON as text."
     if 'multiple "content"' in problem:
         return f"An entry of {path} has several contents: give each part one of text, data, raw and url."
     if not expected:

@@ -31,6 +31,23 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
 
 def in_braces(text: str) -> Iterator[str]:
     """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
+    return (found for found, is_closed in _braced(text) if is_closed)
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether a text has a JSON object that is well-formed as far as it goes, and ends too early."""
+    for found, is_closed in _braced(text):
+        if not is_closed:
+            try:
+                from_json(found.rstrip(), allow_partial=True)
+            except ValueError:
+                continue
+            return True
+    return False
+
+
+def _braced(text: str) -> Iterator[tuple[str, bool]]:
+    """Everything that begins with a brace, outermost first to last, and whether its brace is closed."""
     for section in _FENCE.split(text):
         depth, start = 0, 0
         at = section.find("{")
@@ -42,22 +59,7 @@ def in_braces(text: str) -> Iterator[str]:
             elif token[0] == "}" and depth:
                 depth -= 1
                 if depth == 0:
-                    yield section[start:at]
+                    yield section[start:at], True
                     at = section.find("{", at)  # quotation marks in between are prose
-
-
-def is_cut_off(text: str) -> bool:
-    """Whether a text has a JSON object that is well-formed as far as it goes, and ends too early."""
-    for section in _FENCE.split(text):
-        start = section.find("{")
-        if start < 0:
-            continue
-        try:
-            json.loads(section[start:])
-        except (ValueError, RecursionError):
-            try:
-                from_json(section[start:].rstrip(), allow_partial=True)
-            except ValueError:
-                continue
-            return True
-    return False
+        if depth:
+            yield section[start:], False

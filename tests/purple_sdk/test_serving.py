@@ -30,7 +30,9 @@ def test_the_card_says_where_and_how(probe: tuple[str, object]) -> None:
     assert httpx.get(f"{probe[0]}/.well-known/agent.json").json() == card  # where early callers look
     assert card["name"] == "probe"
     assert {(i["protocolBinding"], i["protocolVersion"], i["url"]) for i in card["supportedInterfaces"]} == {
-        (binding, version, f"{probe[0]}/") for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")
+        (binding, version, url)
+        for binding, url in (("JSONRPC", f"{probe[0]}/"), ("HTTP+JSON", probe[0]))
+        for version in ("1.0", "0.3")
     }
     assert card["url"] == f"{probe[0]}/"  # what a 0.3 caller looks for
     assert card["capabilities"]["streaming"] is True
