@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from activities.fencing import own_fence
 from activities.judging.evidence import read_record
 from activities.lifecycle import summary_of
 from activities.packages.initial_states import at_time
@@ -126,7 +127,7 @@ async def step(simulations: Simulations, name: str, checkpoint: BlobRef, minute:
 
 
 async def subjects(simulations: Simulations, name: str, checkpoint: BlobRef) -> list[str]:
-    simulation: Simulation = await attempt(lambda: simulations.look_at(name, checkpoint))
+    simulation: Simulation = await attempt(lambda: simulations.look_at(name, checkpoint, own_fence()))
     emails = (await simulation.admin.email.get_state())["emails"].values()
     return [mail["subject"] for mail in emails]
 
@@ -229,7 +230,7 @@ async def test_a_small_simulation_is_one_blob_and_one_request(worker: MakeWorker
     reached = await step(simulations, name, checkpoint, 1)
     assert len(store.puts) == 2
     assert parts_of(store, reached) == []
-    simulation = await attempt(lambda: simulations.look_at(name, reached))
+    simulation = await attempt(lambda: simulations.look_at(name, reached, own_fence()))
     log = await simulation.admin.access_log.stats()
     assert log.total_requests == 3, "the import, the start, and one for the first checkpoint"
 
@@ -256,7 +257,7 @@ async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_al
     name, first = await set_up(simulations)
 
     async def show() -> tuple[Shown, dict[str, Any]]:
-        simulation = await simulations.look_at(name, first)
+        simulation = await simulations.look_at(name, first, own_fence())
         return await simulations.show(simulation, name, first), await snapshot(simulation.admin)
 
     initial, whole = await attempt(show)
@@ -281,7 +282,7 @@ async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_al
     assert store.size() - before < 64 * 1024
     read = read_record(store, content)
     assert in_order(read.initial_state) == in_order(whole)
-    simulation = await attempt(lambda: simulations.look_at(name, reached))
+    simulation = await attempt(lambda: simulations.look_at(name, reached, own_fence()))
     assert in_order(read.final_state) == in_order(await snapshot(simulation.admin))
 
     async def fetch() -> bytes:
