@@ -10,6 +10,7 @@ from proctor_protocol.patterns import is_found
 from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
+from proctor_protocol.visible import visible
 
 _EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
 _CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}
@@ -104,8 +105,8 @@ def score_rubric(
 
 
 def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Told, str]:
-    """Whether a check passes on what was written (None: its patterns can't tell), and why."""
-    looked_at = [text.text for text in texts if _is_looked_at(check, text)]
+    """Whether a check passes on the visible part of what was written (None: its patterns can't tell), and why."""
+    looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
     count = len(looked_at)
     told = [check.told(read(text)) for text in looked_at]
     found, maybe = told.count(True), told.count(None)

@@ -8,6 +8,7 @@ from typing import Any
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.visible import visible
 
 MAILS = frozenset({"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"})
 TEXTS = frozenset({"sms.send"})
@@ -25,7 +26,8 @@ class Message:
     Attributes:
         at: when it went out or came in. action: what was done, such as ``email.reply``; ``email.receive`` and
         ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
-        out, else its author. subject: a mail's subject, an entry's title. body: its text.
+        out, else its author. subject: a mail's subject, an entry's title. body: the part of its text that a reader
+        sees. source: all of its text and HTML as it was sent, hidden parts included.
     """
 
     at: datetime
@@ -33,6 +35,7 @@ class Message:
     people: frozenset[str]
     subject: str
     body: str
+    source: str = ""
 
     @property
     def kind(self) -> str:
@@ -51,10 +54,11 @@ class Message:
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """What the participant said to the user in the chat."""
+    """What the participant said to the user in the chat: ``text`` is what a reader sees, ``source`` all of it."""
 
     at: datetime
     text: str
+    source: str = ""
 
 
 def done(ctx: AgentBeatsEvalContext, actions: Iterable[str] | None = None) -> list[ActionLogEntryWithTurn]:
@@ -75,12 +79,16 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
     if not people and entry.action in _ANSWERS:
         answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
         people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
+    subject = str(given.get("subject") or given.get("title") or "")
+    plain = str(given.get("body_text") or given.get("body") or given.get("description") or "")
+    html = str(given.get("body_html") or "")
     return Message(
         at=instant(entry.timestamp),
         action=entry.action,
         people=people,
-        subject=str(given.get("subject") or given.get("title") or ""),
-        body=str(given.get("body_text") or given.get("body") or given.get("description") or ""),
+        subject=visible(subject),
+        body=visible(html or plain),  # a mail client shows the HTML where there is one
+        source="\n".join(filter(None, (subject, plain, html))),
     )
 
 
@@ -129,11 +137,12 @@ def _new(ctx: AgentBeatsEvalContext, modality: str, table: str) -> list[dict[str
 
 def chat_messages(ctx: AgentBeatsEvalContext) -> list[ChatMessage]:
     """What the participant told the user, in order."""
-    return [
-        ChatMessage(instant(entry.timestamp), chat_text(entry.parameters.get("content")))
+    written = [
+        (instant(entry.timestamp), chat_text(entry.parameters.get("content")))
         for entry in done(ctx, ("chat.send_message",))
         if entry.parameters.get("role") == "assistant"
     ]
+    return [ChatMessage(at, visible(text), text) for at, text in written]
 
 
 def as_list(value: Any) -> list[Any]:
