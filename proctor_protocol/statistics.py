@@ -58,6 +58,16 @@ class Run(WireModel):
         """The share of all judged points, 0 to 100; None unless it completed and was judged."""
         return self.overall.percent if self.status == "completed" and self.overall is not None else None
 
+    @property
+    def is_own_failure(self) -> bool:
+        """Whether it ended early by its participant's fault, which counts as 0 points."""
+        return self.failed_by_participant and self.status in ("failed", "timeout")
+
+    @property
+    def counted_percent(self) -> float | None:
+        """``percent``, or 0 for a run that its participant failed; None for what counts for nobody."""
+        return 0.0 if self.is_own_failure else self.percent
+
 
 class Estimate(WireModel):
     """What the values say of their mean.
@@ -65,10 +75,10 @@ class Estimate(WireModel):
     Attributes:
         mean: the plain mean of all values.
         standard_error: of the mean, by units; None where a single unit leaves nothing to compare.
-        low, high: the 95 % interval, within the bounds; None where there is no standard error. Values that are all the
-            same give an interval of no width: it says that nothing varied, not that nothing could.
+        low, high: the 95 % interval, within the bounds; None where ``why`` says so.
         values, units: how many there are.
-        method: how the interval was found.
+        method: how the interval was found (``proctor_statistics``); "bootstrap-t" and "t" in older archives.
+        why: why there is no interval.
     """
 
     mean: float
@@ -77,16 +87,19 @@ class Estimate(WireModel):
     high: float | None
     values: int
     units: int
-    method: Literal["bootstrap-t", "t", "none"]
+    method: Literal["endpoints", "sign-flip", "bootstrap-t", "t", "none"]
+    why: str | None = None
 
 
 class PassRates(WireModel):
     """Passing, over several tasks.
 
     Attributes:
-        threshold: what a run has to reach, in percent of its points.
-        runs, passed: over all tasks.
-        low, high: Wilson's 95 % interval of the share that passed, 0 to 1. It takes runs for independent.
+        threshold: the pass mark: what a run has to reach, in percent of its points.
+        runs, passed: over all tasks. Runs that their participant failed are among them, and did not pass.
+        low, high: the exact 95 % interval of the share that passed, 0 to 1, in which runs of one task (or seed)
+            count for as much as they say together; None where ``why`` says so.
+        why: why there is no interval.
         at: pass@k by k, 0 to 1, for each k of which every task has as many runs.
         hat: pass^k by k.
     """
@@ -94,8 +107,9 @@ class PassRates(WireModel):
     threshold: float
     runs: int
     passed: int
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    why: str | None = None
     at: dict[int, float]
     hat: dict[int, float]
 
@@ -129,11 +143,12 @@ class Summary(WireModel):
         of: all points, one dimension or one criterion.
         name: the dimension or criterion; "overall" for all points.
         counts: what became of the runs.
-        percent: of the judged runs, 0 to 100; None where there is none.
+        percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None where there
+            is none. Runs that failed otherwise or were canceled are not counted.
+        percent_judged: the mean of the judged runs alone.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
-        percent_failed_as_zero: the mean, where runs that the participant failed count 0.
-        passes: for all points only. A run that the participant failed did not pass; one that failed otherwise, or was
-            canceled, is not counted.
+        percent_failed_as_zero: the mean of ``percent``, under the name that it had before 0.2.
+        passes: for all points only, of the same runs as ``percent``.
         tokens, cost: sums over the runs that know them; None where none does.
     """
 
@@ -143,6 +158,7 @@ class Summary(WireModel):
     name: str
     counts: Counts
     percent: Estimate | None
+    percent_judged: float | None = None
     by_scenario_error: float | None
     percent_failed_as_zero: float | None
     passes: PassRates | None
@@ -156,13 +172,15 @@ class Comparison(WireModel):
     Attributes:
         first, second: the agents.
         pairs: runs of both on the same scenario, seed and repeat.
-        unpaired: judged runs of either that the other has no judged partner for.
-        difference: in percentage points. Repeats of a seed are one unit; None where there is no pair.
-        p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than two units.
+        unpaired: runs of either that count and that the other has no partner for.
+        difference: in percentage points, the mean over units; None where there is no pair. Repeats of a seed are one
+            unit. A run that its participant failed has 0 points.
+        p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than six units.
         spread: standard deviation of the units' differences; None with fewer than two units.
         units: of scenario and seed, that both have played.
         units_needed: how many of them would show a difference of so many points four times in five, by these points;
             empty where the spread is unknown.
+        units_needed_range: the same by the least and the largest that the spread may be (90 %).
     """
 
     first: str
@@ -174,6 +192,7 @@ class Comparison(WireModel):
     spread: float | None
     units: int = 0
     units_needed: dict[int, int] = Field(default_factory=dict)
+    units_needed_range: dict[int, tuple[int, int]] = Field(default_factory=dict)
 
 
 class Item(WireModel):

@@ -1,16 +1,21 @@
-"""The tables of a campaign: by agent, by scenario, dimension and criterion, with those that failed beside them."""
+"""The tables of a campaign: by agent, by scenario, dimension and criterion.
+
+Runs that their participant failed count as 0 points in means, intervals and pass rates. Runs that failed otherwise are
+counted separately.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from proctor_protocol.statistics import Counts, Of, Run, Summary
+from proctor_statistics.copies import are_copies, same_runs
 from proctor_statistics.estimates import Unit, estimated, standard_error
 from proctor_statistics.passes import pass_rates
 
 PASSING = 60.0
-"""The threshold, in percent of the judged points, that a run passes with unless told otherwise."""
+"""The pass mark, in percent of the judged points, unless told otherwise (``config.passing_percent``)."""
 FEWEST_SCENARIOS_TO_DRAW = 10
-"""From so many scenarios on they are taken for a sample of scenarios, and drawn; fewer are taken as they are."""
+"""From this many scenarios on they are treated as a sample of scenarios; fewer are taken as they are."""
 
 _Percent = Callable[[Run], float | None]
 
@@ -40,8 +45,8 @@ def _names(runs: Sequence[Run], of: Of) -> list[str]:
 
 def _percent_of(of: Of, name: str) -> _Percent:
     def percent(run: Run) -> float | None:
-        if of == "overall":
-            return run.percent
+        if of == "overall" or run.is_own_failure:
+            return run.counted_percent
         points = (run.dimensions if of == "dimension" else run.criteria).get(name)
         return points.percent if run.percent is not None and points is not None else None
 
@@ -51,45 +56,63 @@ def _percent_of(of: Of, name: str) -> _Percent:
 def _summary(agent: str, scenario: str | None, runs: Sequence[Run], threshold: float) -> Summary:
     row = _part(agent, scenario, runs, "overall", "overall")
     passed: dict[str, list[bool]] = defaultdict(list)
+    by_seed: dict[tuple[str, int | None], list[bool]] = defaultdict(list)
+    copied = _copied(runs)
     for run in runs:
-        if run.percent is not None:
-            passed[run.scenario].append(run.percent >= threshold)
-        elif run.failed_by_participant:
-            passed[run.scenario].append(False)
-    return row.model_copy(update={"passes": pass_rates(passed, threshold)})
+        percent = run.counted_percent
+        if percent is not None:
+            passed[run.scenario].append(percent >= threshold and not run.is_own_failure)
+            by_seed[run.scenario, None if run.scenario in copied else run.seed].append(passed[run.scenario][-1])
+    why_one = same_runs(len(runs)) if copied and len(by_seed) == 1 else None
+    return row.model_copy(update={"passes": pass_rates(passed, threshold, list(by_seed.values()), why_one)})
 
 
 def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: str) -> Summary:
     percent = _percent_of(of, name)
     values = [(run, value) for run in runs if (value := percent(run)) is not None]
-    zeros = sum(run.failed_by_participant for run in runs)
+    judged = [value for run, value in values if not run.is_own_failure]
     tokens = [run.tokens for run in runs if run.tokens is not None]
     costs = [run.cost for run in runs if run.cost is not None]
+    copied = _copied(runs)
+    why_one = same_runs(len(values)) if copied else None
+    found = estimated(_units(values, copied), bounds=(0, 100), why_one=why_one) if values else None
     return Summary(
         agent=agent,
         scenario=scenario,
         of=of,
         name=name,
         counts=_counts(runs, percent),
-        percent=estimated(_units(values), bounds=(0, 100)) if values else None,
+        percent=found,
+        percent_judged=sum(judged) / len(judged) if judged else None,
         by_scenario_error=_by_scenario_error(values),
-        percent_failed_as_zero=sum(v for _, v in values) / (len(values) + zeros) if values or zeros else None,
+        percent_failed_as_zero=found.mean if found else None,
         passes=None,
         tokens=sum(tokens) if tokens else None,
         cost=sum(costs) if costs else None,
     )
 
 
-def _units(values: Sequence[tuple[Run, float]]) -> list[Unit]:
-    """Scenarios where there are enough to stand for others; else seeds, scenario by scenario; else single runs."""
+def _copied(runs: Sequence[Run]) -> set[str]:
+    """The scenarios of which all runs are copies of one."""
+    by_scenario: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_scenario[run.scenario].append(run)
+    return {scenario for scenario, of_it in by_scenario.items() if are_copies(of_it)}
+
+
+def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
+    """Scenarios where there are enough to represent others; else seeds, scenario by scenario; else single runs.
+
+    All runs of a scenario that are copies of each other are one unit.
+    """
     by_scenario: dict[str, list[float]] = defaultdict(list)
     by_seed: dict[tuple[str, int | None], list[float]] = defaultdict(list)
     for run, value in values:
         by_scenario[run.scenario].append(value)
-        by_seed[run.scenario, run.seed].append(value)
+        by_seed[run.scenario, None if run.scenario in copied else run.seed].append(value)
     if len(by_scenario) >= FEWEST_SCENARIOS_TO_DRAW:
         return [Unit(tuple(each)) for each in by_scenario.values()]
-    if len(by_seed) > len(by_scenario):
+    if copied or len(by_seed) > len(by_scenario):
         return [Unit(tuple(each), scenario) for (scenario, _), each in by_seed.items()]
     return [Unit((value,), run.scenario) for run, value in values]
 
@@ -106,7 +129,7 @@ def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
 def _counts(runs: Sequence[Run], percent: _Percent) -> Counts:
     ended_badly = [run for run in runs if run.status in ("failed", "timeout")]
     completed = [run for run in runs if run.status == "completed"]
-    judged = sum(percent(run) is not None for run in completed)
+    judged = sum(percent(run) is not None for run in completed if not run.is_own_failure)
     return Counts(
         runs=len(runs),
         judged=judged,

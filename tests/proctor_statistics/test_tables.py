@@ -3,6 +3,7 @@
 from itertools import combinations, product
 from math import comb
 
+import numpy as np
 import pytest
 import scipy
 
@@ -45,8 +46,21 @@ def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest():
     rates = pass_rates({"a": [True, True, False], "b": [True, False]}, 60)
     assert rates.at == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: 1.0})
     assert rates.hat == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: (1 / 3 + 0) / 2})
-    expected = scipy.stats.binomtest(3, 5).proportion_ci(0.95, method="wilson")
-    assert (rates.low, rates.high) == pytest.approx((expected.low, expected.high))
+    alone = pass_rates({str(n): [n != 3] for n in range(10)}, 60)
+    expected = scipy.stats.binomtest(9, 10).proportion_ci(0.95, method="exact")
+    assert (alone.low, alone.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_attempts_at_one_task_count_for_as_much_as_they_say_together():
+    """Twenty attempts at four tasks, each task passed always or never, say what four runs say."""
+    same = pass_rates({name: [name != "d"] * 5 for name in "abcd"}, 60)
+    four = pass_rates({name: [name != "d"] for name in "abcd"}, 60)
+    mixed = pass_rates({name: [True, True, True, False] for name in "abcdefgh"}, 60)
+    of_32 = scipy.stats.binomtest(24, 32).proportion_ci(0.95, method="exact")
+    assert same.low < four.low + 0.02
+    assert mixed.high - mixed.low > of_32.high - of_32.low
+    always = pass_rates({name: [True] * 5 for name in "abcd"}, 60)
+    assert always.low == pytest.approx(scipy.stats.binomtest(4, 4).proportion_ci(0.95, method="exact").low)
 
 
 def test_two_agents_are_paired_by_scenario_seed_and_repeat():
@@ -56,7 +70,7 @@ def test_two_agents_are_paired_by_scenario_seed_and_repeat():
     found = compared("a", "b", runs)
     assert (found.pairs, found.unpaired) == (8, 1)
     assert found.difference.mean == pytest.approx(5.5)
-    assert found.difference.low > 0
+    assert found.difference.low > 0  # and p is below 0.05: both ask the same
     # Every one of the 2**8 flips but "all as they are" and "all flipped" has a smaller mean.
     assert found.p_value == pytest.approx(2 / 2**8)
     assert (found.units, found.units_needed[1]) == (8, 21)
@@ -69,7 +83,9 @@ def test_repeats_of_a_seed_are_one_unit():
     runs += [run("b", seed, 70, repeat=repeat) for seed, repeat in product(range(3), range(20))]
     found = compared("a", "b", runs)
     assert (found.pairs, found.difference.units) == (60, 3)
-    assert found.p_value >= 0.25
+    assert found.p_value is None
+    assert found.difference.low is None
+    assert found.difference.why == "3 independent pairs, and a difference takes at least 6"
 
 
 def test_agents_that_never_met_have_no_difference():
@@ -79,7 +95,87 @@ def test_agents_that_never_met_have_no_difference():
         units_needed(found, 0)
 
 
-def test_what_is_not_judged_stands_beside_the_mean():
+@pytest.mark.parametrize("units", [6, 7, 10, 13, 20])
+def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percent(units: int):
+    random = np.random.default_rng(units)
+    seen = set()
+    for _ in range(60):
+        differences = random.normal(6, 10, units)
+        runs = [run("a", seed, 50 + float(each)) for seed, each in enumerate(differences)]
+        found = compared("a", "b", [*runs, *(run("b", seed, 50) for seed in range(units))])
+        is_excluded = found.difference.low > 0 or found.difference.high < 0
+        assert is_excluded == (found.p_value <= 0.05)
+        assert found.difference.low <= found.difference.mean <= found.difference.high
+        seen.add(is_excluded)
+    assert seen == {True, False}
+
+
+def test_equal_agents_differ_in_5_of_100_campaigns_at_most():
+    """Also where both break down now and then. (400 campaigns: 8 % is three standard errors above 5 %.)"""
+    random = np.random.default_rng(3)
+    found = 0
+    for units in (6, 10):
+        for _ in range(200):
+            scores = np.where(random.random((2, units)) < 0.15, 5.0, np.clip(random.normal(90, 5, (2, units)), 0, 100))
+            runs = [run(agent, n, float(scores[k, n])) for k, agent in enumerate("ab") for n in range(units)]
+            found += compared("a", "b", runs).p_value <= 0.05
+    assert found / 400 <= 0.08
+
+
+def test_power_needs_six_pairs_at_least_and_has_a_range():
+    runs = [run("b", seed, 60) for seed in range(8)] + [run("a", seed, 60 + 0.1 * (seed % 2)) for seed in range(8)]
+    found = compared("a", "b", runs)
+    assert found.units_needed == dict.fromkeys((1, 2, 5, 10, 20), 6)
+    wide = compared("a", "b", [*runs[:8], *(run("a", seed, 60 + 10 * seed) for seed in range(3))])
+    low, high = wide.units_needed_range[5]
+    assert low < wide.units_needed[5] < high
+    assert high > 10 * low  # three units say little of a spread
+
+
+def test_copies_count_as_one_run_and_have_no_interval():
+    """A rule-based agent plays a fixed day the same way with every seed."""
+    points = {"x": Points(score=3, max_score=4)}
+    runs = [
+        run(agent, seed, percent, criteria=points) for agent, percent in (("a", 80), ("b", 40)) for seed in range(9)
+    ]
+    row = summaries(runs)[0]
+    assert (row.percent.mean, row.percent.low, row.percent.high) == (80, None, None)
+    assert row.percent.why == "the 9 runs are the same in every criterion, so they count as one"
+    assert (row.passes.low, row.passes.why) == (None, row.percent.why)
+    found = compared("a", "b", runs)
+    assert (found.difference.mean, found.difference.low, found.p_value, found.units) == (40, None, None, 1)
+    assert found.difference.why.startswith("the 9 runs are the same in every criterion, so they count as one; 1 indep")
+    assert found.units_needed == {}
+    other = [run("a", seed, 30, criteria=points, scenario="reschedule") for seed in range(9)]
+    both = summaries([*runs, *other])[0]
+    assert (both.percent.units, both.by_scenario_error) == (2, pytest.approx(25))
+    different = [each.model_copy(update={"tokens": 100 + n}) for n, each in enumerate(runs)]
+    assert summaries(different)[0].percent.low < 80
+
+
+def test_a_run_that_its_participant_failed_has_no_points_anywhere():
+    """An agent that raises on the hard scenario must not beat one that plays both."""
+    criteria = {"x": Points(score=9, max_score=10)}
+    dimensions = {"safety": Points(score=9, max_score=10)}
+    runs = [
+        run(agent, seed, 90, scenario=scenario, criteria=criteria, dimensions=dimensions, tokens=seed)
+        for agent, seed, scenario in product("ab", range(8), ("easy", "hard"))
+    ]
+    failed = {"overall": None, "criteria": {}, "dimensions": {}, "status": "failed", "failed_by_participant": True}
+    runs = [each.model_copy(update=failed) if (each.agent, each.scenario) == ("a", "hard") else each for each in runs]
+    rows = {(row.agent, row.scenario, row.of): row for row in summaries(runs)}
+    whole = rows["a", None, "overall"]
+    assert (whole.percent.mean, whole.percent_judged) == (45, 90)
+    assert whole.percent.high < 90
+    assert rows["a", "hard", "overall"].percent.mean == 0
+    assert rows["a", None, "dimension"].percent.mean == 45
+    assert (whole.passes.passed, whole.passes.runs, whole.passes.hat[8]) == (8, 16, 0.5)
+    found = compared("a", "b", runs)
+    assert (found.pairs, found.unpaired, found.difference.mean) == (16, 0, -45)
+    assert found.p_value < 0.05
+
+
+def test_what_is_not_judged_is_listed_beside_the_mean():
     runs = [
         run("a", 1, 80),
         run("a", 2, 60),
@@ -89,8 +185,8 @@ def test_what_is_not_judged_stands_beside_the_mean():
         run("a", 6, None),
     ]
     row = summaries(runs)[0]
-    assert row.percent.mean == 70
-    assert row.percent_failed_as_zero == pytest.approx(140 / 3)
+    assert row.percent_judged == 70
+    assert row.percent.mean == row.percent_failed_as_zero == pytest.approx(140 / 3)
     assert row.counts.model_dump() == {
         "runs": 6,
         "judged": 2,

@@ -1,0 +1,104 @@
+"""How often intervals of a mean contain the truth, by distribution and number of units.
+
+``python -m benchmarks.coverage`` prints Markdown tables. A cell is the share of simulated campaigns, in percent, whose
+95 % interval contains the true mean.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import scipy
+
+from proctor_statistics import Unit, estimated
+from proctor_statistics.estimates import clopper_pearson
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+SIZES = (2, 3, 5, 10, 20, 40, 80)
+
+
+def _normal(mean: float, spread: float) -> Draw:
+    return lambda random, n: np.clip(random.normal(mean, spread, n), 0, 100)
+
+
+def _broken(share: float, well: Draw, broken: Draw) -> Draw:
+    return lambda random, n: np.where(random.random(n) < share, broken(random, n), well(random, n))
+
+
+def _constant(value: float) -> Draw:
+    return lambda random, n: np.full(n, value)
+
+
+def _uniform(low: float, high: float) -> Draw:
+    return lambda random, n: random.uniform(low, high, n)
+
+
+DISTRIBUTIONS: Mapping[str, Draw] = {
+    "normal, 60 ± 10": _normal(60, 10),
+    "skewed, 100 × Beta(4, 2)": lambda random, n: 100 * random.beta(4, 2, n),
+    "0/1, half pass": _broken(0.5, _constant(100), _constant(0)),
+    "0/1, 80 % pass": _broken(0.2, _constant(100), _constant(0)),
+    "0/1, 95 % pass": _broken(0.05, _constant(100), _constant(0)),
+    "95 ± 3, 10 % break down to 0": _broken(0.1, _normal(95, 3), _constant(0)),
+    "95 ± 3, 20 % break down to 0": _broken(0.2, _normal(95, 3), _constant(0)),
+    "80 ± 8, 10 % break down to 0…30": _broken(0.1, _normal(80, 8), _uniform(0, 30)),
+    "80 ± 8, 20 % break down to 0…30": _broken(0.2, _normal(80, 8), _uniform(0, 30)),
+    "95, 15 % break down to 20": _broken(0.15, _constant(95), _constant(20)),
+    "ceiling: 98 ± 3": _normal(98, 3),
+    "ceiling: 70 % at 100, else 50…100": _broken(0.3, _constant(100), _uniform(50, 100)),
+    "ceiling: 90 % at 100, else 60…100": _broken(0.1, _constant(100), _uniform(60, 100)),
+}
+"""What the interval was chosen by."""
+
+HELD_OUT: Mapping[str, Draw] = {
+    "two groups, 40 ± 5 and 90 ± 5": _broken(0.4, _normal(90, 5), _normal(40, 5)),
+    "rare disaster: 99, 5 % at 10": _broken(0.05, _constant(99), _constant(10)),
+    "floor: 85 % at 0, else 20…80": _broken(0.15, _constant(0), _uniform(20, 80)),
+    "uniform, 0…100": _uniform(0, 100),
+    "exponential from the ceiling": lambda random, n: np.clip(100 - random.exponential(8, n), 0, 100),
+    "70 ± 15, 12 % break down to 0": _broken(0.12, _normal(70, 15), _constant(0)),
+}
+"""What it was not chosen by."""
+
+
+def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
+    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean."""
+    random = np.random.default_rng([seed, units])
+    truth = float(draw(np.random.default_rng(seed), 2_000_000).mean())
+    covered = 0
+    for _ in range(campaigns):
+        found = estimated([Unit((float(value),)) for value in draw(random, units)], bounds=(0, 100))
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low - 1e-9 <= truth <= found.high + 1e-9
+    return covered / campaigns
+
+
+def share_coverage(share: float, units: int) -> float:
+    """The chance, 0 to 1, that the interval of a share contains it; exact."""
+    k = np.arange(units + 1)
+    inside = np.array([low <= share <= high for low, high in (clopper_pearson(each / units, units) for each in k)])
+    return float(scipy.stats.binom.pmf(k, units, share)[inside].sum())
+
+
+def table(rows: Mapping[str, Sequence[float]], what: str) -> str:
+    """A Markdown table of shares, in percent."""
+    lines = [f"| {what} | " + " | ".join(f"n = {n}" for n in SIZES) + " |", "| --- " * (len(SIZES) + 1) + "|"]
+    lines += [f"| {name} | " + " | ".join(f"{100 * each:.1f}" for each in row) + " |" for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--campaigns", type=int, default=1000, help="simulated campaigns for each cell")
+    campaigns = parser.parse_args().campaigns
+    for what, distributions in (("distribution", DISTRIBUTIONS), ("held out", HELD_OUT)):
+        rows = {name: [coverage(draw, n, campaigns) for n in SIZES] for name, draw in distributions.items()}
+        print(table(rows, what), end="\n\n")
+    shares = {f"{share:.0%} pass": [share_coverage(share, n) for n in SIZES] for share in (0.05, 0.1, 0.5, 0.8, 0.95)}
+    print(table(shares, "pass rates (Clopper-Pearson)"))
+
+
+if __name__ == "__main__":
+    main()
