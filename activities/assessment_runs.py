@@ -51,12 +51,6 @@ from proctor_storage.blobs import BlobNotFoundError, BlobRef
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
-_BY_PARTICIPANT = {
-    failures.PARTICIPANT_UNREACHABLE,
-    failures.PARTICIPANT_FAILED,
-    failures.PARTICIPANT_MISBEHAVED,
-    failures.TURN_TIMEOUT,
-}
 
 
 class PlayedAssessment(Model):
@@ -76,7 +70,7 @@ class PlayedAssessment(Model):
     @property
     def failed_by_participant(self) -> bool:
         """Whether the participant is to blame."""
-        return self.failure_kind in _BY_PARTICIPANT
+        return self.failure_kind in failures.BY_PARTICIPANT
 
     @property
     def uses(self) -> list[ModelUse]:
@@ -181,7 +175,7 @@ class AssessmentRuns:
         found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         found.sort(key=_order)
         results = await asyncio.to_thread(partial(summed_up, given, found))
-        played, mean = len(results.cells), _mean(results)
+        played, mean = len(results.cells), _mean(run for _, run in found)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
         if results.stopped:
@@ -480,10 +474,10 @@ def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, str]:
 
 def _forks_in(found: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
     for cell, run in found:
-        if cell.from_turn and run.percent is not None:
-            yield cell.agent, cell.from_turn, run.percent
+        if cell.from_turn and run.counted_percent is not None:
+            yield cell.agent, cell.from_turn, run.counted_percent
 
 
-def _mean(results: RunResults) -> float | None:
-    percents = [100 * (c.score or 0) / c.max_score for c in results.cells if c.max_score and c.status == "completed"]
+def _mean(runs: Iterable[Run]) -> float | None:
+    percents = [run.counted_percent for run in runs if run.counted_percent is not None]
     return sum(percents) / len(percents) if percents else None

@@ -73,6 +73,16 @@ WEBHOOK_UNUSABLE = "WebhookUnusable"
 MODEL_SETTING = "ModelSetting"
 """A model can't be used as it is configured (no key, no such model)."""
 
+BY_PARTICIPANT = frozenset(
+    {
+        PARTICIPANT_UNREACHABLE,
+        PARTICIPANT_FAILED,
+        PARTICIPANT_MISBEHAVED,
+        TURN_TIMEOUT,
+    }
+)
+"""The failures of an assessment that its participant caused: they count as 0 points (``proctor_statistics``)."""
+
 UNKNOWN = "Failure"
 """Anything else; the sentence has to do."""
 

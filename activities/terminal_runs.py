@@ -209,23 +209,18 @@ def run_of(trial: TrialResult, participant: str) -> Run:
 def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
     """The result of a run, whose sums follow from its trials.
 
-    The interval of the accuracy takes the attempts at one task for no more than one observation, as those of pass@k do;
-    where all tasks came out the same, it is Wilson's.
+    Attempts at one task resemble each other: the accuracy's interval is that of ``pass_rates``. pass@k is a mean over
+    tasks, with the interval of ``estimated``.
     """
     from proctor_statistics import Unit, estimated, pass_at_k, pass_rates
 
-    def share_of(values: Sequence[Sequence[float]]) -> Share:
-        found = estimated([Unit(values=tuple(each)) for each in values], bounds=(0.0, 1.0))
-        low, high = found.low, found.high
-        if found.mean in (0.0, 1.0):  # that nothing varied doesn't mean that nothing could
-            wilson = pass_rates({str(n): [bool(each[0])] for n, each in enumerate(values)}, 100)
-            low, high = (wilson.low, wilson.high) if wilson else (None, None)
-        return Share(
-            value=round(found.mean, 6),
-            low=None if low is None else round(low, 6),
-            high=None if high is None else round(high, 6),
-            tasks=len(values),
-        )
+    def share(value: float, low: float | None, high: float | None) -> Share:
+        rounded = (None if each is None else round(each, 6) for each in (low, high))
+        return Share(value=round(value, 6), low=next(rounded), high=next(rounded), tasks=len(by_task))
+
+    def mean_share(values: Sequence[float]) -> Share:
+        found = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
+        return share(found.mean, found.low, found.high)
 
     plan, trials = given.plan, sorted(trials, key=lambda trial: (trial.task_id, trial.attempt))
     by_task: dict[str, list[bool]] = {}
@@ -233,6 +228,7 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
     for trial in trials:
         by_task.setdefault(trial.task_id, []).append(bool(trial.is_resolved))
         modes[trial.failure_mode] = modes.get(trial.failure_mode, 0) + 1
+    passes = pass_rates(by_task, 100)
     fewest = min(map(len, by_task.values()), default=0)
     resolved = [trial.task_id for trial in trials if trial.is_resolved]
     rewards = [trial.reward if trial.reward is not None else float(bool(trial.is_resolved)) for trial in trials]
@@ -254,10 +250,10 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
         n_failed=sum(trial.failure is not None for trial in trials),
         n_missing=given.tally.total - len(trials),
         accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
-        accuracy_interval=share_of([[float(each) for each in runs] for runs in by_task.values()]) if trials else None,
+        accuracy_interval=share(passes.passed / passes.runs, passes.low, passes.high) if passes else None,
         mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
         pass_at_k={
-            k: share_of([[pass_at_k(len(runs), sum(runs), k)] for runs in by_task.values()])
+            k: mean_share([pass_at_k(len(runs), sum(runs), k) for runs in by_task.values()])
             for k in sorted({*_KS, fewest})
             if 1 <= k <= fewest
         },

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from proctor_statistics import Unit, estimated
+from proctor_statistics.comparisons import mean_difference
 from proctor_statistics.estimates import clopper_pearson
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -61,6 +62,35 @@ HELD_OUT: Mapping[str, Draw] = {
 """What it was not chosen by."""
 
 
+PAIRS: Mapping[str, tuple[Draw, Draw]] = {
+    "70 ± 15, 12 % break down, and 60 ± 10": (
+        HELD_OUT["70 ± 15, 12 % break down to 0"],
+        DISTRIBUTIONS["normal, 60 ± 10"],
+    ),
+    "0/1, half pass, and 80 %": (DISTRIBUTIONS["0/1, half pass"], DISTRIBUTIONS["0/1, 80 % pass"]),
+    "0/1, 80 % pass, both": (DISTRIBUTIONS["0/1, 80 % pass"], DISTRIBUTIONS["0/1, 80 % pass"]),
+    "10 % and 20 % break down": (
+        DISTRIBUTIONS["95 ± 3, 10 % break down to 0"],
+        DISTRIBUTIONS["95 ± 3, 20 % break down to 0"],
+    ),
+    "98 ± 3, and 10 % break down": (DISTRIBUTIONS["ceiling: 98 ± 3"], DISTRIBUTIONS["95 ± 3, 10 % break down to 0"]),
+}
+"""Two agents on the same units, from ``FEWEST_UNITS`` on."""
+
+
+def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0) -> float:
+    """As ``coverage``, of the mean difference of two agents."""
+    random, known = np.random.default_rng([seed, units]), np.random.default_rng(seed)
+    truth = float(pair[0](known, 2_000_000).mean() - pair[1](known, 2_000_000).mean())
+    covered = 0
+    for _ in range(campaigns):
+        found, _ = mean_difference(pair[0](random, units) - pair[1](random, units), units)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low - 1e-9 <= truth <= found.high + 1e-9
+    return covered / campaigns
+
+
 def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
     """The share of simulated campaigns, 0 to 1, whose interval contains the true mean."""
     random = np.random.default_rng([seed, units])
@@ -81,9 +111,9 @@ def share_coverage(share: float, units: int) -> float:
     return float(scipy.stats.binom.pmf(k, units, share)[inside].sum())
 
 
-def table(rows: Mapping[str, Sequence[float]], what: str) -> str:
+def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:
     """A Markdown table of shares, in percent."""
-    lines = [f"| {what} | " + " | ".join(f"n = {n}" for n in SIZES) + " |", "| --- " * (len(SIZES) + 1) + "|"]
+    lines = [f"| {what} | " + " | ".join(f"n = {n}" for n in sizes) + " |", "| --- " * (len(sizes) + 1) + "|"]
     lines += [f"| {name} | " + " | ".join(f"{100 * each:.1f}" for each in row) + " |" for name, row in rows.items()]
     return "\n".join(lines)
 
@@ -96,6 +126,9 @@ def main() -> None:
     for what, distributions in (("distribution", DISTRIBUTIONS), ("held out", HELD_OUT)):
         rows = {name: [coverage(draw, n, campaigns) for n in SIZES] for name, draw in distributions.items()}
         print(table(rows, what), end="\n\n")
+    sizes = [n for n in SIZES if n >= 10]
+    rows = {name: [difference_coverage(pair, n, campaigns) for n in sizes] for name, pair in PAIRS.items()}
+    print(table(rows, "difference of two agents", sizes), end="\n\n")
     shares = {f"{share:.0%} pass": [share_coverage(share, n) for n in SIZES] for share in (0.05, 0.1, 0.5, 0.8, 0.95)}
     print(table(shares, "pass rates (Clopper-Pearson)"))
 

@@ -29,7 +29,7 @@ def compare_agents(
     console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
 ) -> None:
     """Print two agents side by side: means by scenario, the difference, and what would show one of so many points."""
-    from proctor_statistics import compared, units_needed
+    from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
@@ -53,13 +53,15 @@ def compare_agents(
         console.print()
     needed = units_needed(found, difference)
     if needed is not None:
-        found = found.model_copy(update={"units_needed": {difference: needed}})
+        between = units_needed_range(found, difference)
+        ranges = {difference: between} if between else {}
+        found = found.model_copy(update={"units_needed": {difference: needed}, "units_needed_range": ranges})
     for line in comparison_in_words(found, difference):
         console.print(Text(line), soft_wrap=True)
 
 
 def _mean(runs: Sequence[Run], agent: str) -> str:
-    percents = [run.percent for run in runs if run.agent == agent and run.percent is not None]
+    percents = [run.counted_percent for run in runs if run.agent == agent and run.counted_percent is not None]
     return f"{sum(percents) / len(percents):.1f}%" if percents else ""
 
 
@@ -90,6 +92,7 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
                 seed=entry.seed,
                 repeat=next(repeats[agent, scenario, entry.seed]),
                 status=entry.status,
+                failed_by_participant=entry.failed_by_participant,
                 overall=Points(score=entry.score, max_score=entry.max_score),
             )
         )

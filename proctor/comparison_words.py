@@ -17,15 +17,14 @@ def comparison_in_words(found: Comparison, difference: int = 5) -> list[str]:
     if found.difference is None:
         return [f"{pair}: never judged on the same scenario, seed and repeat"]
     interval = f" ({interval_in_words(found.difference)})" if found.difference.low is not None else ""
+    why = f" (no interval and no p: {found.difference.why})" if found.difference.why else ""
     p_value = f", p = {found.p_value:.3f}" if found.p_value is not None else ""
     unpaired = f"; {counted(found.unpaired, 'run')} without a partner" if found.unpaired else ""
-    lines = [
-        f"{pair}: {found.difference.mean:+.1f} points{interval}{p_value}, over {counted(found.pairs, 'pair')}{unpaired}"
-    ]
+    over = f"over {counted(found.pairs, 'pair')}{unpaired}"
+    lines = [f"{pair}: {found.difference.mean:+.1f} points{interval}{why}{p_value}, {over}"]
     if (needed := found.units_needed.get(difference)) is not None:
-        more = needed - found.units
-        lines.append(
-            f"  to see a difference of {counted(difference, 'point')} takes {needed} pairs of scenario and seed: "
-            + (f"{more} more" if more > 0 else f"there are {found.units}")
-        )
+        low, high = found.units_needed_range.get(difference, (needed, needed))
+        between = f" (between {low} and {high})" if low != high else ""
+        pairs = f"about {needed} pairs of scenario and seed{between}; there are {found.units}"
+        lines.append(f"  a difference of {counted(difference, 'point')} needs {pairs}")
     return lines

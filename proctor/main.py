@@ -780,6 +780,12 @@ def run(
         float | None, typer.Option(metavar="H", help="Begin nothing that would probably take longer.")
     ] = None,
     max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after so many turns.")] = None,
+    pass_mark: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT", min=0, max=100, help="The share of the judged points that passes a run.  [default: 60]"
+        ),
+    ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option("--judge", metavar="MODEL", help="A model that judges; may be given several times."),
@@ -818,6 +824,7 @@ def run(
         "max_tokens": max_tokens,
         "max_hours": max_hours,
         "max_turns": max_turns,
+        "passing_percent": pass_mark,
         "judges": judge or None,
         "offline": offline or None,
         "grows": grow,

@@ -1,6 +1,8 @@
 """``proctor run``: a campaign of assessments, followed to its end, and its results in a folder."""
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -135,6 +137,8 @@ def print_run(console: Console, results: RunResults) -> None:
     console.print()
     show(console, table)
     console.print()
+    for note in _notes(rows):
+        console.print(Text(note, style="dim"), soft_wrap=True)
     for comparison in results.comparisons:
         for line in comparison_in_words(comparison):
             console.print(Text(line), soft_wrap=True)
@@ -145,8 +149,25 @@ def print_run(console: Console, results: RunResults) -> None:
         console.print(Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"), soft_wrap=True)
     if len(failed) > _FAILURES_SHOWN:
         console.print(f"          and {len(failed) - _FAILURES_SHOWN} more")
-    if results.missing:
-        console.print(Text(f"{results.missing} were never played. {results.stopped or ''}".strip(), style="yellow"))
+    if results.missing or results.stopped:
+        missing = f"{results.missing} were never played. " if results.missing else ""
+        console.print(Text(f"{missing}{results.stopped or ''}".strip(), style="yellow"))
+
+
+def _notes(rows: Sequence[Summary]) -> list[str]:
+    """What the table of means leaves out: the pass mark, why an interval is absent, errors, judged runs alone."""
+    marks = sorted({row.passes.threshold for row in rows if row.passes})
+    notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
+    why: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
+        if row.percent and row.percent.why:
+            why[row.percent.why].append(where)
+        if row.by_scenario_error is not None:
+            notes.append(f"{where}: standard error across scenarios {row.by_scenario_error:.1f} points")
+        if row.counts.failed_by_participant and row.percent_judged is not None:
+            notes.append(f"{where}: {row.percent_judged:.1f}% over the {row.counts.judged} judged runs alone")
+    return [*notes, *(f"no interval for {', '.join(which)}: {reason}" for reason, which in why.items())]
 
 
 def _cells(row: Summary) -> tuple[str, ...]:

@@ -95,7 +95,8 @@ class ArchiveEntry(WireModel):
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
     ``owner`` is the caller whose it is, empty where nobody was asked who they are.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
-    with. ``sentence`` says how it ended. ``role`` is what the request calls the participant. ``score``, ``max_score``
+    with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
+    ``role`` is what the request calls the participant. ``score``, ``max_score``
     and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
     its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``turn_timeout`` (seconds),
     ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with; ``package`` names, in the
@@ -118,6 +119,7 @@ class ArchiveEntry(WireModel):
     context_id: str = ""
     owner: str = ""
     status: ResultStatus
+    failed_by_participant: bool = False
     sentence: str = ""
     scenario_id: str
     scenario_name: str = ""

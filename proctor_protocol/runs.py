@@ -40,10 +40,12 @@ class RunConfig(WireModel):
         tries: how often an assessment is played that fails.
         play_again: which failed ones that holds for: those that failed by no fault of the participant's
             (``blameless``), or all of them (``failed``).
-        max_cost, max_tokens, max_hours: nothing more is begun where it would probably pass the limit: of what models
-            cost (in the price table's currency), of their tokens, of time. Nor is it where a model's price or tokens
-            turn out to be unknown, since no limit can be held then.
-        passing_percent: what a run has to earn of its judged points to pass.
+        max_cost, max_tokens, max_hours: no cell starts that would probably pass the limit: of what models cost (in the
+            price table's currency), of their tokens, of time. The forecast is the mean of the same agent on the same
+            scenario. None starts where a model's price or tokens turn out to be unknown, since no limit can be held
+            then.
+        passing_percent: the pass mark: the share of its judged points that a run needs to pass. A run that its
+            participant failed does not pass.
         grows: the id of a campaign that has ended: what it has played is taken over, and not played again.
         shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
         max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment (``AssessmentConfig``).
@@ -259,7 +261,7 @@ def in_words(results: RunResults) -> str:
         else:
             low, high = row.percent.low, row.percent.high
             interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
-            said = f"{row.percent.mean:.1f}%{interval} over {row.counts.judged} of {row.counts.runs}"
+            said = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
         lines.append(f"{row.agent} on {where}: {said}")
     if results.missing:
         lines.append(f"{results.missing} were never played.")

@@ -5,7 +5,7 @@ tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, 
 assessment.
 """
 
-from proctor_statistics.comparisons import compared, units_needed
+from proctor_statistics.comparisons import compared, units_needed, units_needed_range
 from proctor_statistics.estimates import Unit, estimated
 from proctor_statistics.forks import forks_compared, spread_by_turn
 from proctor_statistics.items import items
@@ -24,4 +24,5 @@ __all__ = [
     "spread_by_turn",
     "summaries",
     "units_needed",
+    "units_needed_range",
 ]

@@ -4,26 +4,27 @@ The interval, the p-value and the power all ask about the same thing: the mean o
 seed; repeats of a seed are one unit). Sources:
 
 * paired differences and their units: Miller (2024, arXiv:2411.00640), on paired analysis;
-* p-value: the sign-flip permutation test (Good, "Permutation, Parametric, and Bootstrap Tests of Hypotheses", 2005),
-  exact up to 13 units. If the agents are equal, each unit's difference is as likely to be positive as negative;
-* interval: the differences that this test does not reject, which are those between two means of subsets of the units
-  (Hartigan, "Using Subsample Values as Typical Values", Journal of the American Statistical Association 64, 1969). It
-  excludes 0 exactly where p is at most 0.05. Like the test, it takes differences for symmetric around their mean;
-* power: the two-sided normal formula ``((z(1 - alpha/2) + z(power)) * spread / difference) ** 2`` (Miller, on power
-  analysis), and its range from the 90 % chi-squared interval of the spread.
+* interval: that of ``estimates``, with half a unit at -100 or +100 for what has not been seen yet, such as a breakdown
+  of one agent;
+* p-value: twice the smaller share of the interval's draws on the far side of 0, so that the interval excludes 0 exactly
+  where p is at most 0.05;
+* power: the units with which the interval excludes 0 in four of five campaigns, the units' mean taken for normal; its
+  range from the 90 % chi-squared interval of the spread.
 
-With fewer than 6 units no outcome has p at most 0.05: then there is neither interval nor p-value.
+With fewer than 6 units there is neither interval nor p-value: agents that are equal differ in the same direction in all
+of 5 units in 6 of 100 campaigns.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from math import ceil
 
 import numpy as np
 import scipy
 
 from proctor_protocol.statistics import Comparison, Estimate, Run
-from proctor_statistics.copies import are_copies, same_runs
+from proctor_statistics.copies import SAME_RUNS, are_copies
+from proctor_statistics.estimates import UNSEEN, endpoint_draws, limits
 
 ALPHA = 0.05
 POWER = 0.8
@@ -31,11 +32,10 @@ DIFFERENCES = (1, 2, 5, 10, 20)
 """For which differences, in points, a comparison says how many units they need."""
 
 FEWEST_UNITS = 6
-"""The fewest that can show a difference at all: 2 / 2**6 < 0.05 < 2 / 2**5."""
+"""The fewest that can show a difference: 2 / 2**6 < 0.05 < 2 / 2**5."""
 
 _SURE_OF_SPREAD = 0.9
-_EXACT_UP_TO = 13
-_SUBSETS = 9_999
+_BOUNDS = (-100.0, 100.0)
 _Key = tuple[str, int | None, int]
 
 
@@ -60,13 +60,14 @@ def compared(
     for key in shared:
         by_unit[key[0], None if key[0] in copied else key[1]].append(firsts[key] - seconds[key])
     means = np.array([np.mean(differences) for differences in by_unit.values()])
+    difference, p_value = mean_difference(means, len(shared), has_copies=bool(copied)) if shared else (None, None)
     found = Comparison(
         first=first,
         second=second,
         pairs=len(shared),
         unpaired=len(firsts.keys() ^ seconds.keys()),
-        difference=_estimated(means, len(shared), has_copies=bool(copied)) if shared else None,
-        p_value=_p_value(means) if len(means) >= FEWEST_UNITS else None,
+        difference=difference,
+        p_value=p_value,
         spread=float(np.std(means, ddof=1)) if len(means) > 1 else None,
         units=len(means),
     )
@@ -78,19 +79,20 @@ def compared(
 
 
 def units_needed(found: Comparison, difference: float) -> int | None:
-    """How many units (scenario and seed) would show such a difference, in points, four times in five; None unknown.
+    """How many units (scenario and seed) would show such a difference, in points, four times in five; None where
+    their spread isn't known, or 0.
 
     Raises:
         ValueError: the difference isn't above 0.
     """
     if difference <= 0:
         raise ValueError(f"difference is {difference}: it is a number of percentage points above 0")
-    return None if found.spread is None else _needed(found.spread, difference)
+    return _needed(found.spread, difference) if found.spread else None
 
 
 def units_needed_range(found: Comparison, difference: float) -> tuple[int, int] | None:
     """The range of ``units_needed`` by what the spread may be; None where it isn't known."""
-    if found.spread is None or found.units < 2:
+    if not found.spread or found.units < 2:
         return None
     free = found.units - 1
     tails = scipy.stats.chi2.ppf([(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2], free)
@@ -99,8 +101,22 @@ def units_needed_range(found: Comparison, difference: float) -> tuple[int, int] 
 
 
 def _needed(spread: float, difference: float) -> int:
-    z = scipy.stats.norm.ppf(1 - ALPHA / 2) + scipy.stats.norm.ppf(POWER)
-    return max(FEWEST_UNITS, ceil(float(z * spread / difference) ** 2))
+    """By bisection: where so many units are enough, more are enough too."""
+    most = FEWEST_UNITS
+    while not _shows(most, spread, difference):
+        most *= 2
+    return bisect_left(range(most), True, lo=FEWEST_UNITS, key=lambda units: _shows(units, spread, difference))
+
+
+def _shows(units: int, spread: float, difference: float) -> bool:
+    """Whether the lower limit is above 0 where the units' mean is what four of five campaigns exceed.
+
+    The draws of the limit are ``(1 - u) * mean - 100 * u``, with u from Beta(1/2, units) for the weight at the bound.
+    """
+    u = scipy.stats.beta.ppf((np.arange(100) + 0.5) / 100, UNSEEN, units)
+    mean = difference - scipy.stats.norm.ppf(POWER) * spread / np.sqrt(units)
+    below = scipy.stats.norm.cdf((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
+    return bool(below.mean() <= ALPHA / 2)
 
 
 def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | None]) -> dict[_Key, float]:
@@ -115,8 +131,8 @@ def _is_copied(scenario: str, agents: Sequence[str], runs: Sequence[Run]) -> boo
     return all(are_copies([run for run in runs if run.agent == agent and run.scenario == scenario]) for agent in agents)
 
 
-def _estimated(means: np.ndarray, pairs: int, *, has_copies: bool) -> Estimate:
-    """The mean difference of the units with the interval that belongs to the test."""
+def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) -> tuple[Estimate, float | None]:
+    """The mean of the units' differences, -100 to 100, with its interval, and the p-value."""
     units = len(means)
     error = float(np.std(means, ddof=1) / np.sqrt(units)) if units > 1 else None
     found = Estimate(
@@ -130,26 +146,8 @@ def _estimated(means: np.ndarray, pairs: int, *, has_copies: bool) -> Estimate:
     )
     if units < FEWEST_UNITS:
         few = f"{units} independent pair{'' if units == 1 else 's'}, and a difference takes at least {FEWEST_UNITS}"
-        return found.model_copy(update={"why": f"{same_runs(pairs)}; {few}" if has_copies else few})
-    subsets = np.sort(_subset_means(means))
-    rank = int(ALPHA / 2 * (len(subsets) + 1))
-    low, high = subsets[rank - 1], subsets[-rank]
-    limits = {"low": max(-100.0, float(low)), "high": min(100.0, float(high)), "method": "sign-flip"}
-    return found.model_copy(update=limits)
-
-
-def _p_value(means: np.ndarray) -> float:
-    subsets = _subset_means(means)
-    fewer = min(int((subsets <= 0).sum()), int((subsets >= 0).sum()))
-    return min(1.0, 2 * (fewer + 1) / (len(subsets) + 1))
-
-
-def _subset_means(means: np.ndarray) -> np.ndarray:
-    """The means of all subsets of the units but the empty one; of random ones where there are too many."""
-    units = len(means)
-    if units <= _EXACT_UP_TO:
-        chosen = (np.arange(1, 2**units)[:, None] >> np.arange(units)) & 1
-    else:
-        chosen = np.random.default_rng(0).integers(2, size=(_SUBSETS, units))
-        chosen[chosen.sum(axis=1) == 0, 0] = 1
-    return np.asarray(chosen @ means / chosen.sum(axis=1))
+        return found.model_copy(update={"why": f"{SAME_RUNS}; {few}" if has_copies else few}), None
+    lows, highs = endpoint_draws(means, _BOUNDS)
+    low, high = limits(lows, highs, _BOUNDS)
+    p_value = min(1.0, 2 * float(min((lows <= 0).mean(), (highs >= 0).mean())))
+    return found.model_copy(update={"low": low, "high": high, "method": "endpoints"}), p_value

@@ -13,10 +13,15 @@ def are_copies(runs: Sequence[Run]) -> bool:
 
     Without criteria nobody can tell: then they are not taken for copies.
     """
-    first, *others = [(run.status, run.overall, run.criteria, run.tokens, run.cost) for run in runs] or [None]
-    return bool(others) and bool(runs[0].criteria) and all(other == first for other in others)
+    if len(runs) < 2 or not runs[0].criteria:
+        return False
+    first, *others = [(run.status, run.overall, run.criteria, run.tokens, run.cost) for run in runs]
+    return all(other == first for other in others)
+
+
+SAME_RUNS = "all runs of a scenario are the same in every criterion, so they count as one"
 
 
 def same_runs(count: int) -> str:
-    """How that is said."""
+    """Why so many runs of one scenario have no interval."""
     return f"the {count} runs are the same in every criterion, so they count as one"

@@ -70,7 +70,7 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: st
         return Estimate(
             mean=mean, standard_error=None, low=None, high=None, values=values, units=len(units), method="none", why=why
         )
-    low, high = _limits(strata, values, bounds)
+    low, high = limits(*_draws(strata, values, bounds), bounds)
     return Estimate(
         mean=mean,
         standard_error=error,
@@ -117,8 +117,26 @@ def _variance(sums: _Floats, counts: _Floats) -> float:
     return float((residuals**2).sum() * size / (size - 1))
 
 
-def _limits(strata: Sequence[tuple[_Floats, _Floats]], values: int, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The interval's limits: quantiles of the mean under random weights of the units and of one unit at a bound."""
+def endpoint_draws(means: _Floats, bounds: tuple[float, float]) -> tuple[_Floats, _Floats]:
+    """The draws whose quantiles are the interval of the mean of units that count alike: for its lower, its upper limit.
+
+    What the lower ones have at or below a value, and the upper ones at or above it, is the one-sided p-value of that
+    mean: the interval has the values that neither rejects.
+    """
+    return _draws([(means, np.ones(len(means)))], len(means), bounds)
+
+
+def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[float, float]:
+    """The interval by its draws."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(lows, tail, method="lower"), np.quantile(highs, 1 - tail, method="higher")
+    return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
+
+
+def _draws(
+    strata: Sequence[tuple[_Floats, _Floats]], values: int, bounds: tuple[float, float]
+) -> tuple[_Floats, _Floats]:
+    """The mean under random weights of the units, and of half a unit at the lower bound, or at the upper one."""
     random = np.random.default_rng(0)
     lows, highs = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
     for sums, counts in strata:
@@ -128,9 +146,7 @@ def _limits(strata: Sequence[tuple[_Floats, _Floats]], values: int, bounds: tupl
         share = counts.sum() / values
         lows += share * (total + unseen * bounds[0]) / weight
         highs += share * (total + unseen * bounds[1]) / weight
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.clip([np.quantile(lows, tail), np.quantile(highs, 1 - tail)], *bounds)
-    return float(low), float(high)
+    return lows, highs
 
 
 def clopper_pearson(share: float, trials: float) -> tuple[float, float]:

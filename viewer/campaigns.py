@@ -69,10 +69,10 @@ class ItemRow:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """Two agents; ``needed`` is how many units would show a difference of ``_NOTICED`` points."""
+    """Two agents; ``needed`` says how many units would show a difference of ``_NOTICED`` points."""
 
     comparison: Comparison
-    needed: int | None
+    needed: str
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ def _distributions(
 ) -> list[tuple[str, Markup, Summary]]:
     by_agent: dict[str, list[float]] = defaultdict(list)
     for row in rows:
-        if row.run.percent is not None:
-            by_agent[row.run.agent].append(row.run.percent)
+        if row.run.counted_percent is not None:
+            by_agent[row.run.agent].append(row.run.counted_percent)
     return [
         (agent, plots.distribution(by_agent[agent], agents.index(agent)), summary)
         for agent, summary in totals
@@ -224,7 +224,7 @@ def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None
         series = []
         for agent in agents:
             own = [row.run for row in rows if row.run.agent == agent]
-            spent = [(run.cost if name == "cost" else run.tokens, run.percent) for run in own]
+            spent = [(run.cost if name == "cost" else run.tokens, run.counted_percent) for run in own]
             series.append((agent, [(float(x), y) for x, y in spent if x is not None and y is not None]))
         if any(x for _, points in series for x, _ in points):
             across = f"{name} of a run"
@@ -232,10 +232,13 @@ def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None
     return None, ""
 
 
-def _needed(comparison: Comparison) -> int | None:
-    from proctor_statistics import units_needed
+def _needed(comparison: Comparison) -> str:
+    from proctor_statistics import units_needed, units_needed_range
 
-    return units_needed(comparison, _NOTICED)
+    count, between = units_needed(comparison, _NOTICED), units_needed_range(comparison, _NOTICED)
+    if count is None:
+        return ""
+    return f"{count:,}" + (f" ({between[0]:,} to {between[1]:,})" if between and between[0] != between[1] else "")
 
 
 def _failures(rows: Sequence[RunRow]) -> list[Failures]:
@@ -334,6 +337,7 @@ def _rows_of_entries(entries: Sequence[ArchiveEntry]) -> list[RunRow]:
             seed=entry.seed,
             repeat=repeats[key],
             status=status,
+            failed_by_participant=entry.failed_by_participant,
             overall=points,
             cost=entry.cost,
         )

@@ -106,9 +106,11 @@ class AssessmentCell:
         )
         overall = played.results.scores.overall if played.results and played.failure_kind is None else None
         share = overall.score / overall.max_score if overall and overall.max_score else None
+        if played.failed_by_participant:
+            share = 0.0
         return CellOutcome(
             status="completed" if played.failure_kind is None else "failed",
-            succeeded=share is not None and 100 * share >= self._config.passing_percent,
+            succeeded=played.failure_kind is None and share is not None and 100 * share >= self._config.passing_percent,
             score=share,
             failure_kind=played.failure_kind,
             failure=played.failure,

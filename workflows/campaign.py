@@ -56,6 +56,7 @@ from workflows.what_failed import WhatFailed, what_failed
 _PAGE = 100
 """So many cells are read at a time, and so many outcomes make a page of the ledger."""
 
+FORECAST_BY_GROUP = "campaigns-forecast-by-group"
 SHORT_RUNS = "campaigns-have-short-runs"
 """Patch: a run of a campaign is soon replayed, however busy the machine is."""
 
@@ -194,15 +195,22 @@ class Campaign:
         """Start what waits, as long as there is room."""
         progress.lists += self._grown
         self._grown = []
+        is_by_group = workflow.patched(FORECAST_BY_GROUP)
         while len(self._at_play) < plan.at_once:
             is_all_begun = progress.done + len(progress.at_play) >= progress.total
             elapsed = (workflow.now() - progress.started_at).total_seconds()
-            progress.stopped = None if is_all_begun else progress.limit_in_reach(plan, elapsed)
+            progress.stopped = None if is_all_begun else progress.limit_reached(plan, elapsed)
+            if not is_all_begun and not is_by_group:
+                progress.stopped = progress.stopped or progress.limit_in_reach(plan, elapsed, None)
             if progress.stopped:
                 return
-            due = self._next_of(plan, progress)
-            if due is not None:
-                progress.at_play.append(due)
+            number = self._next_of(plan, progress)
+            if number is not None:
+                due = progress.waiting[number]
+                progress.stopped = progress.limit_in_reach(plan, elapsed, due) if is_by_group else None
+                if progress.stopped:
+                    return
+                progress.at_play.append(progress.waiting.pop(number))
                 progress.replayed += due.play > 1
                 self._start(plan, due)
             elif progress.read >= progress.to_play or len(progress.waiting) >= _PAGE + plan.at_once:
@@ -210,12 +218,12 @@ class Campaign:
             else:
                 progress.waiting += await self._read_more(progress)
 
-    def _next_of(self, plan: CampaignPlan, progress: CampaignProgress) -> Due | None:
-        """The first that waits and has room in all its lanes; it waits no more."""
+    def _next_of(self, plan: CampaignPlan, progress: CampaignProgress) -> int | None:
+        """The index of the first that waits and has room in all its lanes."""
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
             if all(taken[lane] < plan.lane_limits.get(lane, plan.at_once) for lane in due.cell.lanes):
-                return progress.waiting.pop(number)
+                return number
         return None
 
     async def _read_more(self, progress: CampaignProgress) -> list[Due]:
@@ -277,7 +285,7 @@ class Campaign:
                 raise
             outcome = _lost(problem)
         progress.at_play.remove(due)
-        progress.note_play(outcome)
+        progress.note_play(due, outcome)
         progress.places += [place for place in outcome.places if place not in progress.places]
         is_again = outcome.may_be_played_again and due.play < plan.tries
         if is_again:
@@ -339,13 +347,14 @@ class Campaign:
         assert self._plan is not None
         assert self._progress is not None
         progress = self._progress
+        elapsed = (workflow.now() - progress.started_at).total_seconds()
         summed: Summed = await self._steps.do(
             CampaignActivities.sum_up_campaign,
             SumUpInput(
                 plan=self._plan,
                 status=status,
                 failure=failure,
-                stopped=progress.stopped,
+                stopped=" ".join(filter(None, [progress.stopped, progress.limits_passed(self._plan, elapsed)])) or None,
                 ledger=progress.ledger,
                 ended=progress.ended,
                 tally=progress.tally(),
@@ -430,6 +439,7 @@ class Campaign:
             due = self._at_play.pop(task)
             self._progress.at_play.remove(due)
             if isinstance(outcome, CellOutcome):
+                self._progress.note_play(due, outcome)
                 self._progress.places += [p for p in outcome.places if p not in self._progress.places]
                 if not outcome.may_be_played_again:
                     cell = due.cell

@@ -1,6 +1,8 @@
 """How far a campaign has come: what it carries along when its history grows too long for one run."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
@@ -8,6 +10,8 @@ from temporalio.contrib.workflow_streams import WorkflowStreamState
 from activities.campaign_plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
 from proctor_protocol.campaigns import Tally
 from proctor_storage.blobs import BlobRef
+
+_Unit = Literal["cost", "tokens", "seconds"]
 
 
 class Due(BaseModel):
@@ -17,17 +21,26 @@ class Due(BaseModel):
     play: int = 1
 
 
+class Spending(BaseModel):
+    """What plays of one group of cells (an agent on a scenario; a terminal task) have taken."""
+
+    plays: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    tokens: int = 0
+
+
 class CampaignProgress(BaseModel):
-    """Where a campaign stands.
+    """How far a campaign has come.
 
     Attributes:
-        lists: what there is to play: the plan's cells, and what the campaign was grown by. read: how many cells of all
+        lists: the cells to play: the plan's, and those that the campaign was grown by. read: how many cells of all
         lists were read so far. waiting: those of them that wait. at_play: those that are under way. replayed: how many
-        plays were not the first one of their cell. ledger: pages of what has ended for good. ended: what stands in no
-        page yet. places: task queues on which something of the campaign's is left. plays, seconds, tokens, cost: of
-        what was played here, whether it counts or not. unpriced, uncounted: whether any of that has no known cost, or
-        number of tokens. taken_over: how many cells needn't be played. stopped: the limit
-        that keeps the rest from being played.
+        plays were not the first one of their cell. ledger: pages of cells that have ended for good. ended: those that
+        are in no page yet. places: task queues on which something of the campaign's is left. plays, seconds, tokens,
+        cost: of all plays here, whether they count or not. unpriced, uncounted: whether any of them has no known cost,
+        or number of tokens. by_group: the same by group of cells. taken_over: how many cells needn't be played.
+        stopped: the limit that keeps the rest from being played.
     """
 
     started_at: datetime
@@ -47,6 +60,7 @@ class CampaignProgress(BaseModel):
     uncounted: bool = False
     plays: int = 0
     seconds: float = 0.0
+    by_group: dict[str, Spending] = Field(default_factory=dict)
     taken_over: int = 0
     stopped: str | None = None
     ledger: list[BlobRef] = Field(default_factory=list)
@@ -89,8 +103,13 @@ class CampaignProgress(BaseModel):
         self.score += outcome.score or 0.0
         self.ended.append(ended)
 
-    def note_play(self, outcome: CellOutcome) -> None:
+    def note_play(self, due: Due, outcome: CellOutcome) -> None:
         """A play has cost something, whether it counts or not."""
+        group = self.by_group.setdefault(due.cell.group, Spending())
+        group.plays += 1
+        group.seconds += outcome.seconds
+        group.cost += outcome.cost or 0.0
+        group.tokens += outcome.tokens or 0
         self.plays += 1
         self.seconds += outcome.seconds
         self.unpriced |= outcome.unpriced
@@ -110,28 +129,82 @@ class CampaignProgress(BaseModel):
         self.score += taken.score
         self.ledger.append(taken.page)
 
-    def limit_in_reach(self, plan: CampaignPlan, elapsed: float) -> str | None:
-        """A sentence on the limit that one more play would probably pass, by what plays took so far; None for none."""
-        running = len(self.at_play)
-
-        def would_pass(limit: float | None, spent: float, for_one: float) -> bool:
-            return limit is not None and (spent >= limit or spent + for_one * (running + 1) > limit)
-
+    def limit_reached(self, plan: CampaignPlan, elapsed: float) -> str | None:
+        """A sentence on the limit that nothing more may be started for, whatever it is; None for none."""
         if plan.max_cost is not None and self.unpriced:
             return (
-                f"Stopped, since costs of up to {plan.max_cost:g} can't be kept to: a model was asked that no price is "
-                "known of. Give the worker a table of prices that has it."
+                f"Stopped: a limit of {plan.max_cost:g} on costs can't be kept, since a model was asked that has no "
+                "known price. Add it to the worker's table of prices."
             )
         if plan.max_tokens is not None and self.uncounted:
-            return f"Stopped, since {plan.max_tokens:,} tokens can't be kept to: a model doesn't tell how many it uses."
-        played = max(self.plays, 1)
-        if would_pass(plan.max_cost, self.cost or 0.0, (self.cost or 0.0) / played):
-            return f"Stopped before its costs pass {plan.max_cost:g}."
-        if would_pass(plan.max_tokens, self.tokens or 0, (self.tokens or 0) / played):
-            return f"Stopped before it uses over {plan.max_tokens:,} tokens."
-        if plan.max_seconds is not None and elapsed + self.seconds / played > plan.max_seconds:
-            return f"Stopped before it takes over {plan.max_seconds / 3600:g} h."
+            return (
+                f"Stopped: a limit of {plan.max_tokens:,} tokens can't be kept, since a model doesn't report how many "
+                "it uses."
+            )
+        for each in self._limits(plan, elapsed):
+            if each.spent >= each.most:
+                return f"Stopped at the limit of {each.in_words(each.most)}."
         return None
+
+    def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
+        """A sentence on the limit that a cell would probably pass; None for none.
+
+        The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
+        all plays for a group that has none yet, and for all where no cell is given.
+        """
+        for each in self._limits(plan, elapsed):
+            one = each.forecast(due)
+            others = [each.forecast(due and other) for other in self.at_play] if each.adds_up else []
+            if each.spent + one + sum(others) > each.most:
+                which = due.cell.label if due else "the next one"
+                return (
+                    f"Stopped before {which}, which would take about {each.in_words(one)}: {each.in_words(each.spent)} "
+                    f"of the limit of {each.in_words(each.most)} are spent."
+                )
+        return None
+
+    def limits_passed(self, plan: CampaignPlan, elapsed: float) -> str | None:
+        """A sentence on each limit that was passed, and by how much; None for none."""
+        return (
+            " ".join(
+                f"The limit of {each.in_words(each.most)} was passed by {each.in_words(each.spent - each.most)}."
+                for each in self._limits(plan, elapsed)
+                if each.spent > each.most
+            )
+            or None
+        )
+
+    def _limits(self, plan: CampaignPlan, elapsed: float) -> list["_Limit"]:
+        def limit(most: float | None, spent: float, unit: _Unit) -> list[_Limit]:
+            return [] if most is None else [_Limit(most, spent, unit, self)]
+
+        return [
+            *limit(plan.max_cost, self.cost or 0.0, "cost"),
+            *limit(plan.max_tokens, self.tokens or 0, "tokens"),
+            *limit(plan.max_seconds, elapsed, "seconds"),
+        ]
+
+
+@dataclass(frozen=True)
+class _Limit:
+    most: float
+    spent: float
+    unit: _Unit
+    progress: CampaignProgress
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether plays that are under way spend side by side; time passes for all of them together."""
+        return self.unit != "seconds"
+
+    def forecast(self, due: Due | None) -> float:
+        group = self.progress.by_group.get(due.cell.group) if due else None
+        return (getattr(group or self.progress, self.unit) or 0.0) / max((group or self.progress).plays, 1)
+
+    def in_words(self, value: float) -> str:
+        if self.unit == "seconds":
+            return f"{value / 3600:.3g} h"
+        return f"{value:,.0f} tokens" if self.unit == "tokens" else f"{value:.4g} in costs"
 
 
 class CarriedCampaign(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_core import to_json
 from temporalio import activity
 
+from activities import failures
 from activities.archiving import elsewhere
 from activities.archiving.lines import as_lines, updates_in
 from activities.archiving.states import read_states
@@ -62,6 +63,7 @@ class ArchiveActivities:
             context_id=given.context_id,
             owner=given.owner,
             status=results.status,
+            failed_by_participant=results.failure_kind in failures.BY_PARTICIPANT,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
             scenario_id=plan.scenario_id,
             scenario_name=plan.scenario_name,

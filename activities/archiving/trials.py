@@ -62,6 +62,7 @@ class TrialArchiving:
             campaign=plan.run_id,
             owner=given.owner,
             status=given.status,
+            failed_by_participant=result.blame == "participant",
             sentence=result.failure or "",
             scenario_id=plan.task_id,
             participant=plan.participant or plan.agent,

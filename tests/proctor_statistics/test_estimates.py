@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 import scipy
 
-from benchmarks.coverage import DISTRIBUTIONS, HELD_OUT, SIZES, coverage, share_coverage
+from benchmarks.coverage import (
+    DISTRIBUTIONS,
+    HELD_OUT,
+    PAIRS,
+    SIZES,
+    coverage,
+    difference_coverage,
+    share_coverage,
+)
 from proctor_protocol.statistics import Estimate
-from proctor_statistics import Unit, estimated
+from proctor_statistics import Unit, comparisons, estimated
 from tests.work import NIGHTLY
 
 
@@ -87,6 +95,25 @@ EVERYTHING = {**DISTRIBUTIONS, **HELD_OUT}
 def test_the_interval_covers_the_truth_as_often_as_it_says(name: str, units: int) -> None:
     """At least 93 of 100. More where values vary little, since a sample can't show that nothing ever breaks down."""
     assert coverage(EVERYTHING[name], units, 2_000 if NIGHTLY else 300) >= 0.92
+
+
+ALL_PAIRS = [(name, n) for name in PAIRS for n in (6, 10, 20, 40, 80)]
+PAIR_CELLS = [("98 ± 3, and 10 % break down", 6), ("0/1, 80 % pass, both", 10), ("10 % and 20 % break down", 20)]
+
+
+@pytest.mark.parametrize(
+    ("name", "units"), [(name, n) for name in PAIRS for n in (6, 10, 20, 40, 80)] if NIGHTLY else PAIR_CELLS
+)
+def test_the_interval_of_a_difference_covers_the_truth(name: str, units: int) -> None:
+    """Where the sign-flip test's inversion covers it in 49, 78 and 96 of 100."""
+    assert difference_coverage(PAIRS[name], units, 1_000 if NIGHTLY else 150) >= 0.92
+
+
+@pytest.mark.parametrize(("spread", "points"), [(10, 10), (5, 20), (25, 10)])
+def test_the_number_of_units_is_enough_in_four_of_five_campaigns(spread: float, points: float) -> None:
+    random, units = np.random.default_rng(0), comparisons._needed(spread, points)
+    lows = [comparisons.mean_difference(random.normal(points, spread, units), units)[0].low for _ in range(300)]
+    assert np.mean([(low or 0) > 0 for low in lows]) > 0.75
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.1, 0.5, 0.8, 0.95])

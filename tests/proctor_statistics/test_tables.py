@@ -19,6 +19,7 @@ from proctor_statistics import (
     summaries,
     units_needed,
 )
+from proctor_statistics.comparisons import mean_difference
 
 
 def run(agent: str, seed: int, percent: float | None, *, scenario: str = "triage", repeat: int = 0, **changes) -> Run:
@@ -64,18 +65,24 @@ def test_attempts_at_one_task_count_for_as_much_as_they_say_together():
 
 
 def test_two_agents_are_paired_by_scenario_seed_and_repeat():
-    differences = [5, 7, 3, 6, 4, 8, 5, 6]
-    runs = [run("b", seed, 60) for seed in range(9)]
-    runs += [run("a", seed, 60 + difference) for seed, difference in enumerate(differences)]
+    differences = [50, 70, 30, 60, 40, 80, 50, 60]
+    runs = [run("b", seed, 20) for seed in range(9)]
+    runs += [run("a", seed, 20 + difference) for seed, difference in enumerate(differences)]
     found = compared("a", "b", runs)
     assert (found.pairs, found.unpaired) == (8, 1)
-    assert found.difference.mean == pytest.approx(5.5)
-    assert found.difference.low > 0  # and p is below 0.05: both ask the same
-    # Every one of the 2**8 flips but "all as they are" and "all flipped" has a smaller mean.
-    assert found.p_value == pytest.approx(2 / 2**8)
-    assert (found.units, found.units_needed[1]) == (8, 21)
-    assert units_needed(found, 1) == 21  # ((1.96 + 0.8416) * 1.6036 / 1) ** 2 = 20.2
-    assert compared("b", "a", runs).difference.mean == pytest.approx(-5.5)
+    assert found.difference.mean == pytest.approx(55)
+    assert 0 < found.difference.low < 20  # and p is below 0.05: both ask the same
+    assert 0.005 < found.p_value < 0.05
+    assert (found.units, found.units_needed[20]) == (8, units_needed(found, 20))
+    assert compared("b", "a", runs).difference.mean == pytest.approx(-55)
+
+
+def test_a_small_difference_in_few_units_may_be_outweighed_by_one_breakdown():
+    """Eight of eight by 5 points: one run in ten that breaks down to 0 would take more than that."""
+    runs = [run(agent, seed, points) for agent, points in (("a", 90), ("b", 85)) for seed in range(8)]
+    found = compared("a", "b", runs)
+    assert found.difference.low < 0 < found.difference.high
+    assert found.p_value > 0.05
 
 
 def test_repeats_of_a_seed_are_one_unit():
@@ -99,13 +106,11 @@ def test_agents_that_never_met_have_no_difference():
 def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percent(units: int):
     random = np.random.default_rng(units)
     seen = set()
-    for _ in range(60):
-        differences = random.normal(6, 10, units)
-        runs = [run("a", seed, 50 + float(each)) for seed, each in enumerate(differences)]
-        found = compared("a", "b", [*runs, *(run("b", seed, 50) for seed in range(units))])
-        is_excluded = found.difference.low > 0 or found.difference.high < 0
-        assert is_excluded == (found.p_value <= 0.05)
-        assert found.difference.low <= found.difference.mean <= found.difference.high
+    for _ in range(200):
+        found, p_value = mean_difference(random.normal(random.uniform(-60, 60), 10, units), units)
+        is_excluded = found.low > 0 or found.high < 0
+        assert is_excluded == (p_value <= 0.05)
+        assert found.low <= found.mean <= found.high
         seen.add(is_excluded)
     assert seen == {True, False}
 
@@ -117,15 +122,15 @@ def test_equal_agents_differ_in_5_of_100_campaigns_at_most():
     for units in (6, 10):
         for _ in range(200):
             scores = np.where(random.random((2, units)) < 0.15, 5.0, np.clip(random.normal(90, 5, (2, units)), 0, 100))
-            runs = [run(agent, n, float(scores[k, n])) for k, agent in enumerate("ab") for n in range(units)]
-            found += compared("a", "b", runs).p_value <= 0.05
+            found += mean_difference(scores[0] - scores[1], units)[1] <= 0.05
     assert found / 400 <= 0.08
 
 
 def test_power_needs_six_pairs_at_least_and_has_a_range():
     runs = [run("b", seed, 60) for seed in range(8)] + [run("a", seed, 60 + 0.1 * (seed % 2)) for seed in range(8)]
     found = compared("a", "b", runs)
-    assert found.units_needed == dict.fromkeys((1, 2, 5, 10, 20), 6)
+    assert found.units_needed == {1: 254, 2: 128, 5: 52, 10: 27, 20: 15}, "a breakdown that nobody has seen yet"
+    assert units_needed(found, 100) == 6
     wide = compared("a", "b", [*runs[:8], *(run("a", seed, 60 + 10 * seed) for seed in range(3))])
     low, high = wide.units_needed_range[5]
     assert low < wide.units_needed[5] < high
@@ -144,7 +149,9 @@ def test_copies_count_as_one_run_and_have_no_interval():
     assert (row.passes.low, row.passes.why) == (None, row.percent.why)
     found = compared("a", "b", runs)
     assert (found.difference.mean, found.difference.low, found.p_value, found.units) == (40, None, None, 1)
-    assert found.difference.why.startswith("the 9 runs are the same in every criterion, so they count as one; 1 indep")
+    assert found.difference.why.startswith(
+        "all runs of a scenario are the same in every criterion, so they count as one; 1"
+    )
     assert found.units_needed == {}
     other = [run("a", seed, 30, criteria=points, scenario="reschedule") for seed in range(9)]
     both = summaries([*runs, *other])[0]

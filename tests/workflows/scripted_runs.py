@@ -44,7 +44,7 @@ class ScriptedRun(ScriptedActivities):
         self.played: Counter[tuple[str, str, int]] = Counter()
         self.deeds["admit"] = self._admit
         self.deeds["judge_criterion"] = self.judged
-        self.price: Callable[[int], float | None] = lambda _seed: 0.5
+        self.price: Callable[[str, int], float | None] = lambda _agent, _seed: 0.5
 
     def all(self) -> list[Any]:
         runs = ScriptedRuns(self._deployment)
@@ -74,7 +74,8 @@ class ScriptedRun(ScriptedActivities):
     async def judged(self, given: JudgeInput) -> CriterionResult:
         made = given.plan
         points = 5 if made.participant == "good" else made.seed % 3
-        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=self.price(made.seed))
+        price = self.price(made.participant, made.seed)
+        use = ModelUse(model="m", calls=1, input_tokens=90, output_tokens=10, cost=price)
         return CriterionResult(
             criterion_id="c1", name="All", dimension="accuracy", explanation="", score=points, max_score=5, usage=[use]
         )

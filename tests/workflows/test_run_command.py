@@ -29,8 +29,8 @@ from tests.workflows.test_campaigns import request as trials_request
 AGENTS = ("--agent", "good=http://good.example", "--agent", "poor=http://poor.example")
 
 UNCERTAIN = (
-    r"good less poor: \+70.0 points \(.*\), p = .*, over \d pairs",
-    r" +to see a difference of 5 points takes \d+ pairs of scenario and seed.*",
+    r"good less poor: \+70.0 points \(no interval and no p: .* takes at least 6\), over \d pairs",
+    r" +a difference of 5 points needs about \d+ pairs of scenario and seed.*; there are \d",
 )
 """How sure a difference is, where there are several seeds."""
 

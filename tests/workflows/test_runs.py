@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +148,10 @@ async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
     row = next(row for row in ended.results.summaries if (row.agent, row.scenario, row.of) == ("poor", None, "overall"))
     assert (row.counts.runs, row.counts.judged, row.counts.failed_by_participant) == (2, 1, 1)
     assert (row.passes.runs, row.passes.passed) == (2, 0)  # type: ignore[union-attr]
+    judged = 100 * (cells["poor", "night"].score or 0) / (cells["poor", "night"].max_score or 1)
+    assert (row.percent.mean, row.percent_judged) == (judged / 2, judged)  # type: ignore[union-attr]
+    tally = ended.updates[-1]["tally"]
+    assert (tally["scored"], tally["score"]) == (4, pytest.approx(2 * 1.0 + judged / 100))
 
 
 async def lose_a_result_of(client: Client, config: GreenAgentConfig, campaign_id: str) -> None:
@@ -206,16 +211,28 @@ async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: Scripted
     assert results.cost is not None
     assert results.cost <= 2.0
     assert len(results.cells) == 4
-    assert (results.missing, results.stopped) == (36, "Stopped before its costs pass 2.")
-    assert "Stopped before" in ended.sentence
+    assert (results.missing, results.stopped) == (36, "Stopped at the limit of 2 in costs.")
+    assert "Stopped at" in ended.sentence
+
+
+async def test_the_forecast_of_a_cell_is_by_agent_and_scenario(caller: Caller, scripted: ScriptedRun) -> None:
+    """With one average for both agents (1.0), the fifth play of ``good`` would start at 8.1 and end at 10.0 of 9.5."""
+    scripted.price = lambda agent, _: 1.9 if agent == "good" else 0.1
+    ended = await play(caller, request(scenarios=["day"], seeds=list(range(1, 11)), at_once=1, max_cost=9.5))
+    assert 8.0 <= (ended.results.cost or 0) <= 9.5
+    stopped = r"Stopped before good · day.*, which would take about 1\.9 in costs: 8.* of the limit of 9\.5 in costs"
+    assert re.match(stopped, ended.results.stopped or "")
 
 
 async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted: ScriptedRun) -> None:
     """What one costs can't be known before: the spend after a limit is at most what was under way then."""
-    scripted.price = lambda seed: 0.01 if seed <= 1 else 3.0  # cheap at first, and dear then
+    scripted.price = lambda _, seed: 0.01 if seed <= 1 else 3.0  # cheap at first, and dear then
     ended = await play(caller, request(seeds=list(range(1, 11)), at_once=3, max_cost=2.0))
     results = ended.results
-    assert results.stopped == "Stopped before its costs pass 2."
+    assert results.cost
+    assert results.stopped == (
+        f"Stopped at the limit of 2 in costs. The limit of 2 in costs was passed by {results.cost - 2:.4g} in costs."
+    )
     tallies = [update["tally"] for update in ended.updates if "tally" in update]
     passed = next(tally for tally in tallies if (tally.get("cost") or 0) > 2.0)
     assert len(results.cells) <= passed["done"] + passed["running"] <= 8
@@ -226,8 +243,8 @@ async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted
 @pytest.mark.parametrize(
     ("limit", "most", "sentence"),
     [
-        ({"max_tokens": 400}, 4, "Stopped before it uses over 400 tokens."),
-        ({"max_hours": 1e-6}, 2, "Stopped before it takes over 1e-06 h."),
+        ({"max_tokens": 400}, 4, "Stopped at the limit of 400 tokens."),
+        ({"max_hours": 1e-6}, 2, "Stopped at the limit of 1e-06 h. The limit of 1e-06 h was passed by "),
     ],
 )
 async def test_limits_of_tokens_and_time_hold(
@@ -236,17 +253,17 @@ async def test_limits_of_tokens_and_time_hold(
     ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, **limit))
     assert len(ended.results.cells) <= most
     assert len(ended.results.cells) + ended.results.missing == 40
-    assert ended.results.stopped == sentence
+    assert (ended.results.stopped or "").startswith(sentence)
 
 
 async def test_a_limit_of_costs_is_not_taken_for_kept_where_a_price_is_unknown(
     caller: Caller, scripted: ScriptedRun
 ) -> None:
-    scripted.price = lambda _: None
+    scripted.price = lambda *_: None
     ended = await play(caller, request(seeds=[1, 2, 3], at_once=2, max_cost=2.0))
     assert len(ended.results.cells) <= 3, "those under way when the first one ended, and no more"
     assert (ended.results.stopped or "").startswith(
-        "Stopped, since costs of up to 2 can't be kept to: a model was asked"
+        "Stopped: a limit of 2 on costs can't be kept, since a model was asked"
     )
     unlimited = await play(
         caller, {**request(scenarios=["day"], seeds=[1, 2]), "participants": {"good": "http://good"}}
