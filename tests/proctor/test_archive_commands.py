@@ -86,7 +86,9 @@ def test_two_agents_are_compared_by_what_both_have_played(
     compare(kept.folder.root, None, "mine", "theirs", difference=2)
     said = capsys.readouterr().out
     assert re.search(r"^lunch +83.3% +41.7% +\+41.7 +4$", said, re.MULTILINE), said
-    assert re.search(r"^mine less theirs: \+41.7 points \(no interval and no p: 4 independent pairs,", said, re.MULTILINE)
+    assert re.search(
+        r"^mine less theirs: \+41.7 points \(no interval and no p: 4 independent pairs,", said, re.MULTILINE
+    )
     needs = r"a difference of 2 points needs about 965 pairs of scenario and seed \(between \d+ and \d+\); there are 4$"
     assert re.search(needs, said.strip())
     with pytest.raises(UsageError, match=r"nothing of the campaign d in .* is of an agent 'mine'"):
