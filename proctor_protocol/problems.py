@@ -1,6 +1,7 @@
 """Validation errors as sentences that name the field, the value and the remedy."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 _LONGEST_VALUE = 80
+_BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
 def field_path(location: Sequence[int | str], root: str = "") -> str:
@@ -28,6 +30,36 @@ def show_value(value: Any) -> str:
     except (TypeError, ValueError):
         text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def find_text_flaw(value: Any, path: str = "") -> tuple[str, str] | None:
+    """Find a character that JSON's escapes can carry, and UTF-8 or a database can't.
+
+    Args:
+        value: JSON data, of a depth that was bounded when it was read.
+        path: of the value, for example ``actions[2].parameters``.
+
+    Returns:
+        The path of the text, and what is in it: ``NUL (U+0000)`` or ``a lone surrogate (U+D83D)``. None where all text
+        is fine.
+    """
+    if isinstance(value, str):
+        found = _BAD_CHARACTER.search(value)
+        if found is None:
+            return None
+        kind = "NUL" if found[0] == "\0" else "a lone surrogate"
+        return path or "the document", f"{kind} (U+{ord(found[0]):04X})"
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if (flaw := find_text_flaw(key)) is not None:
+                return f"a field's name of {path or 'the document'}", flaw[1]
+            if (flaw := find_text_flaw(item, f"{path}.{key}" if path else key)) is not None:
+                return flaw
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            if (flaw := find_text_flaw(item, f"{path}[{place}]")) is not None:
+                return flaw
+    return None
 
 
 def _sentence(error: ErrorDetails, root: str) -> str:

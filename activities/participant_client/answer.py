@@ -23,7 +23,7 @@ from proctor_protocol.messages import (
     parse_from_participant,
 )
 from proctor_protocol.numbers import restore_integers
-from proctor_protocol.problems import describe, show_value
+from proctor_protocol.problems import describe, find_text_flaw, show_value
 
 _ENDED = {
     TaskState.TASK_STATE_COMPLETED,
@@ -181,12 +181,19 @@ class Answer:
 
         Raises:
             UnreadableTurnError: it is not a well-formed ``turn_complete`` or ``early_completion``.
-            ApplicationError: ``ParticipantMisbehaved`` where there is more in it than there may be.
+            ApplicationError: ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no
+                store can keep (NUL, lone surrogates).
         """
         document = self._find_turn()
         if document is None:
             raise UnreadableTurnError(self._what_is_missing())
         self._require_measure(document)
+        if (flaw := find_text_flaw(document)) is not None:
+            path, problem = flaw
+            raise _misbehaved(
+                f"The participant's answer to turn_start has {problem} in {path}: "
+                "text must be Unicode without NUL and without lone surrogates."
+            )
         try:
             turn = parse_from_participant(document)
         except UnknownMessageTypeError as problem:
@@ -231,7 +238,8 @@ class Answer:
 
         Raises:
             ApplicationError: ``ParticipantFailed`` where the task failed, ``ParticipantMisbehaved`` where it ended
-                with anything else than a well-formed ``turn_complete`` or ``early_completion``, or with too much.
+                with anything else than a well-formed ``turn_complete`` or ``early_completion``, with too much, or with
+                text that no store can keep (NUL, lone surrogates).
         """
         self.require_success()
         try:

@@ -221,6 +221,29 @@ async def test_a_report_of_a_turn_that_is_too_much(what: str) -> None:
         assert await refusal(server) == expected
 
 
+@pytest.mark.parametrize(
+    ("fields", "flaw"),
+    [
+        ({"notes": "done \ud83d"}, "a lone surrogate (U+D83D) in notes"),
+        ({"notes": "done \0"}, "NUL (U+0000) in notes"),
+        (
+            {"actions": [{**ACTION, "parameters": {"to": ["a", "b\udc00"]}}]},
+            "a lone surrogate (U+DC00) in actions[0].parameters.to[1]",
+        ),
+        (
+            {"actions": [{**ACTION, "parameters": {"\0": 1}}]},
+            "NUL (U+0000) in a field's name of actions[0].parameters",
+        ),
+    ],
+)
+async def test_text_that_no_store_can_keep_is_the_participants_failure_at_once(fields: Json, flaw: str) -> None:
+    with speaking(WAYS["JSON-RPC"], lambda _: turn(**fields)) as server:
+        assert await refusal(server) == (
+            f"The participant's answer to turn_start has {flaw}: "
+            "text must be Unicode without NUL and without lone surrogates."
+        )
+
+
 async def test_a_report_that_is_just_enough() -> None:
     with speaking(WAYS["JSON-RPC"], lambda _: turn(actions=[ACTION] * 1000, notes="x" * 64_000)) as server:
         async with talking(server) as participant:
