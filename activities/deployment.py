@@ -13,6 +13,7 @@ import httpx
 from activities.characters import prompts
 from activities.judging import model_judge
 from activities.judging.panel import Judge
+from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
 from activities.models.usage import Meter, read_prices
 from activities.packages.confinement import Limits
@@ -61,6 +62,7 @@ class Deployment:
         self.scenarios = ScenarioManager(config.scenarios_dir)
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
         self.prices = read_prices(config.prices)
+        set_requests_at_once(config.model_requests_at_once)
         self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
         self._unpacked: TemporaryDirectory[str] | None = None
         self._folders: dict[str, Path] = {}

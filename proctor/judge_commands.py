@@ -13,6 +13,7 @@ from activities.judging.agreement import Agreement
 from activities.judging.calibration import Calibration, CaseOutcome, calibrate, keep
 from activities.judging.cases import CasesError, read_cases, sample
 from activities.judging.panel import Judge
+from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.models.usage import PricesError, read_prices
 from activities.packages.manager import ScenarioManager
@@ -67,6 +68,7 @@ def run_calibrate(options: CalibrateOptions) -> None:
     cases = sample(shipped, options.limit)
     state = Path(config.state)
     make_folder(state)
+    set_requests_at_once(config.model_requests_at_once)
     progress = _Progress(make_console(sys.stderr), len(cases))
     try:
         # The model, its temperature and its limits are those of a judge in an assessment (``Deployment.judges``).

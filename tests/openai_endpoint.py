@@ -39,7 +39,10 @@ class OpenAIEndpoint:
     """The server and what it is told to do.
 
     ``refused_formats``: values of ``response_format.type`` that it answers with 400. ``statuses``: HTTP statuses of
-    the next calls, taken from the front; 200 (or none left) is a real answer. ``delay``: seconds before each answer.
+    the next calls, taken from the front; 200 (or none left) is a real answer. ``bodies``: what the next calls get with
+    status 200 instead of an answer. ``refused``: fields of a request that it answers with 400, for example ``seed``, or
+    ``list content``; ``names_refused``: whether it says which. ``delay``: seconds before each answer. ``most_at_once``:
+    how many requests it had at once, at most.
     ``requests``: the bodies of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
     the fields of a message, for example ``{"content": "Done."}`` or ``{"tool_calls": [("email_query", {...})]}``.
     ``has_tools``: whether it takes tools, or refuses them with 400. ``finish``: what an answer without tools ends with;
@@ -52,9 +55,14 @@ class OpenAIEndpoint:
 
     refused_formats: set[str] = field(default_factory=set)
     statuses: list[int] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    names_refused: bool = True
+    most_at_once: int = 0
     delay: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
     _rules: list[_Rule] = field(default_factory=list)
+    _under_way: int = 0
     _lock: Any = field(default_factory=threading.Lock)
 
     def answer(self, pattern: str, *answers: Answer) -> None:
@@ -64,9 +72,11 @@ class OpenAIEndpoint:
     def forget(self) -> None:
         """Be as good as new: no rules, no scripted failures, no requests seen."""
         with self._lock:
-            for kept in (self._rules, self.statuses, self.requests):
+            for kept in (self._rules, self.statuses, self.requests, self.bodies):
                 kept.clear()
             self.refused_formats.clear()
+            self.refused.clear()
+            self.names_refused, self.most_at_once = True, 0
             self.decide, self.has_tools, self.finish = None, True, "stop"
             self.delay = 0.0
 
@@ -82,11 +92,26 @@ class OpenAIEndpoint:
     def prompts(self) -> list[str]:
         return [prompt_of(request) for request in self.requests]
 
-    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | bytes]:
+        with self._lock:
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+        try:
+            return self._respond(path, body)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    def _respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | bytes]:
         with self._lock:
             self.requests.append(body)
             status = self.statuses.pop(0) if self.statuses else 200
+            raw = self.bodies.pop(0) if self.bodies else None
         time.sleep(self.delay)
+        if raw is not None:
+            return 200, raw
+        if problem := self._refusal_of(body):
+            return _error(400, problem if self.names_refused else "bad request")
         if not path.endswith("/chat/completions"):
             return _error(404, f"no such path: {path}")
         if status != 200:
@@ -106,6 +131,15 @@ class OpenAIEndpoint:
             said = rule.next_answer(prompt)
         return 200, _completion(body, said, self.finish)
 
+    def _refusal_of(self, body: dict[str, Any]) -> str | None:
+        """What servers say of a field that they don't know, in their own words."""
+        if found := next((name for name in self.refused if name in body), None):
+            return f"body.{found}: Extra inputs are not permitted"
+        has_lists = any(isinstance(message.get("content"), list) for message in body.get("messages", []))
+        if "list content" in self.refused and has_lists:
+            return "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string"
+        return None
+
     def __enter__(self) -> Self:
         endpoint = self
 
@@ -115,10 +149,11 @@ class OpenAIEndpoint:
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 status, answer = endpoint.respond(self.path, json.loads(self.rfile.read(length)))
-                payload = json.dumps(answer).encode()
+                payload = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                kind = "text/html" if payload.startswith(b"<") else "application/json"
                 try:
                     self.send_response(status)
-                    self.send_header("content-type", "application/json")
+                    self.send_header("content-type", kind)
                     self.send_header("content-length", str(len(payload)))
                     self.end_headers()
                     self.wfile.write(payload)

@@ -127,7 +127,7 @@ def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
     """Options of a judgement: a model's, or that of an evaluator, whose time is measured where it runs."""
     if criterion.by_model:
         return limits.thinking(plan, _summary(criterion))
-    return limits.judged(_summary(criterion), plan.judge_timeout)
+    return limits.judged(plan, _summary(criterion))
 
 
 def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseException:

@@ -43,6 +43,11 @@ run. A worker that is killed in a step is noticed after this time, where Tempora
 CAMPAIGN_TASK = timedelta(seconds=10)
 """The same for a campaign: its cells go on meanwhile, and a worker that has much else to do may replay it in peace."""
 
+WITH_MODEL_SECONDS = 24 * 3600.0
+"""For an activity that asks a model. Each of its requests has a time limit of its own, and there are only so many; how
+long they wait for each other at a slow server is unknown. Heartbeats tell of a worker that is lost meanwhile.
+"""
+
 EVALUATORS_SECONDS = 3600.0
 """How long a judgement by an evaluator may take with all waiting for others' judgements; its own time is limited by
 ``evaluator_timeout``.
@@ -161,7 +166,7 @@ def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
 
 
 def model(summary: str, seconds: float) -> dict[str, Any]:
-    """Options of an activity that may call a model, which may take ``seconds``."""
+    """Options of an activity that may take ``seconds``, and is tried again as long as a model may be away."""
     return {
         "start_to_close_timeout": timedelta(seconds=seconds),
         "heartbeat_timeout": HEARTBEAT,
@@ -172,15 +177,16 @@ def model(summary: str, seconds: float) -> dict[str, Any]:
 
 def thinking(plan: Plan, summary: str) -> dict[str, Any]:
     """Options of an activity that may think with a model; offline it is quick work."""
-    options = model(summary, plan.judge_timeout)
-    if not plan.offline:
-        options |= {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
-    return options
+    if plan.offline:
+        return model(summary, plan.judge_timeout)
+    options = {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
+    return model(summary, WITH_MODEL_SECONDS) | options
 
 
-def judged(summary: str, seconds: float) -> dict[str, Any]:
+def judged(plan: Plan, summary: str) -> dict[str, Any]:
     """Options of a judgement by a scenario's own code, with all waiting for others' judgements."""
-    return model(summary, max(seconds, EVALUATORS_SECONDS)) | {"task_queue": _beside(JUDGING_QUEUE)}
+    seconds = max(plan.judge_timeout, EVALUATORS_SECONDS if plan.offline else WITH_MODEL_SECONDS)
+    return model(summary, seconds) | {"task_queue": _beside(JUDGING_QUEUE)}
 
 
 def judged_here(summary: str) -> dict[str, Any]:

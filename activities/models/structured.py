@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke, status_of
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
 from proctor_protocol.patterns import compiled
 from proctor_protocol.problems import describe
@@ -31,14 +32,12 @@ _WITHOUT_LENGTHS = "json_schema without lengths"
 
 _LENGTHS = {"maxLength", "maxItems", "minItems"}
 _MODES: dict[str, tuple[str, ...]] = {
-    "ChatOpenAI": ("json_schema", _WITHOUT_LENGTHS, "json_mode", _TEXT),
+    **dict.fromkeys(OPENAI_CLASSES, ("json_schema", _WITHOUT_LENGTHS, "json_mode", _TEXT)),
     "ChatOllama": ("json_schema", "json_mode", _TEXT),
     "ChatGoogleGenerativeAI": ("json_schema", _WITHOUT_LENGTHS, _TEXT),
     "ChatAnthropic": ("function_calling", _TEXT),
 }
 _OTHER_MODES = (_TEXT,)
-# How servers say that they don't know a request's ``response_format``.
-_FORMAT_REFUSED = {400, 405, 415, 422, 501}
 _WORTH_RETRYING = {408, 409, 425, 429}
 _LONGEST_SHOWN = 2000
 MOST_CHARACTERS = 200_000
@@ -72,14 +71,15 @@ async def ask(
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
-        ModelUnavailableError: no connection, timeout, rate limit, server failure; worth trying again.
+        ModelUnavailableError: no connection, timeout, rate limit, server failure, or a response that is not a model's
+            answer (a page of HTML with status 200, an empty or cut body); worth trying again.
         ModelSettingsError: refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)
     schema = answer_type.model_json_schema()
     if schema == _without_lengths(schema):
         modes = tuple(mode for mode in modes if mode != _WITHOUT_LENGTHS)
-    address = _address(llm)
+    address = address_of(llm)
     start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
     for mode in modes[start:]:
         try:
@@ -109,41 +109,31 @@ def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage"
     return HumanMessage([shared, {"type": "text", "text": question}])
 
 
-def _address(llm: "BaseChatModel") -> tuple[str, str]:
-    model = getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__
-    base_url = getattr(llm, "openai_api_base", None) or getattr(llm, "base_url", None) or ""
-    return str(model), str(base_url)
-
-
 def _refuses_format(problem: Exception) -> bool:
-    return _status(problem) in _FORMAT_REFUSED or isinstance(problem, NotImplementedError)
-
-
-def _status(problem: BaseException) -> int | None:
-    for name in ("status_code", "code"):
-        status = getattr(problem, name, None)
-        if isinstance(status, int):
-            return status
-    return None
+    return status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
 
 
 def classified(problem: BaseException, model: str) -> ModelError:
     """Turn what a provider's client raised into one of our errors, by its HTTP status where it has one."""
-    status = _status(problem)
+    status = status_of(problem)
     said = str(problem).strip() or type(problem).__name__
     said = said if len(said) <= _LONGEST_SHOWN else said[:_LONGEST_SHOWN] + "…"
     if is_transient(problem):
         return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {said}")
     if status is not None:
         return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {said}")
-    return ModelAnswerError(f"model {model} gave no usable answer ({type(problem).__name__}): {said}")
+    # Answers of a model are read in ``_ask_once``. A client that raises has got something else: a page, half a body.
+    return ModelUnavailableError(
+        f"model {model} is not available: its server sent something that is not a model's answer "
+        f"({type(problem).__name__}: {said})"
+    )
 
 
 def is_transient(problem: BaseException) -> bool:
     """Whether a model's failure may pass by itself: no connection, timeout, rate limit, server failure."""
     if isinstance(problem, ModelUnavailableError | ModelAnswerError):
         return True
-    status = _status(problem)
+    status = status_of(problem)
     if status is not None:
         return status in _WORTH_RETRYING or status >= 500
     # Connection errors carry no status. OpenAI's and Anthropic's clients, and LangChain's classes over them, are told
@@ -177,7 +167,7 @@ async def _ask_twice(
         answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
-            f"model {_address(llm)[0]} answered twice what can't be used: {problem}; its last answer was {said[:300]!r}"
+            f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was {said[:300]!r}"
         )
     return answer
 
@@ -197,17 +187,20 @@ async def _ask_once(
 ) -> tuple[AnswerT | None, str, str]:
     """The answer or None, what is wrong with it, and the model's own words; ``asked_type`` is what it is asked for."""
     if mode == _TEXT:
-        raw = await llm.ainvoke(list(messages))
+        raw = await invoke(llm, messages)
     else:
         try:
-            is_strict = type(llm).__name__ == "ChatOpenAI" and mode.startswith("json_schema")
+            is_strict = type(llm).__name__ in OPENAI_CLASSES and mode.startswith("json_schema")
             strict = {"strict": True} if is_strict else {}
             schema = asked_type.model_json_schema()
             if mode == _WITHOUT_LENGTHS:
                 schema = _without_lengths(schema)
             method = "json_schema" if mode == _WITHOUT_LENGTHS else mode
-            runnable = llm.with_structured_output(schema, method=method, include_raw=True, **strict)
-            raw = await _without_parser(runnable).ainvoke(list(messages))
+
+            def prepared(llm: "BaseChatModel") -> Any:
+                return _without_parser(llm.with_structured_output(schema, method=method, include_raw=True, **strict))
+
+            raw = await invoke(llm, messages, prepared)
             if isinstance(raw, dict) and "raw" in raw:
                 raw = raw["raw"]
         except Exception as problem:

@@ -19,6 +19,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
+from activities.models.dialects import invoke
+
 Exchange = Callable[[dict[str, Any]], bytes]
 
 
@@ -73,10 +75,12 @@ async def answer(question: dict[str, Any], llm: BaseChatModel) -> bytes:
     """Ask the real model what a ``RelayedModel`` was asked; raises whatever the model's client raises."""
     options = dict(question.get("options") or {})
     tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
-    asked: Runnable[LanguageModelInput, AIMessage] = llm
-    if tools:
-        asked = llm.bind_tools(tools, tool_choice=choice, **options)
-    elif options:
-        asked = llm.bind(**options)
-    message = await asked.ainvoke(messages_from_dict(question["messages"]), stop=question.get("stop"))
+
+    def prepared(llm: BaseChatModel) -> Runnable[LanguageModelInput, AIMessage]:
+        if tools:
+            return llm.bind_tools(tools, tool_choice=choice, **options)
+        return llm.bind(**options) if options else llm
+
+    messages = messages_from_dict(question["messages"])
+    message = await invoke(llm, messages, prepared, stop=question.get("stop"))
     return json.dumps(message_to_dict(message), default=str).encode()

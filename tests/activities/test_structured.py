@@ -110,9 +110,70 @@ async def test_refusals_for_good_are_told_as_such(endpoint: OpenAIEndpoint, llm:
 async def test_a_request_that_is_refused_in_every_format_is_refused_for_good(
     endpoint: OpenAIEndpoint, llm: BaseChatModel
 ) -> None:
-    endpoint.statuses = [400, 400, 400]
+    endpoint.statuses = [400] * 6
     with pytest.raises(ModelSettingsError, match="HTTP 400"):
         await _ask(llm)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html><body>502 Bad Gateway</body></html>",
+        b"",
+        b'{"id": "chatcmpl-1", "object": "chat.completion", "choices": [{"index": 0, "mess',
+        b"{}",
+        b'{"choices": null}',
+        b'{"choices": []}',
+        b"null",
+        b"[]",
+    ],
+)
+@pytest.mark.parametrize("refused", [set[str](), {"json_schema", "json_object"}])
+async def test_what_is_not_a_models_answer_is_an_outage(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, body: bytes, refused: set[str]
+) -> None:
+    """As a proxy sends it while the server behind it restarts: another attempt gets an answer."""
+    endpoint.refused_formats = refused
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    await _ask(llm)  # finds the format that the server takes
+    calls, endpoint.bodies = endpoint.calls, [body]
+    with pytest.raises(ModelUnavailableError, match="not available"):
+        await _ask(llm)
+    assert endpoint.calls == calls + 1
+    assert (await _ask(llm)).name == "red"
+
+
+FIELDS = ["max_completion_tokens", "seed", "list content"]
+
+
+@pytest.mark.parametrize("names_refused", [True, False])
+@pytest.mark.parametrize("refused", [*FIELDS, " ".join(FIELDS)])
+async def test_a_refused_field_is_left_out_and_not_sent_again(
+    endpoint: OpenAIEndpoint, refused: str, names_refused: bool
+) -> None:
+    endpoint.refused = {name for name in FIELDS if name in refused}
+    endpoint.names_refused = names_refused
+    endpoint.answer("the evidence.*which colour", {"name": "red", "strength": 3})
+    llm = LLMFactory.create(f"openai/without {refused} {names_refused}", seed=7, base_url=endpoint.base_url)
+    for _ in range(2):
+        answer = await ask(llm, "You are a painter.", "Which colour?", Colour, context="The evidence.")
+        assert answer.name == "red"
+    first, *tried, last = endpoint.requests
+    assert (first["max_completion_tokens"], first["seed"]) == (MAX_TOKENS, 7)
+    assert last == tried[-1]  # what the server refuses is remembered
+    assert len(tried) <= len(endpoint.refused)
+    assert last["response_format"]["type"] == "json_schema"
+    assert last.get("max_tokens", last.get("max_completion_tokens")) == MAX_TOKENS
+    if names_refused:
+        assert ("max_completion_tokens" in last) == ("max_completion_tokens" not in endpoint.refused)
+        assert ("seed" in last) == ("seed" not in endpoint.refused)
+
+
+async def test_a_refused_temperature_is_left_out(endpoint: OpenAIEndpoint) -> None:
+    endpoint.refused = {"temperature"}
+    endpoint.answer("which colour", {"name": "red", "strength": 3})
+    await _ask(LLMFactory.create("openai/without temperature", temperature=0.0, base_url=endpoint.base_url))
+    assert ["temperature" in request for request in endpoint.requests] == [True, False]
 
 
 async def test_a_slow_server_is_a_timeout(endpoint: OpenAIEndpoint) -> None:
