@@ -1,4 +1,5 @@
-"""A small deterministic server that speaks OpenAI's chat completions over HTTP, for tests that need a model.
+"""A small deterministic server that speaks OpenAI's chat completions over HTTP, for tests that need a model. It speaks
+Azure's paths for them too, and enough of Anthropic's messages.
 
     with OpenAIEndpoint() as endpoint:
         endpoint.answer(r"would you answer", {"should_respond": True, "reason": "asked"})
@@ -43,7 +44,7 @@ class OpenAIEndpoint:
     status 200 instead of an answer. ``refused``: fields of a request that it answers with 400, for example ``seed``, or
     ``list content``; ``names_refused``: whether it says which. ``delay``: seconds before each answer. ``most_at_once``:
     how many requests it had at once, at most.
-    ``requests``: the bodies of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
+    ``requests``, ``paths``: the bodies and the paths of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
     the fields of a message, for example ``{"content": "Done."}`` or ``{"tool_calls": [("email_query", {...})]}``.
     ``has_tools``: whether it takes tools, or refuses them with 400. ``finish``: what an answer without tools ends with;
     "length" says that it was cut off.
@@ -61,6 +62,7 @@ class OpenAIEndpoint:
     most_at_once: int = 0
     delay: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     _rules: list[_Rule] = field(default_factory=list)
     _under_way: int = 0
     _lock: Any = field(default_factory=threading.Lock)
@@ -72,7 +74,7 @@ class OpenAIEndpoint:
     def forget(self) -> None:
         """Be as good as new: no rules, no scripted failures, no requests seen."""
         with self._lock:
-            for kept in (self._rules, self.statuses, self.requests, self.bodies):
+            for kept in (self._rules, self.statuses, self.requests, self.paths, self.bodies):
                 kept.clear()
             self.refused_formats.clear()
             self.refused.clear()
@@ -105,6 +107,7 @@ class OpenAIEndpoint:
     def _respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | bytes]:
         with self._lock:
             self.requests.append(body)
+            self.paths.append(path)
             status = self.statuses.pop(0) if self.statuses else 200
             raw = self.bodies.pop(0) if self.bodies else None
         time.sleep(self.delay)
@@ -112,7 +115,8 @@ class OpenAIEndpoint:
             return 200, raw
         if problem := self._refusal_of(body):
             return _error(400, problem if self.names_refused else "bad request")
-        if not path.endswith("/chat/completions"):
+        is_anthropic = path.endswith("/v1/messages")
+        if not path.partition("?")[0].endswith("/chat/completions") and not is_anthropic:
             return _error(404, f"no such path: {path}")
         if status != 200:
             return _error(status, f"scripted failure {status}")
@@ -129,6 +133,8 @@ class OpenAIEndpoint:
             if rule is None:
                 return _error(418, "no rule for this prompt")
             said = rule.next_answer(prompt)
+        if is_anthropic:
+            return 200, _message(body, said)
         return 200, _completion(body, said, self.finish)
 
     def _refusal_of(self, body: dict[str, Any]) -> str | None:
@@ -217,6 +223,23 @@ def _decided(request: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]
         answer["choices"][0]["finish_reason"] = "tool_calls"
     answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
     return answer
+
+
+def _message(request: dict[str, Any], said: str) -> dict[str, Any]:
+    """An answer in Anthropic's messages API: a call of the first tool, where there are tools."""
+    content: dict[str, Any] = {"type": "text", "text": said}
+    if tools := request.get("tools"):
+        content = {"type": "tool_use", "id": "t1", "name": tools[0]["name"], "input": json.loads(said)}
+    return {
+        "id": "msg-test",
+        "type": "message",
+        "role": "assistant",
+        "model": request["model"],
+        "content": [content],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
 
 
 def _completion(request: dict[str, Any], said: str, finish: str = "stop") -> dict[str, Any]:

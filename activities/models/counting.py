@@ -23,7 +23,7 @@ from proctor_protocol.provenance import ModelUse
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-_PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini"}
+_PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini", LLMProvider.AZURE: "azure.ai.openai"}
 """Names that the semantic conventions have for providers, where they aren't ours."""
 
 

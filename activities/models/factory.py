@@ -1,14 +1,16 @@
 """Language models by name (seed 000, section 3.3), and what can go wrong with them.
 
-========================================  =========  ==================================================
+========================================  =========  ============================================================
 name (in any case)                        provider   needs
-========================================  =========  ==================================================
+========================================  =========  ============================================================
 gpt-*, chatgpt-*, o1*, o3*, o4*           OpenAI     OPENAI_API_KEY
 openai/NAME (any OpenAI-compatible one)   OpenAI     OPENAI_API_KEY, or a base_url
-claude-*                                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]``
+azure/DEPLOYMENT                          Azure      AZURE_OPENAI_API_KEY (or AZURE_OPENAI_AD_TOKEN); AZURE_OPENAI_ENDPOINT,
+                                                     or a base_url; OPENAI_API_VERSION, else 2024-10-21
+claude-*, anthropic/NAME                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]``
 gemini-*                                  Google     GOOGLE_API_KEY; ``pip install proctor[google]``
 ollama/NAME                               Ollama     ``pip install proctor[ollama]``
-========================================  =========  ==================================================
+========================================  =========  ============================================================
 
 Retries are Temporal's: the providers' clients make one attempt a call. LangChain takes a second to import: nothing does
 before a model is needed (``prepare``).
@@ -33,7 +35,9 @@ MAX_TOKENS = 8_000
 """Tokens of one answer, unless ``max_tokens`` is given: without a limit a small model may ramble until the timeout."""
 
 _NO_KEY_NEEDED = "not-needed"
-_OPENAI_PREFIX, _OLLAMA_PREFIX = "openai/", "ollama/"
+_OPENAI_PREFIX, _AZURE_PREFIX, _ANTHROPIC_PREFIX, _OLLAMA_PREFIX = "openai/", "azure/", "anthropic/", "ollama/"
+_AZURE_API_VERSION = "2024-10-21"
+_AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 _REASONING = re.compile(r"o[134](-.*)?|gpt-5(?!.*chat).*")
 
 
@@ -65,6 +69,7 @@ class LLMProvider(Enum):
     """Who serves a model."""
 
     OPENAI = "openai"
+    AZURE = "azure"
     ANTHROPIC = "anthropic"
     GOOGLE = "google"
     OLLAMA = "ollama"
@@ -72,18 +77,21 @@ class LLMProvider(Enum):
 
 _PREFIXES: tuple[tuple[re.Pattern[str], LLMProvider], ...] = (
     (re.compile(r"openai/.+|gpt-.+|chatgpt-.+|o[134](-.*)?"), LLMProvider.OPENAI),
-    (re.compile(r"claude-.+"), LLMProvider.ANTHROPIC),
+    (re.compile(r"azure/.+"), LLMProvider.AZURE),
+    (re.compile(r"claude-.+|anthropic/.+"), LLMProvider.ANTHROPIC),
     (re.compile(r"gemini-.+"), LLMProvider.GOOGLE),
     (re.compile(r"ollama/.+"), LLMProvider.OLLAMA),
 )
 _KEYS: dict[LLMProvider, tuple[str, ...]] = {
     LLMProvider.OPENAI: ("OPENAI_API_KEY",),
+    LLMProvider.AZURE: ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
     LLMProvider.ANTHROPIC: ("ANTHROPIC_API_KEY",),
     LLMProvider.GOOGLE: ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     LLMProvider.OLLAMA: (),
 }
 _BASE_URLS: dict[LLMProvider, tuple[str, ...]] = {
     LLMProvider.OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    LLMProvider.AZURE: (),
     LLMProvider.ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
     LLMProvider.GOOGLE: (),
     LLMProvider.OLLAMA: (),
@@ -122,8 +130,8 @@ class LLMFactory:
             if pattern.fullmatch(name):
                 return provider
         raise UnsupportedModelError(
-            f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, claude-, gemini- or ollama/; "
-            "write openai/NAME for a model of an OpenAI-compatible server"
+            f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, azure/, claude-, anthropic/, gemini- "
+            "or ollama/; write openai/NAME for a model of an OpenAI-compatible server"
         )
 
     @classmethod
@@ -137,7 +145,8 @@ class LLMFactory:
         max_tokens: int = MAX_TOKENS,
         **extra_kwargs: Any,
     ) -> "BaseChatModel":
-        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Ollama).
+        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Azure,
+        Ollama).
 
         Raises:
             UnsupportedModelError, MissingExtraError, ModelSettingsError (no API key).
@@ -149,7 +158,12 @@ class LLMFactory:
         """Make a model from a configuration; raises as ``create`` does."""
         provider = cls.detect_provider(config.model)
         missing = missing_setting(config.model, config.base_url)
-        if missing is not None and not {"api_key", "google_api_key", "anthropic_api_key"} & set(config.extra_kwargs):
+        if missing is not None and not {
+            "api_key",
+            "azure_ad_token",
+            "google_api_key",
+            "anthropic_api_key",
+        } & set(config.extra_kwargs):
             raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
         return _MAKERS[provider](config)
 
@@ -162,13 +176,17 @@ async def prepare() -> None:
 def missing_setting(model: str, base_url: str | None) -> str | None:
     """The environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None.
 
-    A server of one's own (``base_url``, or the provider's variable for it) needs no key.
+    A server of one's own (``base_url``, or the provider's variable for it) needs no key. Azure's address belongs to the
+    deployment, so that its key is needed in any case.
 
     Raises:
         UnsupportedModelError: an unknown name.
     """
     provider = LLMFactory.detect_provider(model)
     keys = _KEYS[provider]
+    if provider == LLMProvider.AZURE:
+        has_endpoint = bool(base_url or _first_set((_AZURE_ENDPOINT,)))
+        return (None if has_endpoint else _AZURE_ENDPOINT) if _first_set(keys) else keys[0]
     if not keys or base_url or _first_set(_BASE_URLS[provider]) or _first_set(keys):
         return None
     return keys[0]
@@ -187,9 +205,26 @@ def _key(config: LLMConfig, provider: LLMProvider, parameter: str = "api_key") -
 def _openai(config: LLMConfig) -> "BaseChatModel":
     from langchain_openai import ChatOpenAI
 
-    name = config.model.strip()
-    if name.lower().startswith(_OPENAI_PREFIX):
-        name = name[len(_OPENAI_PREFIX) :]
+    settings = _openai_settings(config, _OPENAI_PREFIX)
+    if config.base_url:
+        settings["base_url"] = config.base_url
+    return ChatOpenAI(**{**settings, **_key(config, LLMProvider.OPENAI), **config.extra_kwargs})
+
+
+def _azure(config: LLMConfig) -> "BaseChatModel":
+    """A deployment in Azure; its name says nothing about the model, which may refuse fields (``dialects``)."""
+    from langchain_openai import AzureChatOpenAI
+
+    settings = _openai_settings(config, _AZURE_PREFIX)
+    settings["azure_deployment"] = settings.pop("model")
+    settings["api_version"] = _first_set(("OPENAI_API_VERSION",)) or _AZURE_API_VERSION
+    if config.base_url:
+        settings["azure_endpoint"] = config.base_url
+    return AzureChatOpenAI(**{**settings, **config.extra_kwargs})
+
+
+def _openai_settings(config: LLMConfig, prefix: str) -> dict[str, Any]:
+    name = _without_prefix(config.model, prefix)
     settings: dict[str, Any] = {
         "model": name,
         "max_retries": 0,
@@ -199,20 +234,23 @@ def _openai(config: LLMConfig) -> "BaseChatModel":
     if _REASONING.fullmatch(name.lower()):
         if config.temperature != 1.0:
             warnings.warn(
-                f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=4
+                f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=5
             )
     else:
         settings["temperature"] = config.temperature
     if config.seed is not None:
         settings["seed"] = config.seed
-    if config.base_url:
-        settings["base_url"] = config.base_url
-    return ChatOpenAI(**{**settings, **_key(config, LLMProvider.OPENAI), **config.extra_kwargs})
+    return settings
+
+
+def _without_prefix(model: str, prefix: str) -> str:
+    name = model.strip()
+    return name[len(prefix) :] if name.lower().startswith(prefix) else name
 
 
 def _anthropic(config: LLMConfig) -> "BaseChatModel":
     settings: dict[str, Any] = {
-        "model": config.model.strip(),
+        "model": _without_prefix(config.model, _ANTHROPIC_PREFIX),
         "temperature": config.temperature,
         "max_retries": 0,
         "timeout": config.timeout,
@@ -255,6 +293,7 @@ def _ollama(config: LLMConfig) -> "BaseChatModel":
 
 _MAKERS = {
     LLMProvider.OPENAI: _openai,
+    LLMProvider.AZURE: _azure,
     LLMProvider.ANTHROPIC: _anthropic,
     LLMProvider.GOOGLE: _google,
     LLMProvider.OLLAMA: _ollama,

@@ -5,6 +5,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import BaseModel
 
 from activities.models.factory import (
     LLMConfig,
@@ -15,6 +16,8 @@ from activities.models.factory import (
     UnsupportedModelError,
     missing_setting,
 )
+from activities.models.structured import ask
+from tests.openai_endpoint import OpenAIEndpoint
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
@@ -28,6 +31,10 @@ VARIABLES = [
     "ANTHROPIC_API_URL",
     "GOOGLE_API_KEY",
     "GEMINI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "AZURE_OPENAI_AD_TOKEN",
+    "AZURE_OPENAI_ENDPOINT",
+    "OPENAI_API_VERSION",
 ]
 
 
@@ -47,7 +54,9 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ("o3-mini", LLMProvider.OPENAI),
         ("O4-mini", LLMProvider.OPENAI),
         ("openai/qwen2.5-7b", LLMProvider.OPENAI),
+        ("azure/my-gpt", LLMProvider.AZURE),
         ("claude-sonnet-4-5", LLMProvider.ANTHROPIC),
+        ("anthropic/claude-sonnet-4-5", LLMProvider.ANTHROPIC),
         ("Claude-3-haiku", LLMProvider.ANTHROPIC),
         ("gemini-2.0-flash", LLMProvider.GOOGLE),
         ("ollama/llama3.2", LLMProvider.OLLAMA),
@@ -57,7 +66,7 @@ def test_the_prefix_says_who_serves_a_model(name: str, provider: LLMProvider) ->
     assert LLMFactory.detect_provider(name) == provider
 
 
-@pytest.mark.parametrize("name", ["", "llama3", "o2", "o12", "ollama/", "openai/", "gpt-", "mygpt-4", "claude"])
+@pytest.mark.parametrize("name", ["", "llama3", "o2", "o12", "ollama/", "openai/", "azure/", "gpt-", "mygpt-4", "claude"])
 def test_other_names_are_refused_with_what_is_known(name: str) -> None:
     with pytest.raises(UnsupportedModelError, match="names start with gpt-"):
         LLMFactory.detect_provider(name)
@@ -140,6 +149,42 @@ def test_the_other_providers_models_are_made(model: str, kind: str) -> None:
     assert getattr(llm, "temperature", None) == 0.1
     assert getattr(llm, "seed", None) == (5 if kind == "ChatOllama" else None)
     assert model.removeprefix("ollama/") in str(getattr(llm, "model", ""))
+
+
+def test_azure_needs_a_key_and_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing_setting("azure/judge", "https://mine.openai.azure.com") == "AZURE_OPENAI_API_KEY"
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key")
+    assert missing_setting("azure/judge", None) == "AZURE_OPENAI_ENDPOINT"
+    assert missing_setting("azure/judge", "https://mine.openai.azure.com") is None
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com")
+    assert missing_setting("azure/judge", None) is None
+
+
+class Colour(BaseModel):
+    name: str
+
+
+async def test_azure_is_asked_at_its_deployment(endpoint: OpenAIEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name says nothing about the model: one that refuses ``max_tokens`` gets ``max_completion_tokens``."""
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key")
+    endpoint.refused = {"max_tokens", "temperature"}
+    endpoint.answer("which colour", {"name": "red"})
+    llm = LLMFactory.create(
+        "azure/my-judge", temperature=0.0, seed=7, base_url=endpoint.base_url.removesuffix("/v1"), max_tokens=50
+    )
+    assert (await ask(llm, "You paint.", "Which colour?", Colour)).name == "red"
+    assert endpoint.paths[-1] == "/openai/deployments/my-judge/chat/completions?api-version=2024-10-21"
+    last = endpoint.requests[-1]
+    assert (last["max_completion_tokens"], last["seed"], "temperature" in last) == (50, 7, False)
+    assert last["response_format"]["type"] == "json_schema"
+
+
+async def test_anthropic_is_asked_through_its_own_package(endpoint: OpenAIEndpoint) -> None:
+    endpoint.answer("which colour", {"name": "red"})
+    llm = LLMFactory.create("anthropic/claude-x", base_url=endpoint.base_url.removesuffix("/v1"), max_tokens=50)
+    assert (await ask(llm, "You paint.", "Which colour?", Colour)).name == "red"
+    assert endpoint.paths == ["/v1/messages"]
+    assert (endpoint.requests[0]["model"], endpoint.requests[0]["max_tokens"]) == ("claude-x", 50)
 
 
 @pytest.mark.parametrize(
