@@ -156,9 +156,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     to it at their start where it is set, as `proctor up` and compose do; otherwise the namespace is left as it is.
 
     ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
-    windows), ``judge_max_tokens`` the longest answer that it may give. ``judge_timeout`` is how many seconds one request
-    to it may take. ``model_requests_at_once`` is how many requests a worker sends to one model endpoint at once: 4, and
-    1 to an endpoint on its own machine, where it isn't set. Others wait, which is no part of their time.
+    windows), ``judge_max_tokens`` the longest answer that it may give. ``judge_timeout`` is how many seconds one
+    request to it may take. ``model_requests_at_once`` is how many requests a worker sends to one model endpoint at
+    once: 4, and 1 to an endpoint on its own machine, where it isn't set. Others wait, which is no part of their time.
 
     ``prices`` is a file (TOML, or JSON) with what models cost, for the results (docs/OPERATIONS.md, what models cost).
 

@@ -44,8 +44,9 @@ class OpenAIEndpoint:
     status 200 instead of an answer. ``refused``: fields of a request that it answers with 400, for example ``seed``, or
     ``list content``; ``names_refused``: whether it says which. ``delay``: seconds before each answer. ``most_at_once``:
     how many requests it had at once, at most.
-    ``requests``, ``paths``: the bodies and the paths of all calls, in order. ``decide``: makes the answer from a whole request instead of rules:
-    the fields of a message, for example ``{"content": "Done."}`` or ``{"tool_calls": [("email_query", {...})]}``.
+    ``requests``, ``paths``: the bodies and the paths of all calls, in order. ``decide``: makes the answer from a whole
+    request instead of rules: the fields of a message, for example ``{"content": "Done."}`` or
+    ``{"tool_calls": [("email_query", {...})]}``.
     ``has_tools``: whether it takes tools, or refuses them with 400. ``finish``: what an answer without tools ends with;
     "length" says that it was cut off.
     """

@@ -5,8 +5,9 @@ name (in any case)                        provider   needs
 ========================================  =========  ============================================================
 gpt-*, chatgpt-*, o1*, o3*, o4*           OpenAI     OPENAI_API_KEY
 openai/NAME (any OpenAI-compatible one)   OpenAI     OPENAI_API_KEY, or a base_url
-azure/DEPLOYMENT                          Azure      AZURE_OPENAI_API_KEY (or AZURE_OPENAI_AD_TOKEN); AZURE_OPENAI_ENDPOINT,
-                                                     or a base_url; OPENAI_API_VERSION, else 2024-10-21
+azure/DEPLOYMENT                          Azure      AZURE_OPENAI_API_KEY (or AZURE_OPENAI_AD_TOKEN);
+                                                     AZURE_OPENAI_ENDPOINT, or a base_url;
+                                                     OPENAI_API_VERSION, else 2024-10-21
 claude-*, anthropic/NAME                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]``
 gemini-*                                  Google     GOOGLE_API_KEY; ``pip install proctor[google]``
 ollama/NAME                               Ollama     ``pip install proctor[ollama]``
@@ -130,8 +131,8 @@ class LLMFactory:
             if pattern.fullmatch(name):
                 return provider
         raise UnsupportedModelError(
-            f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, azure/, claude-, anthropic/, gemini- "
-            "or ollama/; write openai/NAME for a model of an OpenAI-compatible server"
+            f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, azure/, claude-, anthropic/, "
+            "gemini- or ollama/; write openai/NAME for a model of an OpenAI-compatible server"
         )
 
     @classmethod

@@ -167,7 +167,8 @@ async def _ask_twice(
         answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
-            f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was {said[:300]!r}"
+            f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
+            f"{said[:300]!r}"
         )
     return answer
 

@@ -66,7 +66,9 @@ def test_the_prefix_says_who_serves_a_model(name: str, provider: LLMProvider) ->
     assert LLMFactory.detect_provider(name) == provider
 
 
-@pytest.mark.parametrize("name", ["", "llama3", "o2", "o12", "ollama/", "openai/", "azure/", "gpt-", "mygpt-4", "claude"])
+@pytest.mark.parametrize(
+    "name", ["", "llama3", "o2", "o12", "ollama/", "openai/", "azure/", "gpt-", "mygpt-4", "claude"]
+)
 def test_other_names_are_refused_with_what_is_known(name: str) -> None:
     with pytest.raises(UnsupportedModelError, match="names start with gpt-"):
         LLMFactory.detect_provider(name)
