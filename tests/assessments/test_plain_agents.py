@@ -1,4 +1,6 @@
-"""The examples that need nothing of ours: on a2a-sdk 0.3, and in TypeScript; each in an environment of its own."""
+"""Agents that need nothing of ours, each in an environment of its own: the examples on a2a-sdk 0.3 and in TypeScript,
+and one on pydantic-ai.
+"""
 
 import re
 import shutil
@@ -85,3 +87,23 @@ async def test_an_agent_in_typescript(stack: Stack, tmp_path: Path) -> None:
     tsx = project / "node_modules" / "tsx" / "dist" / "cli.mjs"
     with serving("node", str(tsx), "agent.ts", folder=project) as url:
         await plays(stack, url)
+
+
+@downloads
+@pytest.mark.parametrize(
+    "packages", [("pydantic-ai-slim[a2a]<2",), ("pydantic-ai-slim>=2", "fasta2a>=2")], ids=["1", "2"]
+)
+async def test_an_agent_on_pydantic_ai(stack: Stack, tmp_path: Path, packages: tuple[str, ...]) -> None:
+    """Behind ``fasta2a``: timestamps without a zone, no data parts, and an answer in prose at first."""
+    run(sys.executable, "-m", "venv", "environment", folder=tmp_path)
+    python = str(tmp_path / "environment" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", *packages, "uvicorn", folder=tmp_path)
+    with serving(python, str(Path(__file__).with_name("pydantic_ai_agent.py")), folder=tmp_path) as url:
+        assessed = await assess(stack, url, "tiny", max_turns=2)
+    assert assessed.state == "completed", assessed.sentence
+    assert assessed.results is not None
+    assert [(each.turn, each.kind) for each in assessed.results.clarifications] == [
+        (1, "unreadable"),
+        (2, "unreadable"),
+    ]
+    assert assessed.results.turn_tries == {}
