@@ -110,6 +110,7 @@ async def plan_assessment(
                 dimension=criterion.dimension,
                 max_score=criterion.max_score,
                 by_model=criterion.needs_model,
+                items=len(criterion.rubric or ()) or 1,
             )
             for criterion in scenario.criteria
         ],

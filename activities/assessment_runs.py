@@ -165,16 +165,19 @@ class AssessmentRuns:
         slots = asyncio.Semaphore(_READ_AT_ONCE)
         taken = set(given.plan.taken_over.cell_ids) if given.plan.taken_over else set()
 
+        warnings: dict[str, None] = {}
+
         async def read(each: EndedCell) -> tuple[RunCell, Run] | None:
             if each.outcome.result is None:
                 return None
             async with slots:
                 played = PlayedAssessment.model_validate_json(await self._store.get(each.outcome.result))
+            warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
             return _cell_of(played, each, each.cell_id in taken), _run_of(played)
 
         found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         found.sort(key=_order)
-        results = await asyncio.to_thread(partial(summed_up, given, found))
+        results = await asyncio.to_thread(partial(summed_up, given, found, sorted(warnings)))
         played, mean = len(results.cells), _mean(run for _, run in found)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
@@ -433,7 +436,7 @@ def _run_of(played: PlayedAssessment) -> Run:
     )
 
 
-def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunResults:
+def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments."""
     from proctor_statistics import compared, forks_compared, items, summaries
 
@@ -456,6 +459,7 @@ def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]]) -> RunRes
         summaries=summaries(runs, threshold=config.passing_percent),
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
+        judge_warnings=list(judge_warnings),
         forks=forks_compared(_forks_in(found)),
         tokens=given.tally.tokens,
         cost=given.tally.cost,

@@ -22,13 +22,14 @@ class Model(BaseModel):
 
 
 class CriterionBrief(Model):
-    """What the workflow has to know of a criterion."""
+    """What the workflow has to know of a criterion; ``items`` is how many its rubric has."""
 
     criterion_id: str
     name: str
     dimension: Dimension
     max_score: int
     by_model: bool
+    items: int = 1
 
 
 class AdmitInput(Model):

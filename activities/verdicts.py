@@ -12,7 +12,7 @@ from temporalio import activity
 from activities import failures
 from activities.deployment import Deployment
 from activities.fencing import own_fence
-from activities.judging.calibration import calibrations_of
+from activities.judging.calibration import Asked, calibrations_of
 from activities.judging.evidence import read_record
 from activities.judging.facts_asked import FactsAsked
 from activities.judging.facts_by_model import read_facts
@@ -119,11 +119,18 @@ class VerdictActivities:
             self._deployment.config.judge_window,
             is_last_resort=activity.info().attempt >= _LAST_RESORT,
         )
-        if not judges:
-            return result
-        state, names = Path(self._deployment.config.state), [each.name for each in judges]
-        calibration = await asyncio.to_thread(calibrations_of, state, scenario.scenario_id, names)
-        return result.model_copy(update={"details": {**(result.details or {}), "calibration": calibration}})
+        return await self._with_calibration(given.plan, result, "items") if judges else result
+
+    async def _with_calibration(self, plan: Plan, result: CriterionResult, what: Asked) -> CriterionResult:
+        """A verdict with what is known of the models that were asked for it."""
+        state, names = Path(self._deployment.config.state), self._models(plan)
+        found = await asyncio.to_thread(calibrations_of, state, plan.scenario_id, names, what)
+        return result.model_copy(
+            update={
+                "details": {**(result.details or {}), "calibration": found},
+                "judge_warnings": [each["warning"] for each in found if each["warning"]],
+            }
+        )
 
     def _judges(self, plan: Plan, meter: Meter, prompt_version: str | None) -> list[Judge]:
         """The panel; an attempt that follows one whose answers were refused asks with another seed."""
@@ -177,7 +184,8 @@ class VerdictActivities:
         )
         seconds = _LOCAL_SECONDS if activity.info().is_local else None
         result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter), seconds)
-        return result.model_copy(update={"evaluator_hash": code})
+        result = result.model_copy(update={"evaluator_hash": code})
+        return await self._with_calibration(plan, result, "facts") if meter.read() else result
 
     async def _look_at(self, given: JudgeInput) -> Simulation:
         """The simulation as it was when the turns were over. One criterion's judge has it restored for all that are at

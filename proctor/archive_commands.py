@@ -406,6 +406,7 @@ _COLUMNS = (
         "earned",
         "turns_taken",
         "is_partial",
+        "judge_warnings",
         "actions_taken",
     ),
     *("seconds", "cost", "currency", "started_at", "ended_at"),
@@ -419,6 +420,7 @@ def _rows(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, obje
         if entry.kind == "campaign":
             continue  # its members stand for it
         row: dict[str, object] = {name: getattr(entry, name) for name in _COLUMNS}
+        row["judge_warnings"] = "; ".join(entry.judge_warnings)
         if entry.kind == "trial":
             rows.append(row)
             continue

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from activities.judging.agreement import Agreement
 from activities.judging.calibration import Calibration, CaseOutcome, calibrate, keep
-from activities.judging.cases import CasesError, read_cases, sample
+from activities.judging.cases import CalibrationCase, CasesError, FactCase, fact_cases, read_cases, sample
 from activities.judging.panel import Judge
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
@@ -20,10 +20,11 @@ from activities.packages.manager import ScenarioManager
 from proctor.console import make_console, show
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.phrases import clean
-from proctor.scenario_commands import load_scenario
+from proctor.scenario_commands import held_to_paraphrases, load_scenario
 from proctor.settings import read_settings
 from proctor.state import make_folder
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.paraphrases import ParaphrasesError, read_paraphrases
 from proctor_protocol.provenance import ModelUse
 
 _LONGEST_REASON = 100
@@ -61,11 +62,17 @@ def run_calibrate(options: CalibrateOptions) -> None:
     try:
         prices = read_prices(config.prices)
         shipped = read_cases(package.directory, package.config)
-    except (PricesError, CasesError) as problem:
+        paraphrases = read_paraphrases(package.directory)
+    except (PricesError, CasesError, ParaphrasesError) as problem:
         raise CommandError(clean(str(problem))) from None
-    if not shipped:
+    held = asyncio.run(held_to_paraphrases(package.directory))
+    facts = fact_cases(paraphrases, held.statements)
+    if not shipped and not facts:
         raise UsageError(f"{options.scenario_id} ships no cases: write them into its folder calibration/, as *.jsonl")
-    cases = sample(shipped, options.limit)
+    cases: list[CalibrationCase | FactCase] = [*sample(shipped, options.limit), *facts]
+    if options.limit is not None and len(cases) > options.limit:
+        of_facts = min(len(facts), options.limit // 2 if shipped else options.limit)
+        cases = [*sample(shipped, options.limit - of_facts), *facts[:of_facts]]
     state = Path(config.state)
     make_folder(state)
     set_requests_at_once(config.model_requests_at_once)
@@ -86,7 +93,7 @@ def run_calibrate(options: CalibrateOptions) -> None:
                 cases,
                 Judge(config.evaluation_model, model),
                 prices,
-                shipped=len(shipped),
+                shipped=len(shipped) + len(facts),
                 window=config.judge_window,
                 at_once=options.at_once,
                 on_case=progress,
@@ -134,6 +141,8 @@ def _print(console: Console, found: Calibration) -> None:
     console.print(
         f"accuracy {overall.accuracy:.1%}, Cohen's kappa {_kappa(overall)}, {overall.refused} answers refused"
     )
+    if (fault := found.find_fault()) is not None:
+        console.print(Text(f"{fault}. Every result of this judge says so.", style="yellow"))
     console.print(f"{_tokens(found.usage)}\n")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):

@@ -158,6 +158,7 @@ def _remarks(results: AssessmentResults) -> list[str]:
             f"{overall.told} points of {overall.max_score} that were judged, of {overall.max_score + points} in all: "
             f"{points} nobody judged{offline}"
         )
+    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings]
     remarks += _doubts(results)
     if results.turn_tries:
         turns = ", ".join(f"turn {turn} ({tries} tries)" for turn, tries in results.turn_tries.items())

@@ -137,6 +137,8 @@ def print_run(console: Console, results: RunResults) -> None:
     console.print()
     show(console, table)
     console.print()
+    for warning in results.judge_warnings:
+        console.print(Text(f"warning: {clean(warning)}", style="yellow"), soft_wrap=True)
     for note in _notes(rows):
         console.print(Text(note, style="dim"), soft_wrap=True)
     for comparison in results.comparisons:

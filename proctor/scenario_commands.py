@@ -129,7 +129,7 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
     directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
     if not any((directory / FOLDER).glob("*.txt")):
         raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/, as *.txt")
-    held = asyncio.run(_held(directory))
+    held = asyncio.run(held_to_paraphrases(directory))
     console = make_console()
     if held.faults:
         faults = [clean(fault) for fault in held.faults[:_FAULTS_TOLD]]
@@ -145,7 +145,8 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
     )
 
 
-async def _held(directory: Path) -> Held:
+async def held_to_paraphrases(directory: Path) -> Held:
+    """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
     config = read_settings(GreenAgentConfig)
     code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
     try:

@@ -98,8 +98,9 @@ class ArchiveEntry(WireModel):
     with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
     ``role`` is what the request calls the participant. ``score``, ``max_score``
     and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
-    its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``turn_timeout`` (seconds),
-    ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with; ``package`` names, in the
+    its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``judge_warnings`` are the result's.
+    ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
+    ``package`` names, in the
     evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
     ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
     it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
@@ -144,6 +145,7 @@ class ArchiveEntry(WireModel):
     votes: int = 1
     package: Content | None = None
     is_partial: bool = False
+    judge_warnings: list[str] = Field(default_factory=list)
     actions_taken: int = 0
     seconds: float = 0.0
     cost: float | None = None

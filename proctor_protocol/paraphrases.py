@@ -49,13 +49,17 @@ class Paraphrase:
 
 
 class Held(BaseModel):
-    """How the patterns of some facts did: counts of lines, and sentences about what is wrong."""
+    """How the patterns of some facts did: counts of lines, and sentences about what is wrong.
+
+    ``statements`` are what models are asked instead, by the facts' names.
+    """
 
     facts: int = 0
     lines: int = 0
     doubtful: int = 0
     misread: int = 0
     faults: list[str] = []
+    statements: dict[str, str] = {}
 
     @property
     def untold(self) -> float:

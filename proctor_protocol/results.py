@@ -69,6 +69,7 @@ class CriterionResult(_Scored):
     of, ``usage`` what was asked of models. ``doubts`` are what nobody could tell, ``doubtful_points`` what they may be
     worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
     by patterns)``, or ``(texts by model:NAME)``. ``description`` is what earns its points, in its author's words.
+    ``judge_warnings`` are sentences about models that judged it without a calibration, or with too little agreement.
     """
 
     message_type: Literal["criterion_result"] = "criterion_result"
@@ -84,6 +85,7 @@ class CriterionResult(_Scored):
     usage: list[ModelUse] = Field(default_factory=list)
     doubts: list[Doubt] = Field(default_factory=list)
     description: str | None = None
+    judge_warnings: list[str] = Field(default_factory=list)
 
     @property
     def is_unscored(self) -> bool:
@@ -231,7 +233,8 @@ class AssessmentResults(WireModel):
     maps a turn's number to how often it was played, for turns that needed more than one try. ``is_partial``: it was
     stopped by ``max_turns`` with the scenario's time not over; ``scenario_turns`` are those of its default time step.
     ``provenance`` is None in results of proctor 0.1. ``participant_usage`` is what the participant says of the models
-    that it asked. ``clarifications`` are what it was told beside ``turn_start``. ``forked_from`` says with whose
+    that it asked. ``clarifications`` are what it was told beside ``turn_start``. ``judge_warnings`` name the models
+    that judged without a calibration, or with too little agreement in it. ``forked_from`` says with whose
     turns a fork began: scores, ``action_log`` and ``action_report`` are of the whole day, inherited turns with it,
     since the state at its end is what is judged; times, the models that were asked and what they cost are of the
     turns that were played here.
@@ -263,6 +266,7 @@ class AssessmentResults(WireModel):
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     clarifications: list[Clarification] = Field(default_factory=list)
     forked_from: ForkedFrom | None = None
+    judge_warnings: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:
@@ -296,4 +300,5 @@ def assessment_results(**fields: Any) -> AssessmentResults:
         coverage=coverage_of(criteria),
         total_points=sum(c.max_score + c.unscored_points for c in criteria),
         actions_taken=len(fields["action_log"]),
+        judge_warnings=list(dict.fromkeys(warning for criterion in criteria for warning in criterion.judge_warnings)),
     )

@@ -223,7 +223,8 @@ class RunResults(WireModel):
     """The outcome of a campaign of assessments: the A2A artifact ``run_results``.
 
     ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
-    files that were played. ``comparisons`` are of each two agents. Tables name forks' scenarios with the turn that they
+    files that were played. ``comparisons`` are of each two agents. ``judge_warnings`` are those
+    of its assessments, each once. Tables name forks' scenarios with the turn that they
     began with; ``forks`` says for each agent how much each of these turns decided.
     """
 
@@ -239,6 +240,7 @@ class RunResults(WireModel):
     summaries: list[Summary] = Field(default_factory=list)
     comparisons: list[Comparison] = Field(default_factory=list)
     items: list[Item] = Field(default_factory=list)
+    judge_warnings: list[str] = Field(default_factory=list)
     forks: list[ForkSpread] = Field(default_factory=list)
     tokens: int | None = None
     cost: float | None = None
@@ -265,4 +267,4 @@ def in_words(results: RunResults) -> str:
         lines.append(f"{row.agent} on {where}: {said}")
     if results.missing:
         lines.append(f"{results.missing} were never played.")
-    return "\n".join([*lines, *filter(None, [results.stopped])])
+    return "\n".join([*lines, *results.judge_warnings, *filter(None, [results.stopped])])

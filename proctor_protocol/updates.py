@@ -176,7 +176,9 @@ class EvaluationStartedUpdate(WireModel):
 
 
 class CriterionEvaluatedUpdate(WireModel):
-    """One criterion was judged, or could not be."""
+    """One criterion was judged, or could not be. ``items_judged`` of ``items_count`` items of all rubrics are done; a
+    criterion without a rubric is one item.
+    """
 
     message_type: Literal[TaskUpdateType.CRITERION_EVALUATED] = TaskUpdateType.CRITERION_EVALUATED
     criterion_id: str
@@ -187,13 +189,16 @@ class CriterionEvaluatedUpdate(WireModel):
     evaluation_method: str
     unscored_reason: str | None = None
     doubtful_points: int = 0
+    items_judged: int = 0
+    items_count: int = 0
 
     def sentence(self) -> str:
         """One readable sentence."""
+        progress = f" {self.items_judged} of {self.items_count} items are judged." if self.items_count else ""
         if self.max_score == 0 and self.unscored_reason:
-            return f"{self.criterion_name}: unscored ({self.unscored_reason})."
+            return f"{self.criterion_name}: unscored ({self.unscored_reason}).{progress}"
         score = score_range(self.score, self.doubtful_points)
-        return f"{self.criterion_name}: {score}/{self.max_score} by {self.evaluation_method}."
+        return f"{self.criterion_name}: {score}/{self.max_score} by {self.evaluation_method}.{progress}"
 
 
 class AssessmentCompletedUpdate(WireModel):

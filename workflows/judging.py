@@ -73,12 +73,13 @@ class Judging:
                     raise
                 self._steps.has_moved(problem)
             else:
-                self._note(verdict)
+                self._note(plan, verdict)
 
         async def judge_one(criterion: CriterionBrief) -> None:
-            self._note(
-                await self._steps.do(VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion))
+            verdict = await self._steps.do(
+                VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion)
             )
+            self._note(plan, verdict)
 
         async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
@@ -102,9 +103,12 @@ class Judging:
         if problems:
             raise _failed_in_judging(plan, problems)
 
-    def _note(self, verdict: CriterionResult) -> None:
+    def _note(self, plan: Plan, verdict: CriterionResult) -> None:
         """A verdict is reached, and told."""
         self.verdicts[verdict.criterion_id] = verdict
+        judged = sum(criterion.items for criterion in plan.criteria if criterion.criterion_id in self.verdicts)
+        count = sum(criterion.items for criterion in plan.criteria)
+        workflow.set_current_details(f"**Judging**: {judged} of {count} items are judged")
         self._telling.publish(
             updates.CriterionEvaluatedUpdate(
                 criterion_id=verdict.criterion_id,
@@ -115,6 +119,8 @@ class Judging:
                 evaluation_method=verdict.judged_by,
                 unscored_reason=verdict.unscored_reason,
                 doubtful_points=verdict.doubtful_points,
+                items_judged=judged,
+                items_count=count,
             )
         )
 

@@ -87,6 +87,7 @@ class ArchiveActivities:
             votes=plan.votes,
             package=plan.package and Content(sha256=plan.package.sha256, size=plan.package.size),
             is_partial=results.is_partial,
+            judge_warnings=results.judge_warnings,
             actions_taken=results.actions_taken,
             seconds=results.duration_seconds,
             cost=cost,

@@ -9,27 +9,49 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from activities.judging.agreement import Agreement, Pair, agreement
-from activities.judging.cases import KINDS, CalibrationCase, criterion_of, digest_of, item_of, records_of_case
-from activities.judging.model_judge import PROMPT_VERSION, item_ids_of, vote
+from activities.judging.cases import (
+    KINDS,
+    CalibrationCase,
+    FactCase,
+    criterion_of,
+    digest_of,
+    item_of,
+    records_of_case,
+)
+from activities.judging.facts_asked import FactAsked
+from activities.judging.facts_by_model import criterion_of_facts
+from activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
 from activities.judging.panel import Judge
-from activities.judging.records import windows
+from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
 from activities.models.usage import Meter, Prices
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
 
+FEWEST_KAPPA = 0.6
+"""A judge below it is named as such on every result: the lower end of "substantial" agreement (Landis and Koch,
+"The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
+"""
+
+Asked = Literal["items", "facts"]
+"""What a judge is asked for: items of rubrics, or facts in texts."""
+
 _TRIES = 4
 _FOLDER = "calibrations"
+_FACT = "fact"
 
 
 class CaseOutcome(BaseModel):
-    """What became of one case: the judge's points, or None and why its answers can't be believed."""
+    """What became of one case: the judge's points, or None and why its answers can't be believed.
+
+    ``quotes`` are the words of the evidence that the judge rests its verdict on.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,6 +63,7 @@ class CaseOutcome(BaseModel):
     judge: int | None
     most: int
     reason: str
+    quotes: list[Quote] = []
 
     @property
     def pair(self) -> Pair:
@@ -51,7 +74,8 @@ class CaseOutcome(BaseModel):
 class Calibration(BaseModel):
     """How a model judged a scenario's cases.
 
-    ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered.
+    ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered. ``covers`` is what
+    was asked: "items" of rubrics, "facts" in texts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,13 +91,37 @@ class Calibration(BaseModel):
     by_item: dict[str, Agreement]
     usage: ModelUse | None
     outcomes: list[CaseOutcome]
+    covers: list[Asked] = ["items"]
+
+    @property
+    def kappa(self) -> float | None:
+        """The lower of the kappas of items and of facts; None where one isn't defined."""
+        found = [
+            agreement([each.pair for each in self.outcomes if (each.kind == _FACT) == (what == "facts")]).kappa
+            for what in self.covers
+        ]
+        return None if None in found else min((each for each in found if each is not None), default=None)
+
+    def find_fault(self) -> str | None:
+        """Why points of this judge can't be relied on; None where they can."""
+        kappa = self.kappa
+        if kappa is None:
+            return f"judge {self.model}: its kappa on the cases of {self.scenario_id} isn't defined"
+        if kappa >= FEWEST_KAPPA:
+            return None
+        return (
+            f"judge {self.model}: kappa {kappa:.2f} on the cases of {self.scenario_id}, below {FEWEST_KAPPA}: "
+            "its points agree too little with the author's"
+        )
 
     def sum_up(self) -> dict[str, Any]:
         """What a result says of it."""
         return {
             "judge": self.model,
             "is_calibrated": True,
-            "kappa": self.overall.kappa,
+            "warning": self.find_fault(),
+            "covers": self.covers,
+            "kappa": self.kappa,
             "accuracy": self.overall.accuracy,
             "cases": self.overall.cases,
             "refused": self.overall.refused,
@@ -85,7 +133,7 @@ class Calibration(BaseModel):
 
 async def calibrate(
     scenario: ScenarioConfig,
-    cases: Sequence[CalibrationCase],
+    cases: Sequence[CalibrationCase | FactCase],
     judge: Judge,
     prices: Prices,
     *,
@@ -115,16 +163,9 @@ async def calibrate(
     item_ids = item_ids_of(scenario)
     places = asyncio.Semaphore(at_once)
 
-    async def one(case: CalibrationCase) -> CaseOutcome:
+    async def one(case: CalibrationCase | FactCase) -> CaseOutcome:
         async with places:
-            points, reason = await _judged(case, scenario, judge, item_ids, window)
-        outcome = CaseOutcome(
-            **case.model_dump(include={"id", "kind", "criterion", "item"}),
-            author=case.points,
-            judge=points,
-            most=item_of(case, scenario).points,
-            reason=reason,
-        )
+            outcome = await _judged(case, scenario, judge, item_ids, window)
         on_case(outcome)
         return outcome
 
@@ -139,6 +180,7 @@ async def calibrate(
     by_item: dict[str, list[Pair]] = {}
     for outcome in outcomes:
         by_item.setdefault(f"{outcome.criterion}.{outcome.item}", []).append(outcome.pair)
+    kinds = [*KINDS, *([_FACT] if any(isinstance(case, FactCase) for case in cases) else [])]
     return Calibration(
         scenario_id=scenario.scenario_id,
         model=judge.name,
@@ -147,30 +189,57 @@ async def calibrate(
         cases_digest=digest_of(cases),
         shipped_cases=shipped or len(cases),
         overall=agreement([outcome.pair for outcome in outcomes]),
-        by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in KINDS},
+        by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in kinds},
         by_item={name: agreement(pairs) for name, pairs in sorted(by_item.items())},
         usage=next(iter(meter.read()), None),
         outcomes=outcomes,
+        covers=[
+            *(["items"] if any(isinstance(case, CalibrationCase) for case in cases) else []),
+            *(["facts"] if any(isinstance(case, FactCase) for case in cases) else []),
+        ],
     )
 
 
 async def _judged(
-    case: CalibrationCase, scenario: ScenarioConfig, judge: Judge, item_ids: tuple[str, ...], window: int
-) -> tuple[int | None, str]:
-    """The judge's points and reason; None where it gave no verdict that can be believed."""
-    evidence = windows(records_of_case(case, scenario), window)
-    criterion = criterion_of(case, scenario)
+    case: CalibrationCase | FactCase, scenario: ScenarioConfig, judge: Judge, item_ids: tuple[str, ...], window: int
+) -> CaseOutcome:
+    """The judge's points, quotes and reason; no points where it gave no verdict that can be believed."""
+    if isinstance(case, FactCase):
+        item_ids = (case.fact,)
+        evidence = windows([Record("w1", "writing", case.text, sender="assistant")], window)
+        criterion = criterion_of_facts([FactAsked(id=case.fact, statement=case.statement, text=0)])
+        outcome = CaseOutcome(
+            id=case.id,
+            kind=_FACT,
+            criterion="facts",
+            item=case.fact,
+            author=int(case.is_said),
+            judge=None,
+            most=1,
+            reason="",
+        )
+    else:
+        evidence = windows(records_of_case(case, scenario), window)
+        criterion = criterion_of(case, scenario)
+        outcome = CaseOutcome(
+            **case.model_dump(include={"id", "kind", "criterion", "item"}),
+            author=case.points,
+            judge=None,
+            most=item_of(case, scenario).points,
+            reason="",
+        )
     for number in range(1, _TRIES + 1):
         try:
             ballot = await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
         except ModelAnswerError as problem:
-            return None, str(problem)[:400]
+            return outcome.model_copy(update={"reason": str(problem)[:400]})
         except ModelUnavailableError:
             if number == _TRIES:
                 raise
             await asyncio.sleep(2**number)
         else:
-            return ballot.items[0].points or 0, ballot.items[0].reason
+            item = ballot.items[0]
+            return outcome.model_copy(update={"judge": item.points or 0, "reason": item.reason, "quotes": item.quotes})
     raise AssertionError("the last try returns or raises")
 
 
@@ -201,14 +270,30 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
         return None
 
 
-def calibrations_of(state: Path, scenario_id: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
-    return [
-        found.sum_up()
-        if (found := calibration_of(state, scenario_id, model)) is not None
-        else {"judge": model, "is_calibrated": False, "prompt_version": PROMPT_VERSION}
-        for model in dict.fromkeys(models)
-    ]
+def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
+    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated.
+
+    Args:
+        state: the state folder.
+        scenario_id: what was judged.
+        models: the judges.
+        what: they were asked for: items of a rubric, or facts in texts.
+    """
+    rows = []
+    for model in dict.fromkeys(models):
+        found = calibration_of(state, scenario_id, model)
+        if found is not None and what in found.covers:
+            rows.append(found.sum_up())
+            continue
+        on = scenario_id if found is None else f"the {what} of {scenario_id}"
+        warning = (
+            f"judge {model}: not calibrated on {on} "
+            f"(`proctor judge calibrate {scenario_id} --model {model}`)"
+        )
+        rows.append(
+            {"judge": model, "is_calibrated": False, "warning": warning, "prompt_version": PROMPT_VERSION},
+        )
+    return rows
 
 
 def _file(state: Path, scenario_id: str, model: str) -> Path:

@@ -1,13 +1,14 @@
 """A scenario's calibration cases: small pieces of evidence, and the verdict of the scenario's author on one item each.
 
 They lie in ``calibration/*.jsonl`` of the scenario's folder, one case a line. A case's evidence becomes records by the
-same way as an assessment's (``records``), so that a judge reads here what it reads there.
+same way as an assessment's (``records``), so that a judge reads here what it reads there. Facts that a model reads in
+texts have their cases in ``paraphrases/*.txt``: each line is a text that says the fact, or doesn't.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +17,7 @@ from activities.judging.records import Record, records_of
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import Written
+from proctor_protocol.paraphrases import Paraphrase
 from proctor_protocol.problems import describe
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -24,6 +26,12 @@ FOLDER = "calibration"
 
 CaseKind = Literal["clear", "borderline", "hostile"]
 KINDS: tuple[CaseKind, ...] = ("clear", "borderline", "hostile")
+
+FACT_CASES = 6
+"""Cases of each fact: half of them say it, half don't."""
+
+
+_Case = TypeVar("_Case")
 
 
 class CasesError(ValueError):
@@ -107,6 +115,50 @@ class CalibrationCase(BaseModel):
     points: int = Field(ge=0)
     why: str = Field(min_length=1)
     evidence: list[Piece]
+
+
+class FactCase(BaseModel):
+    """One text, and whether it says a fact.
+
+    Attributes:
+        id: the fact's name and the line's place.
+        fact, statement: what a model is asked.
+        is_said: the author's verdict.
+        text: what somebody wrote.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    fact: str
+    statement: str
+    is_said: bool
+    text: str
+
+
+def fact_cases(
+    paraphrases: Iterable[Paraphrase], statements: Mapping[str, str], each: int = FACT_CASES
+) -> list[FactCase]:
+    """Cases of each fact out of a scenario's paraphrases, the same ones every time.
+
+    Args:
+        paraphrases: of the scenario.
+        statements: of its facts, by their names; lines of others are left out.
+        each: how many cases of a fact there are at most, half of either verdict.
+    """
+    piles: dict[tuple[str, bool], list[FactCase]] = {}
+    for line in paraphrases:
+        if line.fact in statements:
+            case = FactCase(
+                id=f"{line.fact}: {line.where}",
+                fact=line.fact,
+                statement=statements[line.fact],
+                is_said=line.is_right,
+                text=line.text,
+            )
+            piles.setdefault((line.fact, line.is_right), []).append(case)
+    chosen = (sorted(pile, key=lambda case: sha256(case.text.encode()).digest()) for pile in piles.values())
+    return list(_in_turn([pile[: each // 2] for pile in chosen]))
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
@@ -230,12 +282,12 @@ def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[Calibrati
     return list(_in_turn(by_kind))[:most]
 
 
-def _in_turn(piles: Sequence[Sequence[CalibrationCase]]) -> Iterator[CalibrationCase]:
+def _in_turn(piles: Sequence[Sequence[_Case]]) -> Iterator[_Case]:
     """The first of every pile, then the second of every pile that has one, and so on."""
     for depth in range(max(map(len, piles), default=0)):
         yield from (pile[depth] for pile in piles if depth < len(pile))
 
 
-def digest_of(cases: Sequence[CalibrationCase]) -> str:
+def digest_of(cases: Sequence[CalibrationCase | FactCase]) -> str:
     """What tells these cases from others, in short."""
     return sha256("\n".join(sorted(case.model_dump_json() for case in cases)).encode()).hexdigest()[:16]

@@ -68,13 +68,14 @@ async def _vote(text: str, facts: Sequence[FactAsked], user_prompt: str, judge: 
     evidence = windows([Record("w1", "writing", text, sender="assistant")], window)
     ids = tuple(fact.id for fact in facts)
     try:
-        ballot = await vote(_criterion(facts), ids, user_prompt, evidence, judge.llm, judge.name)
+        ballot = await vote(criterion_of_facts(facts), ids, user_prompt, evidence, judge.llm, judge.name)
     except ModelAnswerError:
         return [None] * len(facts)
     return [bool(item.points) for item in ballot.items]
 
 
-def _criterion(facts: Sequence[FactAsked]) -> EvaluationCriterion:
+def criterion_of_facts(facts: Sequence[FactAsked]) -> EvaluationCriterion:
+    """What a model is asked about one text: an item of one point for each fact."""
     items: list[Any] = [RubricItem(id=fact.id, points=1, statement=fact.statement) for fact in facts]
     return EvaluationCriterion(
         criterion_id="facts",

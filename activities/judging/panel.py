@@ -1,13 +1,13 @@
 """One criterion before several judges: the median of each item's points, and where they disagree.
 
 The median is robust against one judge that errs or was talked over; of two middle values the lower counts, so that a
-tie is never a point earned.
+tie is never a point earned. What lies between the two is a doubt: the score is a range.
 """
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median_low
+from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
 from activities.judging.json_safe import json_safe_text
@@ -98,9 +98,11 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "quotes": [_quoted(quote, evidence) for quote in decisive.quotes],
     }
     # With every doubt settled for the participant.
-    at_most = median_low(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
+    at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
     if at_most > points:
         row |= {"doubt": True, "at_most": at_most}
+        if median_high(votes) > points:
+            row["reason"] = f"the votes disagree ({', '.join(map(str, votes))} of {item.points}): {row['reason']}"
     if len(votes) > 1:
         row |= {"votes": votes, "spread": max(votes) - min(votes)}
     return row

@@ -189,8 +189,10 @@ def _load(job: socket.socket, task: LoadTask) -> None:
 def _hold(job: socket.socket, task: HoldTask) -> None:
     try:
         config = load_package(task.directory).config
-        patterns = {fact.id: fact.patterns for fact in load_facts(task.directory)}
+        facts = load_facts(task.directory)
+        patterns = {fact.id: fact.patterns for fact in facts}
         held = hold(read_paraphrases(task.directory), patterns | patterns_of_checks(config))
+        held.statements = {fact.id: fact.statement for fact in facts}
     except (ScenarioError, ParaphrasesError) as problem:
         _say(job, Held(faults=[str(problem)]))
     except Exception as problem:

@@ -1,6 +1,7 @@
 """Calibration: known figures for kappa, a judge that errs in a known way, and what results say of it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,12 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.judging.agreement import Pair, agreement, cohens_kappa
 from activities.judging.calibration import CaseOutcome, calibrate, calibration_of, calibrations_of, keep
-from activities.judging.cases import CalibrationCase
+from activities.judging.cases import CalibrationCase, fact_cases
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.factory import ModelSettingsError
 from activities.models.usage import Price, Prices
+from proctor_protocol.paraphrases import Paraphrase
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
 
@@ -106,13 +108,32 @@ async def test_a_judge_is_compared_with_the_author_and_the_figures_are_kept(
 
     keep(found, tmp_path)
     assert calibration_of(tmp_path, "s", "judge-1") == found
-    [known, unknown] = calibrations_of(tmp_path, "s", ["judge-1", "openai/some/other", "judge-1"])
+    [known, unknown] = calibrations_of(tmp_path, "s", ["judge-1", "openai/some/other", "judge-1"], "items")
     assert known["is_calibrated"]
     assert (known["kappa"], known["cases"], known["prompt_version"]) == (found.overall.kappa, 6, PROMPT_VERSION)
     assert known["date"] == found.date.date().isoformat()
-    assert unknown == {"judge": "openai/some/other", "is_calibrated": False, "prompt_version": PROMPT_VERSION}
+    assert known["warning"].startswith("judge judge-1: kappa 0.")
+    assert (unknown["is_calibrated"], unknown["prompt_version"]) == (False, PROMPT_VERSION)
+    assert unknown["warning"] == (
+        "judge openai/some/other: not calibrated on s "
+        "(`proctor judge calibrate s --model openai/some/other`)"
+    )
+    assert not calibrations_of(tmp_path, "s", ["judge-1"], "facts")[0]["is_calibrated"], "it was asked for none"
     # It holds for its scenario alone.
-    assert not calibrations_of(tmp_path, "t", ["judge-1"])[0]["is_calibrated"]
+    assert not calibrations_of(tmp_path, "t", ["judge-1"], "items")[0]["is_calibrated"]
+
+
+async def test_facts_in_texts_are_cases_half_of_which_say_it(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
+    """A judge that finds every fact in every text has kappa 0, however well it judges rubrics."""
+    lines = [Paraphrase(f"line {n}", "closed", n % 2 == 0, "", f"The text is {n}") for n in range(40)]
+    cases = fact_cases([*lines, replace(lines[0], fact="unknown")], {"closed": "It says that the incident is over."})
+    assert [case.is_said for case in cases] == [True, False] * 3
+    endpoint.answer("now judge", lambda _: verdict(item("closed", 1, ("w1", "The text is"))))
+    found = await calibrate(scenario(criterion(rubric=RUBRIC, max_score=3)), cases, Judge("yes", llm), PRICES)
+    assert (found.covers, found.kappa, found.overall.too_high) == (["facts"], 0, 3)
+    assert found.outcomes[0].quotes[0].quote == "The text is"
+    assert "below 0.6" in str(found.find_fault())
+    assert found.sum_up()["warning"] == found.find_fault()
 
 
 async def test_a_damaged_calibration_is_none(endpoint: OpenAIEndpoint, llm: BaseChatModel, tmp_path: Path) -> None:

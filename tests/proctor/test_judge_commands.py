@@ -13,7 +13,7 @@ NAME = "openai/scripted"
 
 
 def _always_met(prompt: str) -> dict[str, object]:
-    [(item, points)] = re.findall(r"^- (\w+) \((\d) points", prompt, re.MULTILINE)
+    [(item, points)] = re.findall(r"^- (\S+) \((\d) points", prompt, re.MULTILINE)
     records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id"')]
     quotes = [{"record": each["id"], "quote": each["text"][:20]} for each in records if each["text"].strip()][:1]
     return {"items": [{"id": item, "quotes": quotes, "reason": "r", "points": int(points)}], "explanation": "e"}
@@ -32,7 +32,7 @@ def test_it_prints_figures_and_keeps_them(sandbox: Sandbox) -> None:
             *("--limit", "24", "--state", "state", "--json", "all.json"),
         )
     assert done.returncode == 0, done.stderr
-    for said in (f"{NAME} as judge of email_triage_basic", "24 of 128 cases", "Cohen's kappa 0.00", "cost unknown"):
+    for said in (f"{NAME} as judge of email_triage_basic", "Cohen's kappa 0.00", "below 0.6", "cost unknown"):
         assert said in done.stdout
     assert "courtesy.greets" in done.stdout
     assert "24/24" in done.stderr
@@ -40,10 +40,13 @@ def test_it_prints_figures_and_keeps_them(sandbox: Sandbox) -> None:
     [kept] = (sandbox.folder / "state" / "calibrations").iterdir()
     assert json.loads(kept.read_text()) == written
     assert {kind: row["cases"] for kind, row in written["by_kind"].items()} == {
-        "clear": 8,
-        "borderline": 8,
-        "hostile": 8,
+        "clear": 4,
+        "borderline": 4,
+        "hostile": 4,
+        "fact": 12,
     }
+    assert written["shipped_cases"] > 128, "those of rubrics and those of facts"
+    assert written["outcomes"][0]["quotes"]
     assert written["overall"]["too_low"] == written["overall"]["refused"] == 0
     assert (written["usage"]["calls"], written["usage"]["input_tokens"]) == (24, 24)
 

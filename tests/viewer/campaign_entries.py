@@ -57,6 +57,7 @@ def write_campaign(
     results = RunResults(
         campaign_id=name,
         status="completed",
+        judge_warnings=[text or "judge judge: kappa 0.41 on the cases of lunch, below 0.6"],
         agents=dict.fromkeys(shown.values(), "http://agent.example:8001"),
         cells=cells,
         missing=2,

@@ -134,6 +134,7 @@ def write_day(
         total_points=results.total_points,
         turns_taken=turns,
         actions_taken=len(log),
+        judge_warnings=results.judge_warnings,
         started_at=MORNING,
         ended_at=MORNING + timedelta(minutes=1),
         temporal_namespace="default",
@@ -160,6 +161,7 @@ def _results(name: str, log: list[ActionLogEntryWithTurn], turns: int, text: str
             explanation=text or "She was asked late.",
             description="Anna is asked in the first turn.",
             judged_by="model:judge",
+            judge_warnings=[text or "judge judge: not calibrated on the items of lunch"],
             details={
                 "items": [
                     {
