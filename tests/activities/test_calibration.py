@@ -115,8 +115,7 @@ async def test_a_judge_is_compared_with_the_author_and_the_figures_are_kept(
     assert known["warning"].startswith("judge judge-1: kappa 0.")
     assert (unknown["is_calibrated"], unknown["prompt_version"]) == (False, PROMPT_VERSION)
     assert unknown["warning"] == (
-        "judge openai/some/other: not calibrated on s "
-        "(`proctor judge calibrate s --model openai/some/other`)"
+        "judge openai/some/other: not calibrated on s (`proctor judge calibrate s --model openai/some/other`)"
     )
     assert not calibrations_of(tmp_path, "s", ["judge-1"], "facts")[0]["is_calibrated"], "it was asked for none"
     # It holds for its scenario alone.

@@ -341,10 +341,10 @@ def test_windows_are_combined_by_rule(scope: str, points: list[int | None], comb
 
 
 @pytest.mark.parametrize(
-    ("votes", "points", "spread"), [([2, 10, 9], 9, 8), ([4, 8], 4, 4), ([3, 3, 3], 3, 0), ([0, 1, 8, 9], 1, 9)]
+    ("votes", "points", "doubtful"), [([2, 10, 9], 9, 0), ([4, 8], 4, 4), ([3, 3, 3], 3, 0), ([0, 1, 8, 9], 1, 7)]
 )
-async def test_a_panel_gives_the_median_and_ties_go_to_the_lower(
-    endpoint: OpenAIEndpoint, llm: BaseChatModel, votes: list[int], points: int, spread: int
+async def test_a_panel_gives_the_median_and_a_tie_is_a_range_from_the_lower_vote(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, votes: list[int], points: int, doubtful: int
 ) -> None:
     answers = [verdict(item("score", points, ("w1", "Summary"))) for points in votes]
     endpoint.answer("now judge", *answers)
@@ -352,8 +352,11 @@ async def test_a_panel_gives_the_median_and_ties_go_to_the_lower(
     assert result.score == points
     assert result.details is not None
     [row] = result.details["items"]  # type: ignore[misc]
+    spread = max(votes) - min(votes)
     assert (sorted(row["votes"]), row["spread"]) == (sorted(votes), spread)  # type: ignore[index,call-overload,arg-type]
     assert result.details["disagreements"] == (["score"] if spread else [])
+    assert result.doubtful_points == doubtful
+    assert [doubt.reason.startswith("the votes disagree (") for doubt in result.doubts] == [True] * bool(doubtful)
 
 
 async def test_a_judge_that_is_never_to_be_believed_is_a_doubt_in_the_end(
