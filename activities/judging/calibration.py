@@ -286,10 +286,7 @@ def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: 
             rows.append(found.sum_up())
             continue
         on = scenario_id if found is None else f"the {what} of {scenario_id}"
-        warning = (
-            f"judge {model}: not calibrated on {on} "
-            f"(`proctor judge calibrate {scenario_id} --model {model}`)"
-        )
+        warning = f"judge {model}: not calibrated on {on} (`proctor judge calibrate {scenario_id} --model {model}`)"
         rows.append(
             {"judge": model, "is_calibrated": False, "warning": warning, "prompt_version": PROMPT_VERSION},
         )
