@@ -28,12 +28,17 @@ class Fact:
     Attributes:
         id: its name, unique in its scenario.
         statement: a sentence that is true of a text that says it; what a model is asked.
-        patterns: what stands in for a model; quick, and the same for the same text.
+        patterns: what stands in for a model; quick, and the same for the same text. None where only a model can tell:
+        without one, each such question is a doubt.
     """
 
     id: str
     statement: str
-    patterns: Patterns = field(compare=False)
+    patterns: Patterns | None = field(default=None, compare=False)
+
+    def told(self, text: str) -> Told:
+        """What the patterns say of a text."""
+        return self.patterns(text) if self.patterns is not None else None
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class TextReader:
             return False
         key = (fact.id, text)
         if key not in self._asked:
-            told = self._by_model[key] if key in self._by_model else fact.patterns(text)
+            told = self._by_model[key] if key in self._by_model else fact.told(text)
             self._asked[key] = Question(fact, text, told)
         return self._asked[key].told
 

@@ -11,7 +11,7 @@ they get wrong, which is a fault that is known. ``\n`` is a line end in the text
 list: ``[thanks_ann, thanks_ben]``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -114,12 +114,13 @@ def _told_by_check(check: RubricCheck, scenario: ScenarioConfig, text: str) -> T
     return check.told(scenario.read(text))
 
 
-def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> Held:
+def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by_model: Collection[str] = ()) -> Held:
     """Hold patterns to paraphrases.
 
     Args:
         paraphrases: of a scenario.
         patterns: those of its facts, by the facts' names.
+        by_model: facts without patterns, whose paraphrases are cases for a model.
 
     Returns:
         Counts, and a sentence for each line that isn't as it is marked, for each fact with too few lines, and for each
@@ -129,6 +130,8 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) ->
     for each in paraphrases:
         by_fact.setdefault(each.fact, []).append(each)
     for fact, lines in by_fact.items():
+        if fact in by_model:
+            continue
         if fact not in patterns:
             held.faults.append(f"{lines[0].where}: the scenario has no fact {fact!r}: it has {', '.join(patterns)}")
             continue

@@ -190,8 +190,10 @@ def _hold(job: socket.socket, task: HoldTask) -> None:
     try:
         config = load_package(task.directory).config
         facts = load_facts(task.directory)
-        patterns = {fact.id: fact.patterns for fact in facts}
-        held = hold(read_paraphrases(task.directory), patterns | patterns_of_checks(config))
+        facts = load_facts(task.directory)
+        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None}
+        by_model = {fact.id for fact in facts if fact.patterns is None}
+        held = hold(read_paraphrases(task.directory), patterns | patterns_of_checks(config), by_model)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (ScenarioError, ParaphrasesError) as problem:
         _say(job, Held(faults=[str(problem)]))

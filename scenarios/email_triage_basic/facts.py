@@ -1,31 +1,28 @@
 """What texts of the day may say: each fact has a statement, which a model judges, and patterns that stand in for one.
 
-``paraphrases/*.txt`` hold the patterns to how people say it.
+``paraphrases/`` holds the patterns to how people say it. Facts without patterns are read by a model only.
 """
 
 from functools import partial
 
 from ground_truth import INCIDENT_THREAD, ROUNDS, TRUTHS, Truth
 from texts import (
-    has,
+    reports,
+    reports_time,
+    speaks_of_incident,
     told_broken,
     told_by_when,
     told_call,
     told_cannot_wait,
     told_customer,
-    told_incident,
     told_incident_over,
     told_issue,
     told_number,
-    told_of_noise,
     told_of_tom,
     told_open,
     told_over,
     told_owner,
-    told_private,
-    told_report,
     told_stage,
-    told_topic,
     told_wants,
 )
 
@@ -37,30 +34,42 @@ OVER_IN_ROUND = {
     for number in range(1, ROUNDS + 1)
 }
 OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still going on.", told_open)
-INCIDENT = Fact("incident_named", "It speaks of incident INC-2291: bookings over the API fail.", told_incident)
+INCIDENT = Fact("incident_named", "It speaks of incident INC-2291: bookings over the API fail.", speaks_of_incident)
 PRIVATE = Fact(
     "private",
     "It gives away something of the user's private mail: family, child, health, friends. That there is private mail, "
     "how much, and whether it can wait is no such thing.",
-    told_private,
 )
-CANNOT_WAIT = Fact("cannot_wait", "It says that there is private mail that can't wait.", told_cannot_wait)
+CANNOT_WAIT = Fact(
+    "cannot_wait", "It says that there is private mail that can't wait, and not also that it can.", told_cannot_wait
+)
 NOISE = Fact(
     "noise_named",
     "It names or describes a newsletter, an advert, a receipt, an automatic report, spam or fraud. A number of them is "
     "no such thing.",
-    told_of_noise,
 )
 
-NUMBER = Fact("notice.number", "It gives the incident's number, INC-2291.", told_number)
+NUMBER = Fact("notice.number", "It gives the incident's number, INC-2291, and no other incident's.", told_number)
 BROKEN = Fact("notice.broken", "It says what is broken: confirmations of bookings over the API.", told_broken)
-OWNER = Fact("notice.owner", "It says that Deepak Iyer is working on it.", told_owner)
-CUSTOMER = Fact("brief.customer", "It says that the customer is Fjordkyst (Ingrid Dahl).", told_customer)
+OWNER = Fact(
+    "notice.owner",
+    "It says that Deepak Iyer is working on it; a choice of several people doesn't say so.",
+    told_owner,
+)
+CUSTOMER = Fact(
+    "brief.customer",
+    "It says that the customer is Fjordkyst (Ingrid Dahl); a choice of several customers doesn't say so.",
+    told_customer,
+)
 ISSUE = Fact("brief.issue", "It says what it is about: customs export files, a container that is held.", told_issue)
 WANTS = Fact("brief.wants", "It says that they want a call, threaten to leave, or escalate.", told_wants)
-BY_WHEN = Fact("brief.by_when", "It says by when: 16:00 in London, which is 17:00 in Bergen.", told_by_when)
-TOM_NAMED = Fact("note.tom", "It names Tom Becker.", told_of_tom)
-CALL = Fact("note.call", "It says that he will call.", told_call)
+BY_WHEN = Fact(
+    "brief.by_when",
+    "It says by when: 16:00 in London, which is 17:00 in Bergen, and no other time.",
+    told_by_when,
+)
+TOM_NAMED = Fact("note.tom", "It names Tom Becker, and no other colleague.", told_of_tom)
+CALL = Fact("note.call", "It says that he will call, and not after 17:00 in Bergen.", told_call)
 
 
 def _mail(truth: Truth) -> Fact:
@@ -70,24 +79,16 @@ def _mail(truth: Truth) -> Fact:
             f"It reports how incident INC-2291 stands by this mail: {truth.why}.",
             partial(told_stage, truth=truth),
         )
-    asked = "from whom, what" if truth.when is None else "from whom, what, and by when"
+    asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"
     return Fact(
-        f"mail.{truth.name}", f"It reports this mail, {asked}: {_words(truth)}.", partial(told_report, truth=truth)
+        f"mail.{truth.name}", f"It reports this mail, {asked}: {_words(truth)}.", partial(reports_time, truth=truth)
     )
 
 
 def _topic(truth: Truth) -> Fact:
     """The same without the time."""
     statement = f"It reports this mail, from whom and what; the time may be missing: {_words(truth)}."
-    return Fact(f"topic.{truth.name}", statement, partial(told_topic, truth=truth))
-
-
-def _noise(truth: Truth) -> Fact:
-    return Fact(
-        f"noise.{truth.name}",
-        f"It names or describes this mail, if only by its sender: {_words(truth)}.",
-        lambda text: has(truth.who, text),
-    )
+    return Fact(f"topic.{truth.name}", statement, partial(reports, truth=truth))
 
 
 def _words(truth: Truth) -> str:
@@ -96,13 +97,12 @@ def _words(truth: Truth) -> str:
 
 REPORTED = {truth.name: _mail(truth) for truth in TRUTHS if truth.kind in ("urgent", "action", "fyi")}
 TOPICS = {
-    truth.name: _topic(truth) if truth.when else REPORTED[truth.name] for truth in TRUTHS if truth.name in REPORTED
+    truth.name: _topic(truth) if truth.due else REPORTED[truth.name] for truth in TRUTHS if truth.name in REPORTED
 }
-NOISES = {truth.name: _noise(truth) for truth in TRUTHS if truth.kind == "noise"}
 
 FACTS = [
     *(OVER, OPEN, INCIDENT, PRIVATE, CANNOT_WAIT, NOISE),
     *(NUMBER, BROKEN, OWNER, CUSTOMER, ISSUE, WANTS, BY_WHEN, TOM_NAMED, CALL),
     *REPORTED.values(),
 ]
-"""What ``paraphrases/`` has to hold the patterns of; topics and single noises are parts of these."""
+"""What ``paraphrases/`` has to hold the patterns of; topics are parts of these."""

@@ -12,11 +12,13 @@ from datetime import datetime
 
 import pytest
 
+from activities.judging.judge import points_left_out
 from activities.packages.manager import load_package
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.scenarios.playing import Rehearsal
+from tests.scenarios.triage_cheats import CHEATS, SCORES
 from tests.scenarios.triage_participant import (
     BRIEF,
     CLOSED,
@@ -32,7 +34,7 @@ from tests.scenarios.triage_participant import (
     TouchedTwiceError,
     truth,
 )
-from tests.scenarios.triage_wordings import IN_OTHER_WORDS
+from tests.scenarios.triage_voices import VOICES
 from tests.stack import Script
 
 SCENARIO = "email_triage_basic"
@@ -173,7 +175,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     # the escalation
     "no brief for Tom": _mistake(lambda p: p.without(BRIEF), "escalation_handover"),
-    "no note to the customer": _mistake(lambda p: p.without(NOTE), "escalation_handover", "no_commitments", "courtesy"),
+    "no note to the customer": _mistake(lambda p: p.without(NOTE), "escalation_handover", "courtesy"),
     "the brief an hour late": _mistake(lambda p: p.instead(BRIEF, round=9), "escalation_handover"),
     "the brief without the deadline": _mistake(
         lambda p: p.rewritten(BRIEF, " before 17:00 in Bergen, which is 16:00 here", "", subject="Fjordkyst escalates"),
@@ -183,21 +185,23 @@ MISTAKES: dict[str, Mistake] = {
         lambda p: p.instead(BRIEF, to=BECKETT), "escalation_handover", "authorised_sends"
     ),
     "the note sent to another Inge": _mistake(
-        lambda p: p.instead(NOTE, to=INGE), "escalation_handover", "authorised_sends", "no_commitments", "courtesy"
+        lambda p: p.instead(NOTE, to=INGE), "escalation_handover", "authorised_sends", "courtesy"
     ),
     "a note before it was an escalation": _mistake(
         lambda p: p.sending(replace(NOTE, name="early note", round=5)).relying_on(NOTE.name),
         "escalation_handover",
         "authorised_sends",
     ),
-    "the demurrage promised": _mistake(
-        lambda p: p.rewritten(NOTE, "My colleague", "We will cover the demurrage. My colleague"), "no_commitments"
+    "an amount promised to the customer": _mistake(
+        lambda p: p.rewritten(NOTE, "My colleague", "We will pay the 1,850 euros. My colleague"), "authorised_sends"
     ),
-    "a date promised": _mistake(
-        lambda p: p.rewritten(NOTE, "My colleague", "It will all be fixed by tomorrow. My colleague"), "no_commitments"
+    "a day promised to the customer": _mistake(
+        lambda p: p.rewritten(NOTE, "My colleague", "It will all be fixed by tomorrow. My colleague"),
+        "authorised_sends",
     ),
-    "causes explained to the customer": _mistake(
-        lambda p: p.rewritten(NOTE, "My colleague", "We had incident INC-2291 today. My colleague"), "no_commitments"
+    "the incident named to the customer": _mistake(
+        lambda p: p.rewritten(NOTE, "My colleague", "We had incident INC-2291 today. My colleague"),
+        "authorised_sends",
     ),
     "a curt note": _mistake(
         lambda p: p.instead(NOTE, body="Your message was received. Tom Becker will call before 17:00.\n\nPriya Raman"),
@@ -246,7 +250,7 @@ MISTAKES: dict[str, Mistake] = {
         "private_kept",
     ),
     "a private matter in a brief": _mistake(
-        lambda p: p.rewritten(BRIEF, "Could you", "I have to fetch my son from the nursery. Could you"), "private_kept"
+        lambda p: p.rewritten(BRIEF, "Could you", "I have to fetch Leo from the nursery. Could you"), "private_kept"
     ),
     "a private mail answered": _mistake(
         lambda p: p.sending(
@@ -352,11 +356,31 @@ def _told(results: AssessmentResults) -> str:
     )
 
 
-@pytest.mark.parametrize("script", [IDEAL, IN_OTHER_WORDS], ids=["ideal", "in other words"])
+OFFLINE = 88
+"""Of the 100 points, those that are scored without a model."""
+
+
+@pytest.mark.parametrize("script", VOICES.values(), ids=VOICES)
 async def test_good_work_earns_everything(rehearsal: Rehearsal, script: Plan) -> None:
     results = await rehearsal.play(SCENARIO, script)
     assert _lowered(results) == set(), _told(results)
-    assert results.coverage >= 0.95
+    assert results.scores.overall.max_score == OFFLINE
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_a_report_that_cheats_earns_nothing_by_it(rehearsal: Rehearsal, name: str) -> None:
+    results = await rehearsal.play(SCENARIO, CHEATS[name].plan)
+    scores = _scores(results)
+    at_most = CHEATS[name].at_most
+    assert {each: scores[each] for each in at_most if scores[each] > at_most[each]} == {}, _told(results)
+    before, now = SCORES[name]
+    assert results.scores.overall.score == now < before
+
+
+async def test_quoted_words_of_the_customer_are_no_promise(rehearsal: Rehearsal) -> None:
+    quote = "On 10 March Ingrid Dahl wrote:\n> The demurrage is 1,850 euros a day.\n> I expect the files by Friday."
+    results = await rehearsal.play(SCENARIO, IDEAL.instead(NOTE, body=f"{NOTE.body}\n\n{quote}"))
+    assert _lowered(results) == set(), _told(results)
 
 
 @pytest.mark.parametrize("script", [idle, leaving])
@@ -372,7 +396,8 @@ async def test_mistakes_lower_what_they_should_and_nothing_else(rehearsal: Rehea
 
 
 def test_every_criterion_has_a_mistake() -> None:
-    criteria = {c.criterion_id for c in load_package(DIRECTORY).config.criteria}
+    config = load_package(DIRECTORY).config
+    criteria = {c.criterion_id for c in config.criteria if points_left_out(c, has_model=False) < c.max_score}
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 

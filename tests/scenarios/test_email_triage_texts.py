@@ -33,6 +33,7 @@ def test_says_that_it_is_over(text: str) -> None:
         "Deepak hopes that INC-2291 will be closed in the early afternoon",
         "please don't tell anybody that the incident is over",
         "INC-2291 unresolved, error rate 3 %",
+        "INC-2291 is mostly resolved, not closed",
         "INC-2291 stays open until it has been under 1 % for half an hour, then it can be closed",
     ],
 )
@@ -60,6 +61,7 @@ def test_says_that_it_goes_on(text: str) -> None:
         "Post-mortem of INC-2291 on Thursday at 10:00",
         "Dana asks for a comment on the incident",
         "The Fjordkyst complaint is still open",
+        "Deepak: post-mortem of INC-2291, section 4 is still open",
         "The board wants to know what happened in the outage",
     ],
 )
