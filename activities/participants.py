@@ -30,7 +30,7 @@ from activities.elapsed import counting_stops, since_scheduled, waited_for_worke
 from activities.fencing import own_fence
 from activities.judging.json_safe import json_safe_text
 from activities.lifecycle import summarise
-from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
+from activities.participant_client import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant_client.answer import UnreadableTurnError
 from activities.patience import patiently
 from activities.plan import (
@@ -141,7 +141,7 @@ class ParticipantActivities:
         simulation = await self._begin(work)
         try:
             answer = await self._heard(
-                plan, f"turn {given.turn}", lambda participant: self._play_to_the_end(participant, given, simulation)
+                plan, f"turn {given.turn}", lambda participant: self._play_once(participant, given, simulation)
             )
             try:
                 return await self._taken(given, answer, simulation, step)
@@ -276,9 +276,27 @@ class ParticipantActivities:
             given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
         )
         start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
-        answer = known or await self._say(participant, simulation, message, start_id, _note_task)
-        answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
+        try:
+            answer = known or await self._say(participant, simulation, message, start_id, _note_task)
+            answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
+        except _CutOffError:
+            heartbeats.forget()  # so the next attempt begins again, with a new key
+            participant_tasks.note_wait(_waited())
+            raise failures.passing(
+                failures.PARTICIPANT_UNREACHABLE,
+                "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
+            ) from None
         return answer, simulation, participant.card
+
+    async def _play_once(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+        try:
+            return await self._play_to_the_end(participant, given, simulation)
+        except _CutOffError:
+            raise failures.final(
+                failures.PARTICIPANT_FAILED,
+                f"The connection to the participant was lost in turn {given.turn}, after it had begun to act: "
+                "the turn has to be played again.",
+            ) from None
 
     async def _play_to_the_end(
         self, participant: ParticipantClient, given: TurnInput, simulation: Simulation
@@ -383,10 +401,35 @@ class ParticipantActivities:
         """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking.
 
         Who has claimed the simulation just now knows; a stop since then shows by the clock.
+
+        Raises:
+            _CutOffError: the connection was lost after the message went out, and the simulation has changed since. The
+                participant may have died half-way, or go on: the same message would have it act twice.
+            ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
         """
         if not _was_just_claimed(simulation):
             await patiently(simulation.look)
-        return await participant.send(message, message_id, on_event, fence=own_fence())
+        try:
+            return await participant.send(message, message_id, on_event, fence=own_fence())
+        except AnswerLostError:
+            if participant_tasks.noted_tasks() or await self._has_task(participant, message_id, on_event):
+                raise
+            if (await patiently(simulation.look)).is_untouched:
+                raise
+            raise _CutOffError from None
+
+    async def _has_task(
+        self, participant: ParticipantClient, message_id: str, on_event: Callable[[Answer], None] | None
+    ) -> bool:
+        """Whether the participant is at a message as a task, which the next attempt then waits for."""
+        if on_event is None:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                if (task_id := await participant.find_task(message_id)) is not None:
+                    participant_tasks.note_task(task_id)
+                    return True
+        return False
 
     async def _say_as_text(
         self,
@@ -474,6 +517,10 @@ class ParticipantActivities:
             resumes_turn=resumes_turn,
             mcp_url=access.mcp,
         )
+
+
+class _CutOffError(Exception):
+    """The participant may have acted on a message, and can't be heard any more."""
 
 
 @dataclass(frozen=True)

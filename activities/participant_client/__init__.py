@@ -9,5 +9,6 @@
 
 from activities.participant_client.answer import Answer
 from activities.participant_client.client import ParticipantClient, ParticipantClients, message_id
+from activities.participant_client.errors import AnswerLostError
 
-__all__ = ["Answer", "ParticipantClient", "ParticipantClients", "message_id"]
+__all__ = ["Answer", "AnswerLostError", "ParticipantClient", "ParticipantClients", "message_id"]

@@ -204,6 +204,15 @@ class ParticipantClient:
             ]
         return []
 
+    async def find_task(self, message_id: str) -> str | None:
+        """The id of the task that the participant made of a message; None where it knows none, or can't say so."""
+        with suppress(Exception):
+            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id, history_length=100))
+            for task in listed.tasks:
+                if task.context_id == self._context_id and any(each.message_id == message_id for each in task.history):
+                    return task.id
+        return None
+
     async def cancel(self, task_id: str) -> None:
         """Ask for a task to be canceled; whatever goes wrong with that is no concern any more."""
         with suppress(Exception):

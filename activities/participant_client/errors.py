@@ -28,12 +28,17 @@ NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
 
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _REFUSED = (RefusedBodyError, RefusedAddressError)
 _NETWORK = "Network communication error"
 _SERVER_ERROR = re.compile(r"JSON-RPC Error -?\d+: ")
 _OF_THE_SDK = ("Invalid JSON-RPC response", "SSE stream error", "HTTP client is closed")
 _LONGEST_SAID = 300
 _MOST_NAMED = 3
+
+
+class AnswerLostError(ApplicationError):
+    """The connection was lost after a message went out: the participant may have got it, and may have acted on it."""
 
 
 def is_lost(problem: BaseException | None) -> bool:
@@ -54,6 +59,15 @@ def _has_broken_off(problem: BaseException | None) -> bool:
             return True
         problem = problem.__cause__
     return False
+
+
+def may_have_arrived(problem: BaseException | None) -> bool:
+    """Whether a message may have reached the participant, although the connection failed."""
+    while problem is not None:
+        if isinstance(problem, _NEVER_SENT):
+            return False
+        problem = problem.__cause__
+    return True
 
 
 def said_in_failing(problem: BaseException) -> str | None:
@@ -110,12 +124,17 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a participant that nobody can reach at its address, or where its card says that it is."""
+    """The failure of a participant that can't be reached at its address, or where its card says that it is.
+
+    It is an ``AnswerLostError`` where the message may have arrived.
+    """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""
     said = shortened(str(problem) or type(problem).__name__)
-    return failures.passing(
-        failures.PARTICIPANT_UNREACHABLE, f"Nobody answers at the participant's address {url}{named} ({said})."
+    problem_of = AnswerLostError if may_have_arrived(problem) else ApplicationError
+    return problem_of(
+        f"Nobody answers at the participant's address {url}{named} ({said}).",
+        type=failures.PARTICIPANT_UNREACHABLE,
     )
 
 

@@ -4,8 +4,8 @@ Nothing of proctor's is needed: pip install 'a2a-sdk[http-server]>=0.3,<0.4' htt
 """
 
 import argparse
+import asyncio
 import json
-import uuid
 
 import httpx
 import uvicorn
@@ -20,19 +20,19 @@ class Doorman(AgentExecutor):
     """Answers the evaluator's three messages."""
 
     def __init__(self):
-        self.starts, self.answers = {}, {}  # by A2A context: address and key; by message id, which may come twice
+        self.starts, self.work = {}, {}  # by A2A context; by message id: the same message may come twice, or meanwhile
 
     async def execute(self, context, event_queue):
         """Answer one message."""
-        part = context.message.parts[0].root
+        key, part = context.message.message_id, context.message.parts[0].root
         said = json.loads(part.text) if part.kind == "text" else part.data
         answer = {}
         if said["message_type"] == "assessment_start":
             self.starts[context.context_id] = said
         elif said["message_type"] == "turn_start":
-            key, start = context.message.message_id, self.starts[context.context_id]
-            self.answers[key] = answer = self.answers.get(key) or await self.play(start, said)
-        ids = {"message_id": str(uuid.uuid4()), "context_id": context.context_id}
+            self.work[key] = self.work.get(key) or asyncio.create_task(self.play(self.starts[context.context_id], said))
+            answer = await asyncio.shield(self.work[key])  # it goes on when this request is cut off
+        ids = {"message_id": f"answer to {key}", "context_id": context.context_id}
         await event_queue.enqueue_event(Message(role=Role.agent, parts=[Part(root=DataPart(data=answer))], **ids))
 
     async def play(self, start, turn):
