@@ -231,6 +231,10 @@ def assess(
         quiet=quiet,
         is_whole=is_whole,
     )
+    if offline:
+        from proctor.scenario_commands import warn_of_unscored_points
+
+        warn_of_unscored_points(scenarios[0])
     raise typer.Exit(run_assess(options))
 
 

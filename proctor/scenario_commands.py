@@ -5,22 +5,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
+from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 
+from activities.judging.judge import points_left_out
 from activities.packages.confinement import Limits
 from activities.packages.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.packages.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
-from proctor.settings import read_settings
+from proctor.settings import read_settings, warn
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.paraphrases import FOLDER, Held
 from proctor_protocol.results import DIMENSIONS
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
 _FAULTS_TOLD = 20
+_UNSCORED_WITHOUT_WARNING = 0.1
+"""The share of a scenario's points that may stay unscored without a warning."""
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
@@ -116,6 +120,40 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
             f"{sum(c.max_score for c in criteria)} points"
         )
     )
+    if sentence := points_needing_model(package.config):
+        console.print(Text(sentence))
+
+
+def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> str | None:
+    """How many points aren't scored without a model and of which criteria, in a sentence.
+
+    Args:
+        scenario: the scenario.
+        least_share: None is returned where these points are no more than this share of all points (0 to 1).
+    """
+    needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model=False))}
+    points, total = sum(needed.values()), sum(criterion.max_score for criterion in scenario.criteria)
+    if points <= least_share * total:
+        return None
+    named = ", ".join(f"{criterion_id} ({points})" for criterion_id, points in needed.items())
+    return f"Without a model, {points} of {total} points are not scored: {named}"
+
+
+def warn_of_unscored_points(scenario_id: str) -> None:
+    """Warn before an assessment without models where more than a tenth of the points won't be scored.
+
+    The scenario is looked for on this machine. An evaluator elsewhere reports its own scenario's points when it begins.
+    """
+    manager = ScenarioManager(read_settings(GreenAgentConfig).scenarios_dir)
+    try:
+        file = manager.find(scenario_id) / "scenario.json"
+        if not file.is_file():
+            return
+        scenario = ScenarioConfig.model_validate_json(file.read_bytes())
+    except (ScenarioError, ScenarioNotFoundError, OSError, ValidationError):
+        return  # the evaluator says what is wrong with it
+    if sentence := points_needing_model(scenario, _UNSCORED_WITHOUT_WARNING):
+        warn([f"{clean(sentence)}. Configure a model and leave out --offline to have them scored."])
 
 
 def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:

@@ -110,9 +110,10 @@ async def _try(
     if said is not None:
         tried.faults.append(f"{name}, on {log} log without a model: {said}")
     elif questions and not criterion.needs_model_for:
-        tried.faults.append(
-            f"{name}: evaluator {criterion.evaluator_id} asks a model where there is one, and gives a score on all "
-            f"{criterion.max_score} points where there is none: declare with needs_model_for how many need the model"
+        tried.warnings.append(
+            f"{name}: evaluator {criterion.evaluator_id} asks a model if there is one, and scores all "
+            f"{criterion.max_score} points without one. Set needs_model_for to the number of points that need the "
+            "model: offline they then stay unscored."
         )
 
 

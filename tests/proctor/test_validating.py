@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,20 +90,17 @@ FAULTS = {
         "assert not [a for a in ctx.action_log if 'a' * 9000 in str(a.parameters)]",
         "on a busy log without a model: evaluator {} raised AssertionError",
     ),
-    "curious": (
-        "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')",
-        "evaluator {} asks a model where there is one, and gives a score on all",
-    ),
     "dependent": ("ctx.llm.invoke", "on an empty log without a model: evaluator {} raised AttributeError"),
 }
 """Evaluators: what each does, and what is said of it."""
 
-HOLDS = "holds"
+HOLDS, CURIOUS = "holds", "curious"
 
 
 def package(directory: Path) -> ScenarioPackage:
     """A scenario with a criterion for each evaluator, one of which holds."""
-    does = {HOLDS: "pass", **{name: does for name, (does, _) in FAULTS.items()}}
+    asks = "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')"
+    does = {HOLDS: "pass", CURIOUS: asks, **{name: does for name, (does, _) in FAULTS.items()}}
 
     def one_for_each(scenario: dict[str, Any]) -> None:
         asked = scenario["criteria"][0]
@@ -121,6 +119,11 @@ def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_n
         begins = tuple(f"criterion {name}{sign} {fault.format(name)}" for sign in ",:")
         assert [said for said in found.faults if said.startswith(begins)], found
     assert not [said for said in found.faults + found.warnings if said.startswith(f"criterion {HOLDS}")], found
+    assert not [said for said in found.faults if said.startswith(f"criterion {CURIOUS}")], found
+    [warned] = [
+        said for said in found.warnings if said.startswith(f"criterion {CURIOUS}") and "needs_model_for" in said
+    ]
+    assert "asks a model if there is one, and scores all" in warned
 
 
 def test_faults_are_told_all_at_once_and_end_with_1(sandbox: Sandbox) -> None:
@@ -136,6 +139,41 @@ def test_faults_are_told_all_at_once_and_end_with_1(sandbox: Sandbox) -> None:
     assert "evnts: there is no such field; did you mean events?" in done.stderr
     assert "user_adress: there is no such field" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def by_model(points: int) -> Callable[[dict[str, Any]], None]:
+    """Add a criterion that a model judges to those of the scenario, which has 20 points of others."""
+
+    def change(scenario: dict[str, Any]) -> None:
+        first = scenario["criteria"][0]
+        others = {**first, "criterion_id": "counted", "max_score": 20, "evaluator_id": "counted"}
+        asked = {**first, "criterion_id": "tact", "max_score": points, "evaluation_prompt": "Was it tactful?"}
+        asked = {name: asked[name] for name in asked if name not in ("evaluator_id", "params", "rubric")}
+        scenario["criteria"] = [others, asked]
+
+    return change
+
+
+def test_validate_says_which_points_need_a_model(sandbox: Sandbox) -> None:
+    counted = EVALUATOR.format(name="counted", does="pass")
+    write_package(sandbox.folder, "asked", change=by_model(2), files={"evaluators.py": counted})
+    done = sandbox.call("scenarios", "validate", "./asked")
+    assert done.returncode == 0, done.stderr
+    assert "Without a model, 2 of 22 points are not scored: tact (2)" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("points", "flags", "is_warned"), [(3, ("--offline",), True), (2, ("--offline",), False), (3, (), False)]
+)
+def test_assess_warns_before_the_start_of_many_unscored_points(
+    sandbox: Sandbox, points: int, flags: tuple[str, ...], is_warned: bool
+) -> None:
+    """It warns before it reaches for the evaluator, which isn't there in this test."""
+    write_package(sandbox.folder / "scenarios", "asked", change=by_model(points))
+    asked = ("assess", "asked", "--agent", "http://127.0.0.1:9", "--gateway", "http://127.0.0.1:9", *flags)
+    done = sandbox.call(*asked)
+    assert done.returncode != 0
+    assert ("Without a model, 3 of 23 points are not scored: tact (3)" in done.stderr) is is_warned
 
 
 def test_what_a_scenario_lacks_is_warned_of(sandbox: Sandbox) -> None:
