@@ -20,6 +20,15 @@ from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
 
+_ABOUT_ASSISTANTS = (
+    "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "
+    "act in it turn by turn over A2A, and returns a score for every criterion."
+)
+_ABOUT_TERMINALS = (
+    "Evaluates agents that work in a terminal: gives the agent a container and an instruction for each "
+    "Terminal-Bench task over A2A, runs the task's tests, and returns the share of tasks that are resolved."
+)
+
 BEARER, OIDC = "bearer", "oidc"
 """What the card calls the two ways for a caller to say who they are."""
 
@@ -33,32 +42,54 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
         for protocol_version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
         for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON)
     ]
+    is_for_terminals = config.card_subject == "terminal-bench"
+    if is_for_terminals:
+        skills = [_terminal_skill(config)]
+    else:
+        skills = [_assess_skill(config), *([_terminal_skill(config)] if config.containers == "on" else [])]
     return AgentCard(
-        name="Proctor",
-        description=(
-            "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "
-            "act in it turn by turn over A2A, and returns a score for every criterion."
-        ),
+        name="Proctor for Terminal-Bench" if is_for_terminals else "Proctor",
+        description=_ABOUT_TERMINALS if is_for_terminals else _ABOUT_ASSISTANTS,
         version=version("proctor"),
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=False),
         default_input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
         default_output_modes=OUTPUT_MODES,
-        skills=[
-            AgentSkill(
-                id="assess",
-                name="Assess an agent",
-                description=(
-                    "Takes participants (role to A2A address) and config (scenario_id; optionally seed, max_turns, "
-                    "verbose_updates, offline) as a data part, a JSON file, or JSON text, fenced or with prose around "
-                    "it. Streams what happens, then gives the artifact assessment_results."
-                ),
-                tags=["assessment", "evaluation", "benchmark"],
-                examples=[_example(config)],
-                input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
-                output_modes=OUTPUT_MODES,
-            )
-        ],
+        skills=skills,
+    )
+
+
+def _assess_skill(config: GreenAgentConfig) -> AgentSkill:
+    return AgentSkill(
+        id="assess",
+        name="Assess an agent",
+        description=(
+            "Takes participants (role to A2A address) and config (scenario_id; optionally seed, max_turns, "
+            "verbose_updates, offline) as a data part, a JSON file, or JSON text, fenced or with prose around "
+            "it. Streams what happens, then gives the artifact assessment_results."
+        ),
+        tags=["assessment", "evaluation", "benchmark"],
+        examples=[_example(config)],
+        input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
+        output_modes=OUTPUT_MODES,
+    )
+
+
+def _terminal_skill(config: GreenAgentConfig) -> AgentSkill:
+    participants = {"terminal_agent": config.example_participant_url}
+    chosen = {"benchmark": "terminal-bench", "dataset": "terminal_bench", "task_ids": ["hello-*"], "n_attempts": 1}
+    return AgentSkill(
+        id="terminal-bench",
+        name="Run Terminal-Bench tasks",
+        description=(
+            "Takes participants (role to A2A address) and config (benchmark, dataset; optionally task_ids, n_attempts, "
+            "n_concurrent_trials, timeouts) as a data part, a JSON file, or JSON text. Gives the agent one container "
+            "for each trial, runs the tests, streams progress, then gives the artifact terminal_bench_results."
+        ),
+        tags=["evaluation", "benchmark", "terminal-bench"],
+        examples=[json.dumps({"participants": participants, "config": chosen})],
+        input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
+        output_modes=OUTPUT_MODES,
     )
 
 

@@ -31,7 +31,7 @@ from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults, seed_form
 from proctor_protocol.runs import RunResults, in_words
 from proctor_protocol.terminal import TerminalResults, as_text
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
@@ -200,9 +200,11 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
 def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
     """The artifact of a task: words, the result as a data part, the exact JSON as a file part.
 
-    A result that fits into no data part is there as JSON text instead: some callers keep neither prose nor files.
+    The data part of an assessment's result has the form of ``seed_form``. A result that doesn't fit into a data part
+    is JSON text instead: some callers keep neither prose nor files.
     """
     exact, name = results.model_dump_json(), str(results.message_type)
+    data = seed_form(results) if isinstance(results, AssessmentResults) else results.model_dump(mode="json")
     if isinstance(results, TerminalResults):
         about, words = f"The trials of {results.dataset}.", as_text(results)
     elif isinstance(results, RunResults):
@@ -215,7 +217,7 @@ def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
         description=about,
         parts=[
             text_part(words),
-            *(data_parts(results.model_dump(mode="json")) or [text_part(exact)]),
+            *(data_parts(data) or [text_part(json.dumps(data))]),
             json_file_part(exact, f"{name}.json"),
         ],
     )

@@ -156,6 +156,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or free_ports(1)[0]),
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
+            "AGENTBEATS_GREEN_CARD_SUBJECT": self.config.card_subject,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,

@@ -71,6 +71,7 @@ def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state:
         datasets_dir=datasets_dir or (str(Path(dataset).absolute().parent) if dataset else None),
         log_level=settings.logging.level,
         is_open=is_open,
+        card_subject="terminal-bench",
         agent=(
             "terminal",
             "--model",

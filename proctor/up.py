@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -54,10 +55,11 @@ def run_up(
     log_level: str | None = None,
     is_open: bool = False,
     agent: Sequence[str] = ("triage",),
+    card_subject: Literal["all", "terminal-bench"] | None = None,
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
 
-    ``agent`` is which one runs beside it: what follows ``proctor agent``.
+    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``card_subject`` is what the card is about.
 
     Raises:
         UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway that asks nobody.
@@ -74,6 +76,7 @@ def run_up(
             scenarios_dir=scenarios_dir,
             state=state,
             datasets_dir=datasets_dir,
+            card_subject=card_subject,
             log_level=log_level,
             open=is_open or None,
         )

@@ -200,6 +200,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     ``payload_keys`` encrypts what goes through Temporal: ``ID:KEY`` each, 32 random bytes in base64; the first one
     writes, all of them read (docs/OPERATIONS.md, encrypted payloads).
 
+    ``card_subject`` is what the agent card is about: ``all`` lists assessments, and terminal tasks where ``containers``
+    is ``on``; ``terminal-bench`` shows the skill of the Terminal-Bench evaluator alone.
+
     ``observe_port`` has a service tell how it is at an address of its own, ``/health``, ``/ready`` and ``/metrics``,
     where nobody is asked who they are; ``observe_host`` is where it listens for that. ``log_format`` is ``json``,
     ``text``, or ``auto``: text on a terminal, else JSON (docs/OBSERVING.md).
@@ -258,6 +261,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     )
     docker_url: str | None = None
     datasets_dir: str = "scenarios"
+    card_subject: Literal["all", "terminal-bench"] = "all"
     commands_host: str = "127.0.0.1"
     commands_port: int = Field(default=0, ge=0, le=65535)
     commands_url: str | None = None

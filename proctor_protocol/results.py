@@ -284,6 +284,22 @@ class AssessmentResults(WireModel):
         return self
 
 
+def seed_form(results: AssessmentResults) -> dict[str, JsonValue]:
+    """A result as JSON that strict readers of the seeds' public project can parse, too.
+
+    Those readers refuse a criterion whose ``max_score`` is 0, so criteria with no judged point are in
+    ``unscored_criteria`` instead of ``criteria_results``. The seeds' text and code give the entries of ``action_log``
+    different values of ``message_type``, so the entries have none.
+    """
+    form = results.model_dump(mode="json")
+    criteria = form["criteria_results"]
+    form["criteria_results"] = [criterion for criterion in criteria if criterion["max_score"]]
+    form["unscored_criteria"] = [criterion for criterion in criteria if not criterion["max_score"]]
+    for entry in form["action_log"]:
+        del entry["message_type"]
+    return form
+
+
 def coverage_of(criteria: Sequence[CriterionResult]) -> float:
     """Share of the scenario's points that somebody judged, 0 to 1 (four decimals); 1 for no points at all."""
     judged = sum(c.max_score for c in criteria)

@@ -14,7 +14,7 @@ from a2a_gateway.parts import data_parts, request_of
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import results_artifact
 from proctor_protocol.numbers import restore_integers
-from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, seed_form
 from tests.a2a_gateway.callers import call03, collect, kinds, message, message03, sdk_client
 from tests.a2a_gateway.conftest import Gateway, request
 from tests.a2a_gateway.standin import NOON, results_of
@@ -58,7 +58,18 @@ def test_a_result_that_fits_no_data_part_is_json_text() -> None:
     results = results_of("t", 1).model_copy(update={"action_log": [action]})
     sentence, text, exact = results_artifact(results).parts
     assert sentence.text.startswith("http://participant earned")
-    assert text.text == exact.raw.decode() == results.model_dump_json()
+    assert exact.raw.decode() == results.model_dump_json()
+    assert json.loads(text.text) == seed_form(results)
+
+
+def test_strict_readers_of_the_seeds_can_parse_the_data_part() -> None:
+    action = ActionLogEntryWithTurn(turn=1, timestamp=NOON, action="chat.send", parameters={}, success=True)
+    results = results_of("t", 1).model_copy(update={"action_log": [action], "actions_taken": 1})
+    _, data, exact = results_artifact(results).parts
+    found = MessageToDict(data.data)
+    assert "message_type" not in found["action_log"][0]
+    assert found["unscored_criteria"] == []
+    assert AssessmentResults.model_validate_json(exact.raw) == results
 
 
 @pytest.mark.usefixtures("worker")

@@ -14,9 +14,11 @@ import pytest
 from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
 
+from a2a_gateway.card import agent_card
 from a2a_gateway.limits import MOST_BYTES
 from a2a_gateway.logs import leave_refusals_to_us
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.terminal import is_terminal_request, parse_terminal_request
 from tests.a2a_gateway.callers import (
     call03,
     message03,
@@ -45,6 +47,19 @@ async def test_callers_of_both_protocols_read_the_card(gateway: Gateway) -> None
     assert (legacy.url, legacy.preferred_transport, legacy.protocol_version) == (gateway.url, "JSONRPC", "0.3")
     assert legacy.skills[0].id == "assess"
     json.loads(legacy.skills[0].examples[0] if legacy.skills[0].examples else "")
+
+
+def test_the_terminal_bench_evaluator_shows_its_own_skill() -> None:
+    def skills(**settings: Any) -> list[str]:
+        return [skill.id for skill in agent_card(GreenAgentConfig(**settings)).skills]
+
+    assert skills() == ["assess"]
+    assert skills(containers="on") == ["assess", "terminal-bench"]
+    assert skills(card_subject="terminal-bench") == ["terminal-bench"]
+    card = agent_card(GreenAgentConfig(card_subject="terminal-bench"))
+    assert "Terminal-Bench" in card.name
+    assert is_terminal_request(json.loads(card.skills[0].examples[0]))
+    parse_terminal_request(json.loads(card.skills[0].examples[0]))
 
 
 async def test_there_is_no_extended_card(gateway: Gateway) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UsageError
-from proctor.terminal_settings import read_terminal_settings
+from proctor.terminal_settings import SECRETS_FILE, TerminalSettings, read_terminal_settings
+from tests.processes import ROOT
 
 
 def write(folder: Path, config: str = "", secrets: str = "") -> str:
@@ -63,6 +64,18 @@ def test_the_seeds_own_file_is_read(tmp_path: Path) -> None:
     assert settings.evaluation.task_ids == ["hello-world"]
     assert settings.safety.blocked_commands == ["rm", "sudo"]
     assert settings.agent.max_iterations == 15
+
+
+def test_the_files_that_are_shipped_fit_the_settings(tmp_path: Path) -> None:
+    """``config.toml`` has the defaults, so that leaving a line out changes nothing; ``.env.example`` has no values."""
+    shipped = (ROOT / "config.toml").read_text()
+    settings = read_terminal_settings({}, write(tmp_path, shipped), {})
+    assert settings.dataset.path == "scenarios/terminal_bench"
+    assert (ROOT / settings.dataset.path).is_dir()
+    assert settings.model_copy(update={"dataset": TerminalSettings().dataset}) == TerminalSettings()
+    example = (ROOT / f"{SECRETS_FILE}.example").read_text()
+    assert read_terminal_settings({}, write(tmp_path, shipped, example), {}) == settings
+    assert [line for line in example.splitlines() if line and line[0] != "#"] == ["OPENAI_API_KEY="]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """Results and the sums that must agree."""
 
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from proctor_protocol import results as r
 
@@ -49,6 +50,46 @@ def test_what_nobody_judged_stands_outside_score_and_maximum():
     assert (made.scores.overall.score, made.scores.overall.max_score, made.coverage) == (3, 5, 0.5)
     assert made.criteria_results[1].is_unscored
     assert not made.criteria_results[0].is_unscored
+
+
+class StrictCriterion(BaseModel):
+    """The checks of a strict reader: every criterion has points."""
+
+    score: float = Field(ge=0)
+    max_score: float = Field(ge=0.01)
+
+
+class StrictResults(BaseModel):
+    """The checks of a strict reader: known statuses, its own name for log entries."""
+
+    class Entry(BaseModel):
+        message_type: Literal["action_log_entry"] = "action_log_entry"
+        turn: int = Field(ge=1)
+
+    status: Literal["completed", "failed", "timeout"]
+    criteria_results: list[StrictCriterion]
+    action_log: list[Entry]
+
+
+class StrictResultsOfTheText(StrictResults):
+    """As the seeds' text names the entries."""
+
+    class Entry(StrictResults.Entry):
+        message_type: Literal["action_log_entry_with_turn"] = "action_log_entry_with_turn"  # type: ignore[assignment]
+
+    action_log: list[Entry]  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("reader", [StrictResults, StrictResultsOfTheText])
+def test_strict_readers_of_the_seeds_can_parse_a_result_with_unscored_criteria(reader):
+    done = r.ActionLogEntryWithTurn(turn=1, timestamp=NOW, action="chat.send", parameters={}, success=True)
+    unscored = criterion("c2", 0, 0, unscored_points=5, unscored_reason="no model")
+    made = results(criterion(), unscored, action_log=[done])
+    form = r.seed_form(made)
+    parsed = reader.model_validate(form)
+    assert (len(parsed.criteria_results), len(parsed.action_log)) == (1, 1)
+    assert form["unscored_criteria"] == [unscored.model_dump(mode="json")]
+    assert r.AssessmentResults.model_validate(form).scores == made.scores
 
 
 @pytest.mark.parametrize(
