@@ -878,13 +878,16 @@ def validate_scenario(
 def hold_paraphrases(
     scenario: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")],
     scenarios_dir: ScenariosOption = None,
+    by_fact: Annotated[
+        bool, typer.Option("--by-fact", help="Print the error on held-out lines for each fact.")
+    ] = False,
 ) -> None:
     """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they
     differ.
     """
     from proctor.scenario_commands import hold_paraphrases
 
-    hold_paraphrases(scenario, scenarios_dir)
+    hold_paraphrases(scenario, scenarios_dir, by_fact=by_fact)
 
 
 @judge_app.callback()

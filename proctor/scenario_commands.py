@@ -18,7 +18,7 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.paraphrases import FOLDER, Held
+from proctor_protocol.paraphrases import AUTHORS, FOLDER, Audited, Held
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
@@ -156,8 +156,10 @@ def warn_of_unscored_points(scenario_id: str) -> None:
         warn([f"{clean(sentence)}. Configure a model and leave out --offline to have them scored."])
 
 
-def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
+def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: bool = False) -> None:
     """Hold the patterns of a scenario's facts to its paraphrases, and print what share of those they can't tell.
+
+    Of the audit's lines, only counts are printed; with ``by_fact``, for each fact.
 
     Raises:
         UsageError: there is no such scenario, or it ships no paraphrases.
@@ -165,8 +167,8 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
     """
     folder = Path(path_or_id)
     directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
-    if not any((directory / FOLDER).glob("*.txt")):
-        raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/, as *.txt")
+    if not any((directory / FOLDER).rglob("*.txt")):
+        raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
     held = asyncio.run(held_to_paraphrases(directory))
     console = make_console()
     if held.faults:
@@ -181,6 +183,26 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None) -> None:
             f"them and misread {held.misread}, {held.untold:.1%} in all"
         )
     )
+    for line in _audit_lines(held.audited, by_fact=by_fact):
+        console.print(Text(line))
+
+
+def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
+    lines = sum(fact.lines for fact in audited)
+    if not lines:
+        return ["held-out lines: none, so the error of the patterns isn't known"]
+    misread, doubtful = sum(fact.misread for fact in audited), sum(fact.doubtful for fact in audited)
+    told = [
+        f"held-out lines: {lines:,} of {counted(len(audited), 'fact')}; patterns misread {misread} "
+        f"({misread / lines:.1%}) and can't tell {doubtful}"
+    ]
+    if by_fact:
+        told += [
+            f"  {fact.fact}: {fact.missed} of {fact.right} missed, {fact.invented} of {fact.wrong} invented, "
+            f"{fact.doubtful} in doubt"
+            for fact in audited
+        ]
+    return told
 
 
 async def held_to_paraphrases(directory: Path) -> Held:

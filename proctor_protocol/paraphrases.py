@@ -1,4 +1,7 @@
-r"""How people say a fact: lists that a scenario's author keeps in ``paraphrases/*.txt``, to hold patterns to.
+r"""How people say a fact: lists to hold patterns to.
+
+A scenario's author keeps them in ``paraphrases/authors/*.txt`` (or ``paraphrases/*.txt``), and writes patterns to them.
+``paraphrases/audit/*.txt`` has lines by other people, which are only counted: their error is the patterns' error.
 
     [incident_over]
     # A remark.
@@ -23,6 +26,8 @@ from proctor_protocol.patterns import compiled
 from proctor_protocol.scenario import RubricCheck, ScenarioConfig
 
 FOLDER = "paraphrases"
+AUTHORS, AUDIT = "authors", "audit"
+"""The folders in it: lines that patterns are written to, and lines that only their error is measured on."""
 FEWEST_RIGHT, FEWEST_WRONG = 15, 10
 
 _LINE = r"\A(?P<sign>[+-])(?P<mark>[?!]?) (?P<text>.+)\z"
@@ -48,6 +53,35 @@ class Paraphrase:
         return None if self.mark == "?" else self.is_right != (self.mark == "!")
 
 
+class Audited(BaseModel):
+    """How the patterns of one fact did on held-out lines: counts, and no line.
+
+    Attributes:
+        fact: its name.
+        right, wrong: lines that say it, and lines that don't.
+        missed: of those that say it, how many the patterns don't find.
+        invented: of those that don't, in how many the patterns find it.
+        doubtful: lines of which the patterns can't tell.
+    """
+
+    fact: str
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+    invented: int = 0
+    doubtful: int = 0
+
+    @property
+    def lines(self) -> int:
+        """All of its lines."""
+        return self.right + self.wrong
+
+    @property
+    def misread(self) -> int:
+        """Lines that the patterns get wrong."""
+        return self.missed + self.invented
+
+
 class Held(BaseModel):
     """How the patterns of some facts did: counts of lines, and sentences about what is wrong.
 
@@ -59,6 +93,7 @@ class Held(BaseModel):
     doubtful: int = 0
     misread: int = 0
     faults: list[str] = []
+    audited: list[Audited] = []
     statements: dict[str, str] = {}
 
     @property
@@ -67,17 +102,21 @@ class Held(BaseModel):
         return (self.doubtful + self.misread) / self.lines if self.lines else 0.0
 
 
-def read_paraphrases(directory: Path) -> list[Paraphrase]:
-    """All paraphrases of a scenario, in order of files and lines; none where it ships none.
+def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]:
+    """The paraphrases of a scenario, in order of files and lines; none where it ships none.
 
     Args:
         directory: the scenario's folder.
+        folder: ``AUTHORS`` or ``AUDIT``.
 
     Raises:
         ParaphrasesError: a line is none.
     """
     found = []
-    for path in sorted((directory / FOLDER).glob("*.txt")):
+    paths = sorted((directory / FOLDER / folder).glob("*.txt"))
+    if folder == AUTHORS:
+        paths += sorted((directory / FOLDER).glob("*.txt"))
+    for path in paths:
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeError) as problem:
@@ -151,6 +190,26 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
                 f"{FEWEST_WRONG}, as different people would say it"
             )
     return held
+
+
+def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> list[Audited]:
+    """The error of patterns on held-out lines, by fact; lines of other facts are left out.
+
+    Args:
+        paraphrases: of a scenario's audit.
+        patterns: those of its facts, by the facts' names.
+    """
+    found: dict[str, Audited] = {}
+    for line in paraphrases:
+        if line.fact not in patterns:
+            continue
+        counts, told = found.setdefault(line.fact, Audited(fact=line.fact)), patterns[line.fact](line.text)
+        counts.right += line.is_right
+        counts.wrong += not line.is_right
+        counts.doubtful += told is None
+        counts.missed += line.is_right and told is False
+        counts.invented += not line.is_right and told is True
+    return [found[fact] for fact in patterns if fact in found]
 
 
 _ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}

@@ -35,7 +35,15 @@ from activities.packages.manager import EvaluatorLoadError, ScenarioError, load_
 from activities.plan import JudgeRecord
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.facts import Question, Told
-from proctor_protocol.paraphrases import Held, ParaphrasesError, hold, patterns_of_checks, read_paraphrases
+from proctor_protocol.paraphrases import (
+    AUDIT,
+    Held,
+    ParaphrasesError,
+    audit,
+    hold,
+    patterns_of_checks,
+    read_paraphrases,
+)
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref
@@ -190,10 +198,10 @@ def _hold(job: socket.socket, task: HoldTask) -> None:
     try:
         config = load_package(task.directory).config
         facts = load_facts(task.directory)
-        facts = load_facts(task.directory)
-        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None}
+        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None} | patterns_of_checks(config)
         by_model = {fact.id for fact in facts if fact.patterns is None}
-        held = hold(read_paraphrases(task.directory), patterns | patterns_of_checks(config), by_model)
+        held = hold(read_paraphrases(task.directory), patterns, by_model)
+        held.audited = audit(read_paraphrases(task.directory, AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (ScenarioError, ParaphrasesError) as problem:
         _say(job, Held(faults=[str(problem)]))

@@ -51,10 +51,11 @@ _DAYS = (
 )
 # "By 4", "at five": an hour only after such a word, and only where no noun follows.
 _BARE = (
-    rf"\b(?:by|before|until|till|til|at|than|around|about|to)\s(?P<bare>(?:[01]\d|2[0-3])[0-5]\d|{_HOUR})"
+    rf"\b(?:by|before|until|till|til|at|than|around|about|to|deadline:?)\s(?P<bare>(?:[01]\d|2[0-3])[0-5]\d|{_HOUR})"
     r"(?P<rest>\s*\z|[,;)!?\n(]|\.(?:\s|\z)|:(?:\s|\z)|\s[-–—(]|\s(?:today|this|tonight|tomorrow|on|in|and|or|at|our|"
     r"your|his|her|their|local|sharp|latest|London|Bergen|GMT|CET|UTC|UK|mon|tue|wed|thu|fri|if|unless|else|otherwise|so)\b)"
 )
+_OF_MONTH = r"\A,?\s(?:the\s)?(\d{1,2})(?:st|nd|rd|th)?(?:[^\d:.h/%]|[.](?:\D|\z)|\z)"
 _MARK = (
     r"\b(?:by|before|until|till|til|due|deadline|no later than|not later than|at the latest|latest|correction|"
     r"make that|i mean|rather|instead)\b"
@@ -138,6 +139,8 @@ def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 
 def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
+    if when.at is not None and any(each.at is not None for each in wanted):  # a time of day is to be one of theirs
+        wanted = [each for each in wanted if each.at is not None]
     resolved = when if when.day is not None else replace(when, day=now.date())
     return any(when.fits(each) or (each.at is None and resolved.fits(each)) for each in wanted)
 
@@ -202,9 +205,13 @@ def _days(text: str, now: datetime) -> Iterator[_Found]:
         groups = {name: value for name, value in found.groupdict().items() if value is not None}
         if _has(r"\A\s?%|\A\d", text[found.end() : found.end() + 2]):
             continue
-        day = _day(groups, now.date())
+        day, end = _day(groups, now.date()), found.end()
+        if "weekday" in groups and (number := compiled(_OF_MONTH).search(text[end : end + 12])):
+            dated = _date({"nth": number.group(1)}, now.date())
+            if dated is not None and day is not None and dated.weekday() == day.weekday():
+                day, end = dated, end + number.end(1)
         if day is not None:
-            yield _Found(When(day, None), found.start(), found.end(), "eod" in groups, "weekday" in groups)
+            yield _Found(When(day, None), found.start(), end, "eod" in groups, "weekday" in groups)
 
 
 def _day(groups: dict[str, str], today: date) -> date | None:

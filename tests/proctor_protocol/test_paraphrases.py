@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from proctor_protocol.facts import Told
-from proctor_protocol.paraphrases import Paraphrase, ParaphrasesError, hold, read_paraphrases
+from proctor_protocol.paraphrases import AUDIT, Paraphrase, ParaphrasesError, audit, hold, read_paraphrases
 from proctor_protocol.patterns import is_found
 
 
@@ -82,3 +82,21 @@ def test_a_fact_needs_enough_paraphrases(tmp_path: Path) -> None:
     assert held.faults == [
         "closed has 1 right and 1 wrong paraphrases: write at least 15 and 10, as different people would say it"
     ]
+
+
+def test_a_fact_for_a_model_is_not_held(tmp_path: Path) -> None:
+    right, wrong = "+ It is closed.\n" * 15, "- It is open.\n" * 10
+    held = hold(_read(tmp_path, f"[closed]\n{right}{wrong}[tone]\n+ kind\n"), {"closed": _closed}, {"tone"})
+    assert (held.facts, held.lines, held.faults) == (1, 25, [])
+
+
+def test_the_audits_lines_are_counted_and_kept_apart(tmp_path: Path) -> None:
+    for folder, text in (
+        ("authors", "[closed]\n+ closed\n"),
+        ("audit", "[closed]\n+ closed\n+ over\n- not closed\n+ stable\n"),
+    ):
+        (tmp_path / "paraphrases" / folder).mkdir(parents=True)
+        (tmp_path / "paraphrases" / folder / "all.txt").write_text(text, encoding="utf-8")
+    assert [line.text for line in read_paraphrases(tmp_path)] == ["closed"]
+    (counts,) = audit(read_paraphrases(tmp_path, AUDIT), {"closed": _closed})
+    assert (counts.right, counts.wrong, counts.missed, counts.invented, counts.doubtful) == (3, 1, 1, 1, 1)
