@@ -1,6 +1,7 @@
 """``proctor scenarios``: list, show and check scenario packages; only to check one takes the simulator's modules."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -19,6 +20,7 @@ from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.paraphrases import AUTHORS, FOLDER, Audited, Held
+from proctor_protocol.patterns import is_found
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 
@@ -78,6 +80,9 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
         people.add_row(f"  {key}{role}", Text(clean(person.name)), clean(person.email or person.phone or ""))
     show(console, people)
     show(console, _criteria(package))
+    console.print(Text(f"\n{_points_by_source(config.criteria)}"))
+    if sentence := points_needing_model(config):
+        console.print(Text(sentence))
     for warning in package.warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
 
@@ -120,6 +125,7 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
             f"{sum(c.max_score for c in criteria)} points"
         )
     )
+    console.print(Text(_points_by_source(criteria)))
     if sentence := points_needing_model(package.config):
         console.print(Text(sentence))
 
@@ -231,7 +237,36 @@ def _lacks(package: ScenarioPackage) -> list[str]:
         )
     if not package.config.version:
         lacks.append('scenario.json has no version: write "version": "1", and raise it with every change')
+    for criterion in package.config.criteria:
+        if not criterion.sources:
+            lacks.append(
+                f"criterion {criterion.criterion_id} doesn't say what decides its points: write "
+                f'"points_from": {{"state": {criterion.max_score}}}, or a share of "values" and "text"'
+            )
+        lacks += [
+            f"criterion {criterion.criterion_id}: rubric item {item.id} has scope any, so one window of the evidence "
+            f'can make up for a violation in another: write "scope": "none" for {item.statement!r}'
+            for item in criterion.rubric or ()
+            if item.scope == "any" and is_found(_NEGATIVE, item.statement)
+        ]
     return lacks
+
+
+_NEGATIVE = r"(?i)\b(no|not|never|nothing|nobody|none|without|all|every|each|any|only)\b"
+"""Statements that hold only where nothing speaks against them."""
+
+
+def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
+    """What share of a scenario's points is decided from what."""
+    total = sum(criterion.max_score for criterion in criteria)
+    by_source = Counter[str]()
+    for criterion in criteria:
+        by_source.update(criterion.sources)
+    by_source["undeclared"] = total - by_source.total()
+    names = {"state": "state", "values": "exact values in texts", "text": "free text", "undeclared": "undeclared"}
+    shares = [f"{names[source]} {by_source[source]}" for source in names if by_source[source]]
+    return f"points decided from: {', '.join(shares)} of {total}"
+
 
 
 def _criteria(package: ScenarioPackage) -> Table:

@@ -142,6 +142,10 @@ ItemScope = Literal["any", "none"]
 """``any``: earned where it is found anywhere in the evidence; ``none``: kept where it is violated nowhere."""
 
 
+PointSource = Literal["state", "values", "text"]
+"""What points are decided from: deeds and state, exact values in texts, or free text."""
+
+
 class RubricItem(ScenarioModel):
     """One statement that is true of a good performance, and the points that it is worth.
 
@@ -161,6 +165,10 @@ class EvaluationCriterion(ScenarioModel):
     ``needs_model_for`` is how many of its points an evaluator function can judge only with a model (``ctx.llm``);
     without one they stay unscored, and where they are all of its points, it isn't called at all.
 
+    ``points_from`` says what decides its points: ``state`` (what was done, and how things are at the end), ``values``
+    (times, amounts, addresses and the like, read mechanically out of texts) or ``text`` (free text, which a model
+    reads, or patterns instead). The numbers add up to ``max_score``. A rubric's points are all from text.
+
     ``work_evaluator_id`` names, for a criterion that a model or its rubric judges, an evaluator function that says
     which share of the work was done (its score of its maximum). The points are due in proportion to it: manners and
     harm not done are worth nothing by themselves.
@@ -174,6 +182,7 @@ class EvaluationCriterion(ScenarioModel):
     evaluator_id: str | None = None
     params: dict[str, JsonValue] | None = None
     needs_model_for: int = Field(default=0, ge=0)
+    points_from: dict[PointSource, int] | None = None
     work_evaluator_id: str | None = None
     evaluation_prompt: str | None = None
     rubric: list[RubricItem] | None = None
@@ -184,6 +193,12 @@ class EvaluationCriterion(ScenarioModel):
             raise ValueError(
                 f"criterion {self.criterion_id!r} has neither evaluator_id nor evaluation_prompt: give it one of them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _points_from_add_up(self) -> Self:
+        if self.points_from is not None and (points := sum(self.points_from.values())) != self.max_score:
+            raise ValueError(f"points_from adds up to {points}, but max_score is {self.max_score}")
         return self
 
     @model_validator(mode="after")
@@ -213,6 +228,11 @@ class EvaluationCriterion(ScenarioModel):
     def needs_model(self) -> bool:
         """Whether a model has to judge it."""
         return not self.evaluator_id
+
+    @property
+    def sources(self) -> dict[PointSource, int]:
+        """``points_from``; all from text where a model or its rubric judges, empty where nothing is declared."""
+        return self.points_from or ({} if self.evaluator_id else {"text": self.max_score})
 
 
 def _repeated(values: list[str]) -> str | None:

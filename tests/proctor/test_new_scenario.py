@@ -62,7 +62,10 @@ def test_each_has_a_canary_of_its_own(project: Path, tmp_path: Path) -> None:
 
 def test_it_is_valid_without_a_warning(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     validate_scenario(str(project), None)
-    assert capsys.readouterr().out == "team-lunch can be played: 3 turns, 2 characters, 2 criteria, 10 points\n"
+    assert capsys.readouterr().out == (
+        "team-lunch can be played: 3 turns, 2 characters, 2 criteria, 10 points\n"
+        "points decided from: free text 10 of 10\n"
+    )
 
 
 def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:

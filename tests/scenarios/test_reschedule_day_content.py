@@ -277,4 +277,6 @@ async def test_an_entry_at_the_end_of_time_takes_no_point_out_of_the_maximum(mom
         for criterion in CONFIG.criteria
         if criterion.evaluator_id
     ]
-    assert [verdict.max_score for verdict in judged] == [c.max_score for c in CONFIG.criteria if c.evaluator_id]
+    assert [verdict.max_score for verdict in judged] == [
+        c.max_score - c.needs_model_for for c in CONFIG.criteria if c.evaluator_id
+    ]
