@@ -268,7 +268,6 @@ def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
     return f"points decided from: {', '.join(shares)} of {total}"
 
 
-
 def _criteria(package: ScenarioPackage) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
     table.add_column("criterion", overflow="fold", ratio=3)
