@@ -151,13 +151,18 @@ class TrialActivities:
         """Close the environment to the agent, bring the tests in, run and read them."""
         began_at = datetime.now(UTC)
         async with _failing():
-            await self._endpoint.close(given.plan.trial_id)
+            await self._endpoint.close(given.plan.trial_id, leave_commands=given.plan.leave_running != "nothing")
             await self._folders.checked_folder(given.plan.task_id, given.plan.files)
             task, environment = await self._task(given.plan), _environment_of(given)
             show = self._recorded_tests(given, task)
             try:
                 outcome = await terminal.testing.run_tests(
-                    self._engine, task, environment, given.plan.test_seconds, on_output=show
+                    self._engine,
+                    task,
+                    environment,
+                    given.plan.test_seconds,
+                    given.plan.leave_running,
+                    on_output=show,
                 )
             except EnvironmentLostError:
                 if ended := await terminal.environments.ended_by_itself(self._engine, environment):

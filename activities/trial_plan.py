@@ -7,7 +7,16 @@ from pydantic import Field, JsonValue
 from activities.plan import Model
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.results import ResultStatus
-from proctor_protocol.terminal import AgentAccess, AgentKind, Blame, Blob, FailureMode, TestStatus, TrialResult
+from proctor_protocol.terminal import (
+    AgentAccess,
+    AgentKind,
+    Blame,
+    Blob,
+    FailureMode,
+    LeaveRunning,
+    TestStatus,
+    TrialResult,
+)
 from proctor_storage.blobs import BlobRef
 
 TRIAL_WORKFLOW = "TerminalTrial"
@@ -34,6 +43,7 @@ class TrialPlan(Model):
     agent: AgentKind
     participant_url: str = ""
     access: AgentAccess = "both"
+    leave_running: LeaveRunning = "everything"
     build_seconds: float
     agent_seconds: float
     test_seconds: float

@@ -70,6 +70,7 @@ class TerminalRunOptions:
             "tries": chosen.tries,
             "record": chosen.record,
             "access": chosen.access,
+            "leave_running": chosen.leave_running,
         }
         optional = {
             "task_ids": chosen.task_ids,

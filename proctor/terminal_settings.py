@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from proctor.errors import UsageError
 from proctor_protocol.problems import show_value
-from proctor_protocol.terminal import AgentAccess
+from proctor_protocol.terminal import AgentAccess, LeaveRunning
 
 CONFIG_FILE, SECRETS_FILE = "config.toml", ".env"
 
@@ -71,6 +71,7 @@ class EvaluationSection(_Section):
     tries: int = Field(default=3, ge=1, le=10)
     record: bool = True
     access: AgentAccess = "both"
+    leave_running: LeaveRunning = "everything"
 
 
 class DatasetSection(_Section):

@@ -33,6 +33,12 @@ AgentKind = Literal["a2a", "oracle", "null"]
 """Who works on the tasks: the participant, the task's own solution, or nobody."""
 
 AgentAccess = Literal["docker", "endpoint", "both"]
+LeaveRunning = Literal["everything", "services", "nothing"]
+"""The processes of an agent that go on running while its tests run.
+
+``everything`` is what the official harnesses do. ``services`` keeps each process that listens on a socket, and those
+that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the verdict.
+"""
 """How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
 
 
@@ -55,6 +61,7 @@ class TerminalConfig(WireModel):
         build_timeout_sec: seconds in which a task's image must be built.
         agent: who works on the tasks.
         access: how the participant reaches the container.
+        leave_running: the processes of the participant that go on running while the tests run.
         tries: how often a trial is played that fails by no fault of the participant's.
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
@@ -76,6 +83,7 @@ class TerminalConfig(WireModel):
     build_timeout_sec: float = Field(default=1_800, gt=0, le=86_400)
     agent: AgentKind = "a2a"
     access: AgentAccess = "both"
+    leave_running: LeaveRunning = "everything"
     tries: int = Field(default=3, ge=1, le=10)
     keep_images: bool = False
     record: bool = True

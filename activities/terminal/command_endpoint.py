@@ -113,6 +113,7 @@ class _Trial:
         self.environment = environment
         self.recorder = recorder
         self.commands: OrderedDict[str, _Command] = OrderedDict()
+        self.leaves_commands = False
 
     @property
     def under_way(self) -> int:
@@ -188,8 +189,8 @@ class CommandEndpoint:
             token=commands_key(self._secret, environment.trial),
         )
 
-    async def close(self, trial: str) -> None:
-        """Refuse a trial's commands from now on, and end those that are under way.
+    async def close(self, trial: str, *, leave_commands: bool = False) -> None:
+        """Refuse a trial's commands from now on, and end those that are under way, or leave them running.
 
         Other workers refuse them when the environment is closed to its agent (``close_to_agent``).
         """
@@ -197,6 +198,7 @@ class CommandEndpoint:
         known = self._trials.pop(trial, None)
         if known is None:
             return
+        known.leaves_commands = leave_commands
         running = [each.running for each in known.commands.values() if each.running is not None]
         for task in running:
             task.cancel()
@@ -335,6 +337,7 @@ class CommandEndpoint:
                 user=trial.environment.agent_user,
                 output_cap=asked.output_cap,
                 on_output=take,
+                is_left=lambda: trial.leaves_commands,
             )
             facts = {
                 "exit_code": done.exit_code,
@@ -348,7 +351,7 @@ class CommandEndpoint:
                 "exit_code": None,
                 "output": command.output.text(),
                 "dropped": command.output.dropped,
-                "killed": True,
+                "killed": not trial.leaves_commands,
             }
             raise
         finally:

@@ -103,11 +103,12 @@ async def execute(
     variables: Mapping[str, str] | None = None,
     output_cap: int = 1_000_000,
     on_output: Callable[[bytes], None] | None = None,
+    is_left: Callable[[], bool] = lambda: False,
 ) -> Executed:
     """Run a command with ``bash -c`` (``sh`` where there is no bash) and wait for its end.
 
     At the time limit the command and what it started is killed, as long as that stayed in its session. Cancelling this
-    kills it, too.
+    kills it, too, unless ``is_left`` says that it runs on.
 
     Args:
         timeout: seconds; None is for ever.
@@ -116,6 +117,7 @@ async def execute(
         variables: besides the container's.
         output_cap: bytes of output that are kept.
         on_output: is given all output as it comes.
+        is_left: asked when this is cancelled: whether the command runs on.
 
     Raises:
         EnvironmentLostError: the container stands no more.
@@ -158,7 +160,8 @@ async def execute(
                             while (message := await stream.read_out()) is not None:
                                 take(message.data)
     except asyncio.CancelledError:
-        await asyncio.shield(_kill(engine, environment, session))
+        if not is_left():
+            await asyncio.shield(_kill(engine, environment, session))
         raise
     except DockerError as problem:
         raise lost(environment, problem) from problem

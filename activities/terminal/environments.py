@@ -15,10 +15,10 @@ from activities.terminal import compose, processes
 from activities.terminal.commands import execute, lost, run_plainly
 from activities.terminal.engine import RUN, TRIAL, Engine, labelled
 from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
-from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, ImageRef, Process
 from activities.terminal.removing import remove_labelled
 from activities.terminal.task_model import Healthcheck, Service, TerminalTask
+from proctor_protocol.terminal import LeaveRunning
 
 _REF = "proctor.environment"
 """The label that says what ``start`` found out."""
@@ -342,12 +342,12 @@ async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) 
 
 
 async def close_to_agent(
-    engine: Engine, environment: EnvironmentRef, task: TerminalTask, kept: Kept = "services"
+    engine: Engine, environment: EnvironmentRef, task: TerminalTask, kept: LeaveRunning = "everything"
 ) -> tuple[Process, ...]:
-    """End the agent's time: its commands are refused from now on, and what it left running is ended.
+    """End the agent's time: its commands are refused from now on, and its processes end that ``kept`` excludes.
 
-    What of the agent's runs on is returned: with ``services`` what listens on a socket, since a task may ask for a
-    service. ``run_tests`` does this itself where it wasn't done. Repeating it does no harm.
+    Returns the agent's processes that run on. ``run_tests`` does this itself where it wasn't done. Repeating it does no
+    harm.
 
     Raises:
         EnvironmentLostError: the container stands no more.

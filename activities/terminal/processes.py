@@ -1,7 +1,6 @@
 """What runs in a container, told apart by who started it; ending what an agent left."""
 
 from collections.abc import Iterable
-from typing import Literal
 
 from aiodocker import DockerError
 from pydantic import BaseModel, ConfigDict
@@ -10,15 +9,7 @@ from activities.terminal.commands import lost, run_plainly
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentLostError
 from activities.terminal.references import EnvironmentRef, Process
-
-Kept = Literal["services", "nothing", "everything"]
-"""What an agent's processes are left running when its tests begin.
-
-Tasks of both formats ask for services ("have a server answer on port 8080"), whose tests need what the agent started:
-``services`` keeps what listens on a socket, and what that started, and kills everything else. ``nothing`` is for tasks
-without services: then no process of the agent's can take part in the tests. ``everything`` is what the official
-harnesses do.
-"""
+from proctor_protocol.terminal import LeaveRunning
 
 LIST = """
 echo "self $$"
@@ -114,19 +105,26 @@ def services_of(everything: dict[int, Running], spared: Iterable[Process]) -> li
     return [everything[pid].process for pid in sorted(kept) if (pid, everything[pid].process.began) not in own]
 
 
-async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Kept) -> tuple[Process, ...]:
-    """Kill what the agent left, apart from what is kept; returns what of the agent's runs on.
+async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: LeaveRunning) -> tuple[Process, ...]:
+    """Kill what the agent left, apart from what is kept; returns the processes of the agent that run on.
 
-    Everything is stopped first, so that nothing can start anew while the rest is looked at. Where a container can't
-    even list its processes it is started again: that ends all of them, whatever it is that they do.
+    All of them are stopped first, so that none can start another one meanwhile. A container that can't list its
+    processes is restarted, with each value of ``kept``: that ends all of them. With ``everything``, an agent's
+    processes are killed if they are more than half of those that its container may have: tests could start none.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container has stopped.
     """
     if kept == "everything":
-        everything = await running(engine, environment)
+        try:
+            everything = await running(engine, environment)
+        except EnvironmentLostError:
+            await _start_again(engine, environment)
+            return ()
         own = {(each.pid, each.began) for each in environment.own_processes}
-        return tuple(each.process for each in everything.values() if (each.process.pid, each.process.began) not in own)
+        left = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
+        if len(left) <= engine.limits.processes // 2:
+            return tuple(left)
     for _ in range(3):
         try:
             everything = await running(engine, environment)

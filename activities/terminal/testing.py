@@ -3,7 +3,7 @@
 What keeps an agent from moving its verdict without doing the work:
 
 - tests and solution come into the container only after the agent's commands are refused (``close_to_agent``);
-- what it left running is killed, apart from services (``processes.Kept``), before the tests come;
+- the processes that it left run on, or are killed before the tests come (``LeaveRunning``);
 - a folder ``/tests`` that it made is removed with all that is in it, and so are reward files; that they are gone is
   looked up through the engine, since in the container the agent may have replaced any command;
 - a summary that names no test, and a reward out of its range, is no verdict.
@@ -28,10 +28,9 @@ from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentLostError, LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
-from activities.terminal.processes import Kept
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TaskFormat, TerminalTask
-from proctor_protocol.terminal import FailureMode
+from proctor_protocol.terminal import FailureMode, LeaveRunning
 
 TESTS = "/tests"
 VERIFIER_LOGS = "/logs/verifier"
@@ -53,7 +52,7 @@ class TestsOutcome(BaseModel):
         rewards: every number of the reward file, by name.
         log: what the tests printed, capped.
         seconds: how long they took.
-        left_running: what the agent left and what was kept running, since it listens on a socket.
+        left_running: the processes of the agent that ran on beside the tests.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,7 +73,7 @@ async def run_tests(
     task: TerminalTask,
     environment: EnvironmentRef,
     timeout: float | None = None,
-    kept: Kept = "services",
+    kept: LeaveRunning = "everything",
     on_output: Callable[[bytes], None] | None = None,
 ) -> TestsOutcome:
     """Close the environment to its agent, copy the tests in, run them and read what they say.

@@ -88,7 +88,9 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
     }
     with running_stack(environment=environment) as stack:
         async with serving(agent) as url:
-            ended = await run(stack.gateway_url, "*", url=url, access="endpoint", dataset="hostile")
+            ended = await run(
+                stack.gateway_url, "*", url=url, access="endpoint", dataset="hostile", leave_running="services"
+            )
     results = ended.results
     for trial in results.results:
         print(trial.task_id, trial.is_resolved, trial.failure_mode, trial.blame, trial.failure, sep=" | ")

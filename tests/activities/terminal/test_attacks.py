@@ -11,7 +11,7 @@ from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentLostError, ImageFailedError, LimitExceededError, TerminalError
 from activities.terminal.images import prepare_image
 from activities.terminal.tasks import load_task
-from proctor_protocol.terminal import FailureMode
+from proctor_protocol.terminal import FailureMode, LeaveRunning
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE
@@ -74,6 +74,13 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
     outcome = await trial.test()
     assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.NONE, False)
     assert outcome.left_running == ()
+
+
+async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task"))
+    await trial.act("for each in $(seq 150); do setsid sleep 900 & done; touch /app/done")  # of 200
+    outcome = await trial.test()
+    assert (outcome.is_resolved, outcome.left_running) == (True, ())
 
 
 async def test_memory_has_an_end(trial: Trial) -> None:
@@ -208,8 +215,21 @@ async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Pa
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
     for way in MEDDLE:
         await trial.act(f"setsid nohup bash -c '{way}' >/dev/null 2>&1 & disown")
-    outcome = await trial.test()
+    outcome = await trial.test(kept="services")
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
+
+
+@pytest.mark.parametrize(("kept", "is_resolved"), [("everything", True), ("services", False)])
+async def test_a_background_process_runs_until_the_tests(
+    trials: Trials, tmp_path: Path, kept: LeaveRunning, is_resolved: bool
+) -> None:
+    """A task may ask for a process that doesn't listen; the official harnesses leave it running."""
+    script = "rm -f /app/beat; sleep 1\nif [ -e /app/beat ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
+    await trial.act("nohup sh -c 'while :; do touch /app/beat; sleep 0.1; done' >/dev/null 2>&1 &")
+    outcome = await trial.test(kept=kept)
+    assert outcome.is_resolved is is_resolved, outcome.log
+    assert bool(outcome.left_running) is is_resolved
 
 
 async def test_what_an_agent_puts_where_tests_and_verdict_go_is_removed(trials: Trials, tmp_path: Path) -> None:
@@ -237,7 +257,7 @@ async def test_a_service_is_kept_and_told(trials: Trials, tmp_path: Path) -> Non
     trial = await trials.of(format_two(tmp_path / "task"))
     await trial.act("nohup python3 -m http.server 8000 >/dev/null 2>&1 & nohup sleep 900 >/dev/null 2>&1 &")
     await trial.act("until curl -s localhost:8000 >/dev/null; do sleep 0.1; done")
-    kept = await environments.close_to_agent(trials.engine, trial.ref, trial.task)
+    kept = await environments.close_to_agent(trials.engine, trial.ref, trial.task, "services")
     assert [process.command for process in kept] == ["python3"]
     assert await environments.close_to_agent(trials.engine, trial.ref, trial.task, "nothing") == ()
     assert (await trial.act("curl -s localhost:8000")).exit_code != 0

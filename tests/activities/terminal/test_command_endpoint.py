@@ -154,6 +154,14 @@ async def test_when_the_agents_time_is_over(
         await another.aclose()
 
 
+async def test_commands_under_way_can_be_left_running(agent: Agent, endpoint: CommandEndpoint, trial: Trial) -> None:
+    await agent.ask("POST", "/exec", command="echo $$ > /tmp/left; exec sleep 1001", background=True)
+    await trial.act("until [ -s /tmp/left ]; do sleep 0.05; done")
+    await endpoint.close(trial.name, leave_commands=True)
+    assert (await agent.ask("POST", "/exec", command="touch /app/done"))[0] == 410
+    assert (await trial.act("kill $(cat /tmp/left)")).exit_code == 0, "it still ran"
+
+
 async def test_a_lost_container_is_said(agent: Agent, trial: Trial, trials: Trials) -> None:
     await trials.engine.ask("POST", f"containers/{trial.ref.container_id}/kill")
     status, said = await agent.ask("POST", "/exec", command="true")
