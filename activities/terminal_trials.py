@@ -171,7 +171,7 @@ class TrialActivities:
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
-            blame="task" if outcome.failure_mode != FailureMode.NONE else None,
+            blame=outcome.blame or "task" if outcome.failure_mode != FailureMode.NONE else None,
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),

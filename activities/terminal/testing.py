@@ -30,7 +30,7 @@ from activities.terminal.failures import EnvironmentLostError, LimitExceededErro
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TaskFormat, TerminalTask
-from proctor_protocol.terminal import FailureMode, LeaveRunning
+from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning
 
 TESTS = "/tests"
 VERIFIER_LOGS = "/logs/verifier"
@@ -46,6 +46,7 @@ class TestsOutcome(BaseModel):
     Attributes:
         failure_mode: ``none``, ``test_timeout`` or ``parse_error``.
         failure: the same as a sentence; None where nothing failed.
+        blame: ``participant`` where the agent kept the tests from running; None where that isn't known.
         tests: each test by name; None where that can't be said.
         reward: 0 to 1; None where the tests gave no verdict.
         is_resolved: all tests passed, or the reward is 1; None where the tests gave no verdict.
@@ -59,6 +60,7 @@ class TestsOutcome(BaseModel):
 
     failure_mode: FailureMode = FailureMode.NONE
     failure: str | None = None
+    blame: Blame | None = None
     tests: Mapping[str, Literal["passed", "failed"]] | None = None
     reward: float | None = None
     is_resolved: bool | None = None
@@ -95,7 +97,14 @@ async def run_tests(
     left = await environments.close_to_agent(engine, environment, task, kept)
     hidden = await asyncio.to_thread(compose.hidden_files, task)
     if (obstacle := await _cleared(engine, environment, list(hidden))) is not None:
-        return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=obstacle, left_running=left)
+        return TestsOutcome(
+            failure_mode=FailureMode.PARSE_ERROR,
+            failure=obstacle,
+            blame="participant",
+            reward=0.0,
+            is_resolved=False,
+            left_running=left,
+        )
     await _bring(engine, task, environment)
     for path, source in hidden.items():
         folder, name = posixpath.split(path)
@@ -116,7 +125,10 @@ async def _cleared(engine: Engine, environment: EnvironmentRef, hidden: Sequence
     script = f"rm -rf {shlex.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
     await run_plainly(engine, environment, ["/bin/sh", "-c", script])
     if still := await _occupied(engine, environment, folders):
-        return f"{still[0]} could not be cleared before the tests: somebody keeps writing there, or rm was replaced"
+        return (
+            f"{still[0]} could not be cleared before the tests: a process that the agent left writes there, or rm was "
+            "replaced"
+        )
     return None
 
 

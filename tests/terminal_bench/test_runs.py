@@ -177,7 +177,8 @@ async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, doc
         False,
     )
     assert "no idea" in (failed.failure or "")
-    assert trials["sort-table"].is_resolved is False
+    lied = trials["sort-table"]
+    assert (lied.is_resolved, lied.blame, lied.details["left_running"]) == (False, "participant", ["bash", "sleep"])
     assert left_on(docker_engine, ended.results.run_id) == []
 
 

@@ -249,7 +249,8 @@ async def test_a_reward_that_cannot_be_cleared_is_no_verdict(trials: Trials, tmp
     trial = await trials.of(format_two(tmp_path / "task"))
     await trial.act("echo 1 > /logs/verifier/reward.txt; ln -sf /bin/true /bin/rm")
     outcome = await trial.test()
-    assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.PARSE_ERROR, None)
+    said = (outcome.failure_mode, outcome.is_resolved, outcome.blame)
+    assert said == (FailureMode.PARSE_ERROR, False, "participant")
     assert "could not be cleared" in (outcome.failure or "")
 
 
