@@ -61,9 +61,9 @@ def has(pattern: str, text: str) -> bool:
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"
 # What is asked for is said to be settled, though it isn't.
 _WITHDRAWN = (
-    r"\bno longer (?:needed|necessary|required|wanted|asked)|"
-    r"\b(?:is|are|was|were|been) (?:withdrawn|cancelled|called off)\b|"
-    r"\bwithdrew\b|\bnothing (?:more )?is (?:needed|required)\b|\b(?:does|do)(?: not|n['’]t) need\b"
+    r"\bno longer (?:needed|necessary|required|wanted|asked)|\bnothing (?:more )?is (?:needed|required)\b|"
+    r"\b(?:request|that|this|it|which|he|she|they)\b[^.;\n]{0,15}"
+    r"\b(?:withdrawn|withdrew|cancelled|called off|settled)\b"
 )
 
 
@@ -194,7 +194,7 @@ def told_open(text: str) -> Told:
     """The same."""
     is_about_it = False
     for part in segments(text):
-        is_about_it = has(INCIDENT, part) or (is_about_it and has(_GOES_ON, part))
+        is_about_it = has(INCIDENT, part) or (is_about_it and has(_TAKES_BACK, part))
         said = compiled(_OTHER_OPEN).sub("", part)
         if is_about_it and not claims_over(part) and (has(_CLAIMED_OPEN, said) or has(_FAILS_NOW, said)):
             return True
@@ -202,6 +202,7 @@ def told_open(text: str) -> Told:
 
 
 _FAILS_NOW = r"\bstill\b[^.\n]{0,20}\bfail|\bhas not ended\b|\bfix\b[^.\n]{0,15}\bin progress\b"
+_TAKES_BACK = r"\A(?:it|no|sorry|correction|actually|rather|in fact|scratch)\b"
 # "Section 4 is still open": what is open isn't the incident.
 _OTHER_OPEN = (
     r"\b(?:section|part|timeline|draft|post-?mortem|question|complaint|request|review|gap|point|task)s?\b"
@@ -340,6 +341,9 @@ _AMOUNT = (
     r"(?:€|£|\$|\bEUR|\bGBP|\beuros?|\bpounds?)\s?\d|\d[\d.,]*\s?(?:€|£|\$|(?:EUR|GBP|euros?|pounds?|percent)\b|%)"
 )
 _INTERNAL = rf"\bINC\W{{0,3}}\d{{3,5}}\b|\bSEV-?\d\b|\b\d+\.\d+\.\d+\b|{_OTHERS}|{_DEEPAK}"
+# "You wrote on Thursday" is the one before.
+_AHEAD = r"\b(?:will|shall|['’]ll|expect|going to|by|before|until|promise|can|aim|plan|tomorrow)\b|['’]ll\b"
+_BEHIND = r"\b(?:since|last|wrote|asked|written)\b"
 
 
 def harm_in_note(text: str) -> str:
@@ -348,5 +352,6 @@ def harm_in_note(text: str) -> str:
         if has(pattern, text):
             return name
     now = round_start(ESCALATION_ROUND)
-    days = (when.day for when in moments_named(text, now))
+    ahead = (part for part in segments(text) if has(_AHEAD, part) and not has(_BEHIND, part))
+    days = (when.day for part in ahead for when in moments_named(part, now))
     return "a coming day" if any(day is not None and day > now.date() for day in days) else ""

@@ -60,7 +60,7 @@ _MARK = (
     r"\b(?:by|before|until|till|til|due|deadline|no later than|not later than|at the latest|latest|correction|"
     r"make that|i mean|rather|instead)\b"
 )
-_MARKED_WITHIN = 28
+_MARKED_WITHIN = 12
 _BEGINNING = 4
 _NO_OTHER_SENTENCE = r"[.;!?\n](?:\s|\z)"
 _JOINS_VALUES = r"\A[\s,;/&()–—-]*(?:(?:or|and|to|at|on|the|maybe|perhaps|by|before|until|even)[\s,]*){0,3}\z"
@@ -133,7 +133,10 @@ def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
     if max(len({when.day for when in named}), len({when.at for when in named})) > MOST_VALUES:
         return True
     return any(
-        when.is_deadline and not _is_right(when, wanted, now) and not any(map(when.is_part_of, wanted))
+        when.is_deadline
+        and not _is_right(when, wanted, now)
+        and not any(map(when.is_part_of, wanted))
+        and not (when.day is None and all(each.at is None for each in wanted))
         for when in named
     )
 

@@ -107,3 +107,43 @@ def test_the_incidents_status_may_stand_on_the_next_line() -> None:
 def test_two_customers_with_like_names_are_told_apart() -> None:
     assert not texts.reports("Inge Dahlberg asks how to send the rate card", DAY["ingrid-1"])
     assert not texts.reports("Ingrid Dahl asks about the customs files", DAY["inge-ratecard"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("owen-certificate", "Owen needs the certificate approved by 5pm; their desk closes at 17:30."),
+        ("helen-forecast", "Helen must have the headcount before the bank call at 16:00."),
+        ("rachel-dpa", "Rachel: comments on annex 2 by Friday, before the call with Norrhav on Monday."),
+        ("yusuf-leave", "Yusuf: leave 7-17 April, answer by Friday please"),
+        ("deepak-postmortem", "Deepak: section 4 of the draft by Thursday 10:00, they meet until 11:00."),
+        ("ingrid-4", "Ingrid: container free, threat withdrawn; she expects the files by Friday."),
+        ("corridor-renewal", "Felix: decide on the renewal by Friday 27... (27 March)"),
+        ("ridgeway-access", "Ridgeway: visitors come tomorrow at 05:30, approve their access by 18:30."),
+    ],
+)
+def test_natural_reports_are_complete(name: str, text: str) -> None:
+    assert texts.reports_time(text, DAY[name])
+
+
+def test_two_reports_in_one_sentence_keep_their_own_deadlines() -> None:
+    text = "Rachel wants comments on annex 2 by Friday, and Ingrid hopes for an answer on the files by Thursday."
+    assert texts.reports_time(text, DAY["rachel-dpa"])
+    assert texts.reports_time(text, DAY["ingrid-1"])
+    swapped = text.replace("Friday", "X").replace("Thursday", "Friday").replace("X", "Thursday")
+    assert not texts.reports_time(swapped, DAY["rachel-dpa"])
+    assert not texts.reports_time(swapped, DAY["ingrid-1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "harm"),
+    [
+        ("You wrote on Thursday, and I am sorry. Tom will call you before 17:00 today.", ""),
+        ("I am sorry that you have had no answer since Thursday.", ""),
+        ("You will have the files on Thursday.", "a coming day"),
+        ("We will pay 1,850 euros.", "an amount"),
+        ("It is about INC-2291.", "an internal name or number"),
+    ],
+)
+def test_a_note_shows_harm_by_figures_and_names_only(text: str, harm: str) -> None:
+    assert texts.harm_in_note(text) == harm
