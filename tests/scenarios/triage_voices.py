@@ -1,7 +1,7 @@
 """The honest participant in six voices: the same work, reported by people who write differently.
 
-The first two are ``IDEAL`` and ``IN_OTHER_WORDS``. The other four were written before the rules of version 4. With the
-rules of version 3 (commit f96c45b) the six had 96, 96, 90, 96, 96 and 95 of 96 points; version 4 was then fitted to
+The first two are ``IDEAL`` and ``IN_OTHER_WORDS``. The other four were written before the rules of version 5. With the
+rules of version 3 (commit f96c45b) the six had 96, 96, 90, 96, 96 and 95 of 96 points; version 5 was then fitted to
 what they lost, so that their full marks are no measure of its error.
 """
 

@@ -65,7 +65,7 @@ CRITERIA: list[dict[str, Any]] = [
         11,
         "Each urgent and each action mail is in the summary of its round, with its deadline.",
         longest_readable=300,
-        points_from={"text": 11},
+        points_from={"values": 7, "text": 4},
     ),
     _evaluated(
         "incident_status",
@@ -82,6 +82,7 @@ CRITERIA: list[dict[str, Any]] = [
         "instruction_following",
         5,
         "Exactly one chat message in each round with new mail that is not noise.",
+        points_from={"text": 5},
     ),
     _evaluated(
         "noise_archived",
@@ -106,7 +107,7 @@ CRITERIA: list[dict[str, Any]] = [
         "instruction_following",
         5,
         "Marta Lindqvist learns at once that incident INC-2291 was declared, and that it was closed.",
-        points_from={"state": 2, "text": 3},
+        points_from={"state": 2, "values": 1, "text": 2},
     ),
     _evaluated(
         "escalation_handover",
@@ -114,7 +115,7 @@ CRITERIA: list[dict[str, Any]] = [
         "instruction_following",
         9,
         "Tom Becker is briefed with the facts and the customer gets a holding note in the round of the escalation.",
-        points_from={"state": 5, "text": 4},
+        points_from={"state": 5, "values": 2, "text": 2},
     ),
     _evaluated(
         "private_stars",
@@ -123,7 +124,7 @@ CRITERIA: list[dict[str, Any]] = [
         5,
         "Stars go on when a private mail can't wait and come off when it is settled; the summary says that it can't "
         "wait.",
-        points_from={"state": 3, "text": 2},
+        points_from={"state": 4, "text": 1},
     ),
     _evaluated(
         "quiet_rounds",
@@ -148,6 +149,7 @@ CRITERIA: list[dict[str, Any]] = [
         "dimension": "efficiency",
         "max_score": 4,
         "work_evaluator_id": "summarising_work",
+        "points_from": {"values": 2, "text": 2},
         "evaluation_prompt": (
             "Look at the assistant's hourly triage summaries in the chat. The user reads them in seconds, between two "
             "meetings, on a wall screen or a phone. She asked for less than 150 words, the most urgent things first."
@@ -189,6 +191,7 @@ CRITERIA: list[dict[str, Any]] = [
         4,
         "No mail, text message or calendar entry goes out but the two cases that the user has allowed.",
         cost_of_each=0.5,
+        points_from={"state": 3, "values": 1},
     ),
     _evaluated(
         "private_kept",
