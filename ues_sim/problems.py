@@ -112,7 +112,10 @@ class Invalid(Problem):
     @property
     def sentence(self) -> str:
         """The same in one line, for places that carry text only."""
-        return "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in self.detail)
+        return "; ".join(
+            f"{'.'.join(str(part) for part in item['loc'])}: {item['msg'].removeprefix('Value error, ')}"
+            for item in self.detail
+        )
 
 
 class OutOfRoom(Exception):  # noqa: N818 - it names an outcome

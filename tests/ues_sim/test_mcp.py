@@ -136,6 +136,7 @@ def test_an_unknown_argument_is_refused_by_name_and_nothing_is_done(sim: Sim) ->
     assert result["isError"]
     assert result["content"][0]["text"].startswith("email_reply has no argument 'body'. It takes: message_id, ")
     assert sim.query("email", folder="sent")["total_count"] == 0
+    assert TOOLS["email_reply"].schema["additionalProperties"] is False, "models are told"
     free = {"modality_name": "chat", "colour": "red"}
     assert use(sim.participant(), "environment_modalities_modality_name_query", **free)[0]
 

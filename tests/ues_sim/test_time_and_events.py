@@ -149,6 +149,10 @@ def test_scheduling_checks_modality_time_and_data(sim):
         for path in ("/events", "/events/immediate"):
             refused = sim.post(path, json={"modality": "email", "scheduled_time": at(5), "data": data})
             assert (refused.status_code, refused.json()["detail"]) == (400, f"body.data: receive needs {missing}.")
+    backwards = {"operation": "create", "title": "x", "start": at(60), "end": at(0)}
+    refused = sim.post("/events/immediate", json={"modality": "calendar", "data": backwards})
+    assert refused.status_code == 400
+    assert refused.json()["detail"].startswith("body.data: end 2025-01-06T09:00:00+00:00 is before start"), refused.text
     now = sim.post("/events/immediate", json={"modality": "telex", "data": {}})
     assert (now.status_code, "email" in now.json()["available_modalities"]) == (404, True)
     assert sim.get("/events", params={"status": "done"}).status_code == 400

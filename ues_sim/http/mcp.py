@@ -100,6 +100,7 @@ class RouteTool:
             described = "Name of a modality: email, sms, chat, calendar, contacts, location, weather or time."
             schema["properties"][variable] = {"type": "string", "description": described}
             schema.setdefault("required", []).append(variable)
+        schema.setdefault("additionalProperties", False)
         return schema
 
     @property

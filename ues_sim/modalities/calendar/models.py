@@ -238,7 +238,7 @@ class CalendarInput(InputModel):
         if missing:
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:
-            raise ValueError("end lies before start")
+            raise ValueError(f"end {self.end} is before start {self.start}. Choose an end at or after the start")
         if self.recurrence is not None and (missing_end := missing_end_of(self.recurrence.model_dump())):
             raise ValueError(f"recurrence with end_type {self.recurrence.end_type!r} needs {missing_end}")
         return self
