@@ -99,6 +99,11 @@ def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     assert own.make_environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
 
 
+def test_the_gateway_gets_the_subject_of_its_card(tmp_path: Path) -> None:
+    own = stack(tmp_path, is_durable=True, card_subject="terminal-bench")
+    assert own.make_environment()["AGENTBEATS_GREEN_CARD_SUBJECT"] == "terminal-bench"
+
+
 OUTSIDE = "http://evaluator.example:8000/"
 
 
