@@ -231,7 +231,7 @@ def assess(
         quiet=quiet,
         is_whole=is_whole,
     )
-    if offline:
+    if offline and not quiet:
         from proctor.scenario_commands import warn_of_unscored_points
 
         warn_of_unscored_points(scenarios[0])
