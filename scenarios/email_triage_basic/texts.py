@@ -38,7 +38,7 @@ _NOT_YET = (
     r"\bnot\b|\bnever\b|\bno\b|\bnobody\b|\bfar from\b|n['’]t\b|\bno longer\b|\bwill\b|\bshall\b|"
     r"['’]ll\b|\bgoing to\b|\bthe moment\b|\b(?:until|when|once|before|after|if|as soon as|unless|expect\w*|"
     r"hop(?:e|es|ing)|can (?:only )?be|should|could|may|might|to be|will be|would be|awaiting|pending|yet to|"
-    r"ETA)\b))[^.;!?\n]{0,45}?"
+    r"ETA)\b))[^.,;!?\n]{0,45}?"
 )
 _QUESTION = r"[^.!?\n]*\?"
 # Perhaps over, perhaps only better.

@@ -42,7 +42,7 @@ _DAYS = (
     r"(?:business |working )?(?:day|business|play)\b|\bbefore the day is out\b|\bbefore the end of the day\b)"
     r"|(?P<week>\b(?:the )?end of (?:the |this )?week\b|\bbefore the weekend\b|\bEOW\b)"
     r"|(?P<month>\bend of (?:the |this )?month\b|\bmonth['’]?s?[\s-]end\b|\bEOM\b)"
-    rf"|\bin (?P<days>\d|{_WORD}|a) days?\b"
+    rf"|\b(?:in|within) (?P<days>\d|{_WORD}|a) days?\b"
     rf"|\b(?:end of |late )(?P<month_end>{_MONTH})\b"
     rf"|\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?P<day>{_NTH}(?:\sof)?\s?(?:{_MONTH})\b)|\b(?P<us>(?:{_MONTH})\.?\s(?:the\s)?{_NTH}\b)"
     r"|\b(?P<slash>\d{1,2}/\d{1,2})(?:/(?:20)?\d\d)?\b|\b(?P<dot>\d{1,2}\.\d{1,2})\.(?:(?:20)?\d\d)?"
