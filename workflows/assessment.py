@@ -42,6 +42,13 @@ CANCELED_WITH_RESULTS = "canceled-with-results"
 """The change since which an assessment that is cancelled keeps what was done so far."""
 
 
+_RESET_TOO_LATE = (
+    "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
+    "to the Workflow Task Completed event before the turn's purple_turn, or before conclude. The failure was:"
+)
+"""Begins the failure of a run that was reset while it was ending."""
+
+
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
 class Assessment:
     """One assessment; its id is the A2A task's id, its result the A2A artifact."""
@@ -225,6 +232,7 @@ class Assessment:
 
     async def _fail(self, problem: Exception) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
+        resets_before = self._time.resets
         failure = what_failed(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
@@ -237,7 +245,10 @@ class Assessment:
         results = self._tell_of(failure, reason, self._plan) if self._plan is not None else None
         await self._end(reason, names.Status.FAILED, results)
         details = [] if self._plan is None else [results and results.model_dump(mode="json")]
-        return ApplicationError(failure.sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
+        sentence = failure.sentence
+        if self._time.resets > resets_before:  # as with LastWorkflowTask
+            sentence = f"{_RESET_TOO_LATE.format(self._given.task_id)} {sentence}"
+        return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""

@@ -40,21 +40,26 @@ class TimePlayed:
     def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
         self._steps = steps
         self._paused_before = paused_before
-        self._is_reset = False
+        self._resets = 0
         workflow.register_random_seed_callback(self._be_reset)
 
     @property
     def is_reset(self) -> bool:
         """Whether this run is a reset, and has come to its new part."""
-        return self._is_reset
+        return self._resets > 0
+
+    @property
+    def resets(self) -> int:
+        """The number of resets that this run has come past; a reset of a reset run counts two."""
+        return self._resets
 
     def _be_reset(self, _seed: int) -> None:
         """A run that is a reset gets a new seed at the point from which on it is no repetition."""
-        self._is_reset = True
+        self._resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
         """Before time played is told: a run that is a reset finds out how much of its time was not played."""
-        if timed is None or not self._is_reset or not workflow.patched(TIME_PLAYED):
+        if timed is None or not self.is_reset or not workflow.patched(TIME_PLAYED):
             return
         try:
             found = await self._steps.do_here(
@@ -94,7 +99,7 @@ class TimePlayed:
     async def _watch(self, limit: asyncio.Timeout, is_up: asyncio.Future[None], seconds: float, timed: Timed) -> None:
         """Let a limit expire at the deadline; in a run that is a reset that is later, as pauses don't count."""
         await is_up
-        while self._is_reset and workflow.patched(TIME_PLAYED):
+        while self.is_reset and workflow.patched(TIME_PLAYED):
             await self.measure_pauses(timed)
             seconds_left = seconds - seconds_played(timed)
             if seconds_left <= 0:

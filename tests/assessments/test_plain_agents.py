@@ -34,6 +34,20 @@ def run(*command: str, folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def install_example(name: str, folder: Path) -> list[str]:
+    """Copy an example and what it needs into a folder; the command that runs it there."""
+    shutil.copytree(PLAIN, folder, dirs_exist_ok=True)
+    if name == "agent.ts":
+        run("npm", "install", "--no-audit", "--no-fund", folder=folder)
+        return ["node", str(folder / "node_modules" / "tsx" / "dist" / "cli.mjs"), name]
+    run(sys.executable, "-m", "venv", "environment", folder=folder)
+    python = str(folder / "environment" / "bin" / "python")
+    needed = re.search(r"pip install '(.*?)' (.*?);", (PLAIN / name).read_text())
+    assert needed is not None
+    run(python, "-m", "pip", "install", "--quiet", needed[1], *needed[2].split(), folder=folder)
+    return [python, name]
+
+
 @contextmanager
 def serving(*command: str, folder: Path) -> Iterator[str]:
     """An agent that is told its port; its address, once its card is there."""
@@ -68,24 +82,16 @@ async def plays(stack: Stack, url: str) -> None:
 
 @downloads
 async def test_an_agent_on_a2a_sdk_0_3(stack: Stack, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "environment", folder=tmp_path)
-    python = str(tmp_path / "environment" / "bin" / "python")
-    needed = re.search(r"pip install '(.*?)' (.*?);", (PLAIN / "agent.py").read_text())
-    assert needed is not None
-    run(python, "-m", "pip", "install", "--quiet", needed[1], *needed[2].split(), folder=tmp_path)
-    with serving(python, str(PLAIN / "agent.py"), folder=tmp_path) as url:
+    with serving(*install_example("agent.py", tmp_path), folder=tmp_path) as url:
         await plays(stack, url)
 
 
 @downloads
 @pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm")
 async def test_an_agent_in_typescript(stack: Stack, tmp_path: Path) -> None:
-    project = tmp_path / "doorman"
-    shutil.copytree(PLAIN, project)
-    run("npm", "install", "--no-audit", "--no-fund", folder=project)
-    run("npm", "run", "check", folder=project)
-    tsx = project / "node_modules" / "tsx" / "dist" / "cli.mjs"
-    with serving("node", str(tsx), "agent.ts", folder=project) as url:
+    command = install_example("agent.ts", tmp_path)
+    run("npm", "run", "check", folder=tmp_path)
+    with serving(*command, folder=tmp_path) as url:
         await plays(stack, url)
 
 

@@ -1,6 +1,12 @@
 """A failed assessment goes on from any of its turns, and the judging can be done again."""
 
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from temporalio.client import WorkflowFailureError
 
 from proctor.caller import AssessmentCall, Ended
 from proctor.errors import CommandError, UsageError
@@ -68,6 +74,34 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
     assert (after.status, archive.results(after)) == ("completed", results)
     assert after.run_id != before.run_id
     assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3, 4]
+
+
+async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
+    """``--type LastWorkflowTask`` repeats only the end of a failed assessment: twice here, and then it is replayed."""
+    participant = Participant()
+    async with serving(participant) as url:
+        failed = await assess(stack, url, "tiny", max_turns=3, turn_tries=1)
+        task_id = failed.results.assessment_id
+        participant.is_ill = False
+        participant.played.clear()
+        client = await connect(stack.config)
+        for _ in range(2):
+            temporal = [str(Path(sys.executable).with_name("temporal")), "workflow", "reset", "--workflow-id", task_id]
+            address = ["--address", stack.config.temporal_address]
+            done = await asyncio.create_subprocess_exec(
+                *temporal, "--type", "LastWorkflowTask", "--reason", "again", *address, stdout=subprocess.PIPE
+            )
+            assert await done.wait() == 0
+            with pytest.raises(WorkflowFailureError) as raised:
+                await client.get_workflow_handle(task_id).result()
+            said = str(raised.value.cause)
+            assert f"after the failure, so no turn or judging was repeated. Run: proctor replay {task_id}." in said
+            assert said.endswith(f"The failure was: {failed.sentence}")
+        assert participant.played == []
+        await reset(client, task_id, choose(await reset_points(client, task_id), None, from_judging=False))
+        ended = await follow(stack, task_id)
+    assert ended.state == "completed", ended.sentence
+    assert participant.played == [3]
 
 
 async def test_judging_again_plays_no_turn_again(stack):
