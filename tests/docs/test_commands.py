@@ -1,6 +1,8 @@
 """Every command in the documents is one that there is: program, subcommand, options, arguments, targets, settings."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,7 @@ ELSEWHERE = {
     "proctor check-agent": "tests/proctor/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
     "python -m benchmarks.": "tests/benchmarks: figures are measured by people, on machines that do nothing else",
+    "temporal workflow show": "tests/assessments/test_replay.py: a reset by the CLI",
     "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",
 }
 """How a console block begins that is not replayed, and what tests it: a file, or the reason why none does here."""
@@ -68,7 +71,10 @@ def test_a_command_is_understood(command: Command) -> None:
         case "make":
             assert set(words) <= TARGETS
         case "temporal":
-            assert words == ["server", "start-dev"]
+            options = [word for word in words if word.startswith("--")]
+            program = str(Path(sys.executable).with_name("temporal"))
+            done = subprocess.run([program, *words[:2], "--help"], capture_output=True, text=True, check=True)
+            assert set(options) <= set(re.findall(r"--[a-z-]+", done.stdout)), options
         case name:
             assert name in SHELL | {"curl", "harbor", "tb", "tcld"}, f"what runs {name}?"
 
