@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from contextvars import ContextVar
+from importlib.metadata import version
 from typing import Any
 
 from temporalio import activity
@@ -90,7 +91,17 @@ class Heartbeats(Interceptor):
         return _Beating(next, self)
 
     def beat_through(self, worker: Worker) -> None:
-        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor."""
+        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor.
+
+        Raises:
+            RuntimeError: this version of temporalio has no call to beat with from another thread.
+        """
+        bridge = getattr(worker, "_bridge_worker", None)
+        if not callable(getattr(bridge, "record_activity_heartbeat", None)):
+            raise RuntimeError(
+                f"temporalio {version('temporalio')} has no Worker._bridge_worker.record_activity_heartbeat, so "
+                "a busy worker could send no heartbeats. Install the version of requirements.lock"
+            )
         threading.Thread(target=self._beat, args=[weakref.ref(worker)], name="proctor-heartbeats", daemon=True).start()
 
     def add(self, pulse: _Pulse) -> None:
@@ -126,7 +137,7 @@ class Heartbeats(Interceptor):
                 try:
                     # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
-                except (AttributeError, RuntimeError):
+                except (AttributeError, RuntimeError):  # a worker that has shut down has no core left
                     return False
         return True
 

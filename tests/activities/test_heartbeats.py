@@ -115,3 +115,10 @@ async def test_a_busy_loop_is_not_taken_for_a_dead_worker(temporal: str) -> None
 
 async def test_the_beats_of_the_thread_carry_what_was_noted(temporal: str) -> None:
     assert await _done(temporal, "note_and_die") == ["was here"]
+
+
+@pytest.mark.parametrize("worker", [SimpleNamespace(), SimpleNamespace(_bridge_worker=SimpleNamespace())])
+def test_a_temporalio_without_the_call_to_beat_with_is_refused_at_the_start(worker: Any) -> None:
+    """It is private: where it is renamed, nothing would beat, and a busy worker would be taken for dead."""
+    with pytest.raises(RuntimeError, match=r"temporalio 1\.\d+\.\d+ has no Worker\._bridge_worker\.record"):
+        Heartbeats().beat_through(worker)
