@@ -420,8 +420,18 @@ async def test_quotas_hold_for_what_is_asked_for_at_once(place: Place) -> None:
     )
 
 
-async def test_two_gateways_let_in_no_more_than_one_would(place: Place) -> None:
-    """Each is asked for more than the quota in the same instant, and neither knows what the other one is asked."""
+async def test_two_gateways_let_in_no_more_than_one_would(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is asked for more than the quota in the same instant, and neither knows what the other one is asked.
+
+    Both take their time between the count and the start: long enough for the other one to count the same.
+    """
+    check = quotas.Allowance._check
+
+    async def check_slowly(*given: Any) -> None:
+        await check(*given)
+        await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(quotas.Allowance, "_check", check_slowly)
     pages = routes(place.config.archive_url, "http://ui.example")
     other = replace(place, app=create_app(place.config, partial(connect, place.config), pages))
     token, text = make_token(f"erin{next(_numbers)}", quotas=Quotas(at_once=3))

@@ -83,6 +83,28 @@ def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path):
         assert reader.find("one").fence == 5
 
 
+def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tmp_path):
+    """Folder ``one.9`` comes after ``one.10`` by name, and a writer of the past may come back at any time."""
+    archive = Archive(str(tmp_path))
+    write(archive, entry(fence=10), "new")
+    for old in (9, 8, 1):  # each had looked before the newer one came
+        folder = f"2026-03-01/one.{old}"
+        archive.folder.write(f"{folder}/note.txt", b"old")
+        archive.folder.write(f"{folder}/entry.json", entry(fence=old, status="failed").model_dump_json().encode())
+    for reader in (archive, Archive(str(tmp_path))):
+        assert [each.fence for each in reader.entries()] == [10]
+        assert (reader.find("one").fence, reader.get("one").fence) == (10, 10)
+    assert write(archive, entry(fence=9), "old").fence == 10
+
+
+def test_a_writer_leaves_alone_what_a_newer_one_is_writing(tmp_path):
+    archive = Archive(str(tmp_path))
+    write(archive, entry(fence=5), "old")
+    archive.folder.write("2026-03-01/one.7/note.txt", b"half of the newer one")
+    write(archive, entry(fence=6), "in between")
+    assert sorted(path.name for path in (tmp_path / "2026-03-01").iterdir()) == ["one.6", "one.7"]
+
+
 def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path):
     archive = Archive(str(tmp_path))
     write(archive, entry(fence=5), "whole")
