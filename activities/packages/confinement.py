@@ -1,9 +1,14 @@
 """What a process that runs a scenario's code may not do; set by the process itself, for good, before that code runs.
 
-Limits on memory, files and open files are the system's own (``setrlimit``). On Linux the kernel also refuses, by a
-filter of system calls (seccomp, ``man 2 seccomp``), whatever could outlive the process or harm another one: new
-processes, other programs, signals, tracing. Elsewhere Python's audit hook refuses the same to code that is written in
-Python.
+Limits on memory, files and open files are the system's own (``setrlimit``). On Linux the kernel also refuses
+
+* by a filter of system calls (seccomp, ``man 2 seccomp``) what could outlive the process, harm another one or change
+  the system: new processes, other programs, signals, tracing, others' limits, namespaces, mounts, keys, io_uring; and
+  sockets of any kind but TCP and UDP;
+* by Landlock (``enclose``) reading any file but the scenario's own, Python's and its libraries'; writing any file; and
+  every TCP port but the simulator's.
+
+Elsewhere Python's audit hook refuses processes, programs and signals to code that is written in Python.
 """
 
 import ctypes
@@ -11,9 +16,14 @@ import os
 import platform
 import resource
 import signal
+import site
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+from activities.packages.landlock import allow_only
 
 _MB = 1024 * 1024
 _GROWTH = 20
@@ -71,6 +81,48 @@ def confine(limits: Limits) -> None:
         _drop_capabilities()
         _filter_system_calls()
     sys.addaudithook(_refuse)
+
+
+def enclose(directory: Path, simulation: str | None) -> None:
+    """Leave this process only a scenario's folder, Python and its libraries, and the simulator's port.
+
+    Args:
+        directory: the scenario's folder.
+        simulation: the simulator's address; None where none is needed.
+
+    Raises:
+        OSError: the kernel has Landlock, and refused.
+    """
+    port = None
+    if simulation is not None:
+        address = urlsplit(simulation)
+        port = address.port or (443 if address.scheme == "https" else 80)
+    own = Path(__file__).parents[2]  # a checkout, or site-packages
+    modules = [own] if own in _installed() else [own / name for name in _OWN_PACKAGES]
+    readable = [str(directory), *map(str, _installed()), *map(str, modules), *_SYSTEM_FILES]
+    allow_only(readable, ["/dev/null"], port, [str(own / "scenarios")])
+
+
+def _installed() -> list[Path]:
+    """Where Python and what is installed for it are."""
+    folders = {Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages())}
+    return sorted({*folders, *(folder.resolve() for folder in folders)})
+
+
+_OWN_PACKAGES = (
+    *("activities", "proctor_processes", "proctor_protocol", "proctor_storage", "purple_sdk"),
+    *("scenarios/__init__.py", "scenarios/kit"),
+)
+"""What of a checkout is imported; the other scenarios are not readable."""
+
+_SYSTEM_FILES = (
+    *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),
+    "/usr/share/ca-certificates",
+    *("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/localtime"),
+    *("/etc/ssl", "/etc/ld.so.cache", "/etc/mime.types", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
+    "/proc/self",
+)
+"""What libraries read: shared objects, time zones, certificates, how names are looked up."""
 
 
 def _lower(kind: int, most: int) -> None:
@@ -142,6 +194,31 @@ _REFUSED_CALLS = {
         "process_vm_writev": 311,
         "execveat": 322,
         "pidfd_send_signal": 424,
+        "pidfd_getfd": 438,
+        "process_madvise": 440,
+        "kcmp": 312,
+        "setpriority": 141,
+        "sched_setaffinity": 203,
+        "ioprio_set": 251,
+        "migrate_pages": 256,
+        "move_pages": 279,
+        "pivot_root": 155,
+        "chroot": 161,
+        "mount": 165,
+        "umount2": 166,
+        "unshare": 272,
+        "setns": 308,
+        "add_key": 248,
+        "request_key": 249,
+        "keyctl": 250,
+        "name_to_handle_at": 303,
+        "open_by_handle_at": 304,
+        "perf_event_open": 298,
+        "bpf": 321,
+        "userfaultfd": 323,
+        "io_uring_setup": 425,
+        "io_uring_enter": 426,
+        "io_uring_register": 427,
     },
     "aarch64": {
         "ptrace": 117,
@@ -155,8 +232,36 @@ _REFUSED_CALLS = {
         "process_vm_writev": 271,
         "execveat": 281,
         "pidfd_send_signal": 424,
+        "pidfd_getfd": 438,
+        "process_madvise": 440,
+        "kcmp": 272,
+        "setpriority": 140,
+        "sched_setaffinity": 122,
+        "ioprio_set": 30,
+        "migrate_pages": 238,
+        "move_pages": 239,
+        "pivot_root": 41,
+        "chroot": 51,
+        "mount": 40,
+        "umount2": 39,
+        "unshare": 97,
+        "setns": 268,
+        "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219,
+        "name_to_handle_at": 264,
+        "open_by_handle_at": 265,
+        "perf_event_open": 241,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "io_uring_setup": 425,
+        "io_uring_enter": 426,
+        "io_uring_register": 427,
     },
 }
+_PRLIMIT = {"x86_64": 302, "aarch64": 261}
+_SOCKET = {"x86_64": 41, "aarch64": 198}
+_AF_INET, _AF_INET6 = 2, 10
 _KILL_AND_TGKILL = {"x86_64": (62, 234), "aarch64": (129, 131)}
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
@@ -221,6 +326,15 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
             (_IF_EQUAL, 0, 4, number),
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
             (_IF_EQUAL, 1, 0, os.getpid()),
+            refuse,
+            (_RETURN, 0, 0, _ALLOW),
+        ]
+    for number, allowed in ((_PRLIMIT[machine], (0, os.getpid())), (_SOCKET[machine], (_AF_INET, _AF_INET6))):
+        steps += [
+            (_IF_EQUAL, 0, 5, number),
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_IF_EQUAL, 2, 0, allowed[0]),
+            (_IF_EQUAL, 1, 0, allowed[1]),
             refuse,
             (_RETURN, 0, 0, _ALLOW),
         ]

@@ -128,17 +128,22 @@ def fingerprint(directory: Path) -> Fingerprint:
     """What tells one state of a scenario's files from another, without reading them.
 
     Raises:
-        ScenarioValidationError: there are too many.
+        ScenarioValidationError: there are too many, or one is no plain file: a link would bring in what it leads to.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
-        if "__pycache__" not in path.parts and path.is_file():
-            status = path.stat()
-            files.append((str(path), status.st_mtime_ns, status.st_size))
-            if len(files) > _MOST_FILES:
-                raise ScenarioValidationError(
-                    f"{directory.name} has more than {_MOST_FILES} files: keep what isn't the scenario's elsewhere"
-                )
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode) or "__pycache__" in path.parts:
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a link" if stat.S_ISLNK(status.st_mode) else "a pipe, device or socket"
+            where = f"{directory.name}/{path.relative_to(directory)}"
+            raise ScenarioValidationError(f"{where} is {kind}: a scenario has plain files only, so copy or remove it")
+        files.append((str(path), status.st_mtime_ns, status.st_size))
+        if len(files) > _MOST_FILES:
+            raise ScenarioValidationError(
+                f"{directory.name} has more than {_MOST_FILES} files: keep what isn't the scenario's elsewhere"
+            )
     return tuple(sorted(files))
 
 

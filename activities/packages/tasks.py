@@ -30,6 +30,7 @@ from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError,
 from activities.judging.evidence import parts_of_record, read_record
 from activities.judging.facts_asked import facts_asked
 from activities.packages import frames
+from activities.packages.confinement import enclose
 from activities.packages.evaluator_modules import compile_modules, take_compiled
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, load_evaluators, load_facts, load_package
 from activities.plan import JudgeRecord
@@ -128,13 +129,18 @@ def serve(job: socket.socket) -> None:
     try:
         first = frames.receive(job)
         if b'"task":"load"' in first[:40]:
-            _load(job, LoadTask.model_validate_json(first))
+            loading = LoadTask.model_validate_json(first)
+            enclose(loading.directory, None)
+            _load(job, loading)
         elif b'"task":"hold"' in first[:40]:
-            _hold(job, HoldTask.model_validate_json(first))
+            holding = HoldTask.model_validate_json(first)
+            enclose(holding.directory, None)
+            _hold(job, holding)
         elif b'"task":"compile"' in first[:40]:
             frames.send(job, compile_modules(CompileTask.model_validate_json(first).directory))
         else:
             task, compiled = JudgeTask.model_validate_json(first), frames.receive(job)
+            enclose(task.directory, task.simulation)
             if compiled:
                 take_compiled(compiled)
             _judge(job, task, _received_record(job))

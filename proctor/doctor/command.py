@@ -15,7 +15,7 @@ from rich.text import Text
 from proctor.console import make_console, show
 from proctor.doctor.findings import Finding, Look, State, take
 from proctor.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
-from proctor.doctor.places import look_at_disks, look_at_store
+from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_store
 from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_simulators
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
@@ -76,6 +76,7 @@ def looks_at(
         Look("store", lambda: look_at_store(config.storage_url, "store"), 15),
         Look("archive", lambda: look_at_store(config.archive_url, "archive"), 15),
         Look("disk", lambda: look_at_disks(config)),
+        Look("confinement", look_at_confinement),
         Look("simulator", lambda: look_at_simulators(config)),
         Look("gateway", lambda: look_at_gateway(gateway), 15),
         Look("traces", lambda: look_at_collector(config)),

@@ -7,6 +7,7 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
+from activities.packages.landlock import landlock_version
 from proctor.doctor.findings import Finding
 from proctor.doctor.temporal import of_clock
 from proctor_protocol.config import GreenAgentConfig
@@ -50,6 +51,21 @@ def _clock_of(url: str, name: str) -> list[Finding]:
     finally:
         folder.remove(path)
     return [] if written is None else [of_clock(f"the {name}", (written - before).total_seconds())]
+
+
+async def look_at_confinement() -> Finding:
+    """What keeps scenarios' code from the rest of this machine."""
+    version = landlock_version()
+    if version >= 4:
+        said = f"Scenario code is confined by seccomp and Landlock {version}: files and TCP ports."
+        return Finding("confinement", "ok", said)
+    remedy = "Use Linux 6.7 or later with Landlock, or play only scenarios whose authors you know."
+    if version:
+        said = f"Scenario code is confined by seccomp and Landlock {version}: files, but no TCP ports."
+        return Finding("confinement", "warning", said, remedy)
+    return Finding(
+        "confinement", "warning", "Scenario code can read and write files here: there is no Landlock.", remedy
+    )
 
 
 async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:

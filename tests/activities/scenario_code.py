@@ -106,13 +106,15 @@ async def leaves_a_thread(ctx, params):
 """
 
 
-def criterion_by(function: str) -> EvaluationCriterion:
+def criterion_by(function: str, params: dict[str, Any] | None = None) -> EvaluationCriterion:
     return EvaluationCriterion(
-        criterion_id=f"c-{function}", name="C", dimension="accuracy", max_score=4, evaluator_id=function
+        criterion_id=f"c-{function}", name="C", dimension="accuracy", max_score=4, evaluator_id=function, params=params
     )
 
 
-def bench_of(directory: Path, evidence: str = "e", has_model: bool = False) -> Bench:
+def bench_of(
+    directory: Path, evidence: str = "e", has_model: bool = False, simulation: str = "http://127.0.0.1:9"
+) -> Bench:
     async def fetch() -> bytes:
         return EVIDENCE.model_dump_json().encode()
 
@@ -120,7 +122,7 @@ def bench_of(directory: Path, evidence: str = "e", has_model: bool = False) -> B
         {
             "directory": directory,
             "scenario": scenario_data(),
-            "simulation": "http://127.0.0.1:9",
+            "simulation": simulation,
             "reader_key": "reader",
             "has_model": has_model,
         }
@@ -132,5 +134,13 @@ async def nobody(_question: dict[str, Any]) -> bytes:
     raise AssertionError("there is no model")
 
 
-async def judged_by(code: ScenarioCode, directory: Path, function: str, ask: Ask = nobody) -> CriterionResult:
-    return await code.judge(bench_of(directory, has_model=ask is not nobody), criterion_by(function), ask)
+async def judged_by(
+    code: ScenarioCode,
+    directory: Path,
+    function: str,
+    ask: Ask = nobody,
+    params: dict[str, Any] | None = None,
+    simulation: str = "http://127.0.0.1:9",
+) -> CriterionResult:
+    bench = bench_of(directory, has_model=ask is not nobody, simulation=simulation)
+    return await code.judge(bench, criterion_by(function, params), ask)

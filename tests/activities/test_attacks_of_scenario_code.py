@@ -5,6 +5,8 @@ Each stands beside an undisturbed neighbour: a criterion of another scenario, ju
 
 import asyncio
 import os
+import socket
+import stat
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,8 @@ import psutil
 import pytest
 import pytest_asyncio
 
+from activities.packages.freezing import packed
+from activities.packages.landlock import landlock_version
 from activities.packages.manager import EvaluatorLoadError, ScenarioValidationError
 from activities.packages.processes import EvaluatorFailedError, ScenarioCode
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
@@ -56,7 +60,7 @@ async def hasty() -> AsyncIterator[ScenarioCode]:
         ("kills_its_parent", "raised PermissionError: a scenario's code may not send signals"),
         ("kills_in_c", r"raised RuntimeError: parent \d+ is still there"),
         ("floods", "printed more than 1024 kB and was stopped"),
-        ("fills_the_disk", "raised OSError: .*File too large"),
+        ("fills_the_disk", "raised (PermissionError: .*Permission denied|OSError: .*File too large)"),
         ("opens_everything", "raised OSError: .*Too many open files"),
         ("returns_a_lot", "returned more than 4 MB"),
         ("speaks_for_itself", "gave an answer that can't be read"),
@@ -97,12 +101,100 @@ async def test_code_that_does_harm_when_it_is_imported_is_refused(
         await code.load(write_scenario(files={"evaluators.py": source + "\n"}) / "small")
 
 
+OUT_OF_BOUNDS = """
+import ctypes, os, resource, socket
+from pathlib import Path
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+def call(*arguments):
+    if libc.syscall(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+def connects(kind, address):
+    with socket.socket(kind) as end:
+        end.settimeout(5)
+        end.connect(address)
+
+async def check(ctx, params):
+    place, port, parent = Path(params["place"]), params["port"], os.getppid()
+    tries = {
+        "others' limits": lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE, (1, 1)),
+        "others' priority": lambda: os.setpriority(os.PRIO_PROCESS, parent, 19),
+        "namespaces": lambda: call(272, 0x10000000),
+        "io_uring": lambda: call(425, 1, None),
+        "keys": lambda: call(250, 0, -3, 0),
+        "a pipe to the engine": lambda: connects(socket.AF_UNIX, "/var/run/docker.sock"),
+        "secrets": lambda: (place / "secret").read_text(),
+        "neighbours": lambda: os.listdir(place),
+        "accounts": lambda: Path("/etc/passwd").read_text(),
+        "tokens": lambda: (place / "tokens.json").write_text("{}"),
+        "its own files": lambda: (Path(__file__).parent / "more.py").write_text(""),
+        "temporary files": lambda: Path("/tmp/proctor-test-more").write_text(""),
+        "other ports": lambda: connects(socket.AF_INET, ("127.0.0.1", port)),
+        "serving": lambda: socket.create_server(("127.0.0.1", 0)).close(),
+    }
+    done = []
+    for what, attempt in tries.items():
+        try:
+            attempt()
+        except PermissionError:
+            continue
+        except OSError as problem:
+            what = f"{what}: {problem}"
+        done.append(what)
+    Path(__file__).read_text()
+    connects(socket.AF_INET, ("127.0.0.1", params["simulator"]))
+    return {"score": 4, "max_score": 4, "explanation": "; ".join(done) or "nothing"}
+"""
+
+
+@pytest.mark.skipif(landlock_version() < 4, reason="this kernel has no Landlock that knows of ports")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_it_reaches_nothing_but_its_own_files_and_the_simulator(
+    write_scenario: Write, code: ScenarioCode, tmp_path: Path
+) -> None:
+    """Each attempt is refused with EPERM or EACCES, though the worker may be root."""
+    place = tmp_path / "state"
+    place.mkdir()
+    (place / "secret").write_text("s")
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as simulator:
+        params = {"place": str(place), "port": other.getsockname()[1], "simulator": simulator.getsockname()[1]}
+        directory = write_scenario(files={"evaluators.py": OUT_OF_BOUNDS}) / "small"
+        address = f"http://127.0.0.1:{params['simulator']}"
+        verdict = await judged_by(code, directory, "check", params=params, simulation=address)
+    assert verdict.explanation == "nothing"
+    assert [path.name for path in place.iterdir()] == ["secret"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda path: path.symlink_to("/etc/passwd"), "a link"),
+        (lambda path: path.symlink_to("/etc"), "a link"),
+        (os.mkfifo, "a pipe, device or socket"),
+        (lambda path: os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5)), "a pipe, device or socket"),
+    ],
+    ids=["a link to a file", "a link to a folder", "a pipe", "a device"],
+)
+async def test_what_is_no_plain_file_is_refused_at_admission(write_scenario: Write, make: Any, kind: str) -> None:
+    """A link to /etc/passwd was frozen with the scenario, and could be read by it."""
+    directory = write_scenario() / "small"
+    try:
+        make(directory / "more.txt")
+    except PermissionError:  # only root makes devices
+        return
+    with pytest.raises(ScenarioValidationError, match=rf"small/more\.txt is {kind}: a scenario has plain files only"):
+        packed(directory)
+
+
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (os.mkfifo, r"small/state\.json is a pipe, device or socket: it must be a plain file"),
-        (lambda path: path.symlink_to("/dev/zero"), "name a file in the scenario's own folder"),
+        (os.mkfifo, r"small/state\.json is a pipe, device or socket: a scenario has plain files only"),
+        (lambda path: path.symlink_to("/dev/zero"), r"small/state\.json is a link: a scenario has plain files only"),
         (Path.mkdir, r"small/state\.json can't be read: Is a directory"),
         (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 10**11), r"has \d+ MB: at most 64 MB"),
     ],
