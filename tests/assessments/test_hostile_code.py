@@ -85,7 +85,10 @@ async def test_a_package_with_a_pipe_for_its_state_is_refused(stack: Stack, scen
             assess(stack, url, "piped_state"), assess(stack, url, "tiny", max_turns=1)
         )
     assert refused.state == "rejected"
-    assert "piped_state/initial_state.json is a pipe, device or socket: a scenario has plain files only" in refused.sentence
+    assert (
+        "piped_state/initial_state.json is a pipe, device or socket: a scenario has plain files only"
+        in refused.sentence
+    )
     assert neighbour.state == "completed"
 
 
