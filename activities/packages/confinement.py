@@ -219,6 +219,38 @@ _REFUSED_CALLS = {
         "io_uring_setup": 425,
         "io_uring_enter": 426,
         "io_uring_register": 427,
+        "chmod": 90,
+        "fchmod": 91,
+        "chown": 92,
+        "fchown": 93,
+        "lchown": 94,
+        "fchownat": 260,
+        "fchmodat": 268,
+        "fchmodat2": 452,
+        "utime": 132,
+        "utimes": 235,
+        "futimesat": 261,
+        "utimensat": 280,
+        "setxattr": 188,
+        "lsetxattr": 189,
+        "fsetxattr": 190,
+        "removexattr": 197,
+        "lremovexattr": 198,
+        "fremovexattr": 199,
+        "setxattrat": 463,
+        "removexattrat": 466,
+        "file_setattr": 469,
+        "shmget": 29,
+        "shmat": 30,
+        "shmctl": 31,
+        "semget": 64,
+        "semop": 65,
+        "semctl": 66,
+        "semtimedop": 220,
+        "msgget": 68,
+        "msgsnd": 69,
+        "msgrcv": 70,
+        "msgctl": 71,
     },
     "aarch64": {
         "ptrace": 117,
@@ -257,11 +289,43 @@ _REFUSED_CALLS = {
         "io_uring_setup": 425,
         "io_uring_enter": 426,
         "io_uring_register": 427,
+        "fchmod": 52,
+        "fchmodat": 53,
+        "fchownat": 54,
+        "fchown": 55,
+        "fchmodat2": 452,
+        "utimensat": 88,
+        "setxattr": 5,
+        "lsetxattr": 6,
+        "fsetxattr": 7,
+        "removexattr": 14,
+        "lremovexattr": 15,
+        "fremovexattr": 16,
+        "setxattrat": 463,
+        "removexattrat": 466,
+        "file_setattr": 469,
+        "shmget": 194,
+        "shmctl": 195,
+        "shmat": 196,
+        "semget": 190,
+        "semctl": 191,
+        "semtimedop": 192,
+        "semop": 193,
+        "msgget": 186,
+        "msgctl": 187,
+        "msgrcv": 188,
+        "msgsnd": 189,
     },
 }
 _PRLIMIT = {"x86_64": 302, "aarch64": 261}
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _AF_INET, _AF_INET6 = 2, 10
+_SOCK_STREAM, _SOCK_DGRAM, _SOCK_TYPES = 1, 2, 0xF
+_IPPROTO_TCP, _IPPROTO_UDP = 6, 17
+_SENDS = {"x86_64": ((44, 40), (46, 32), (307, 40)), "aarch64": ((206, 40), (211, 32), (269, 40))}
+"""sendto, sendmsg and sendmmsg, each with where its flags are in struct seccomp_data."""
+
+_MSG_FASTOPEN = 0x20000000
 _KILL_AND_TGKILL = {"x86_64": (62, 234), "aarch64": (129, 131)}
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
@@ -271,9 +335,9 @@ _X32_CALLS = 0x40000000
 _CLONE_THREAD = 0x00010000
 _EPERM, _ENOSYS = 1, 38
 # Offsets in struct seccomp_data (linux/seccomp.h), whose words are little-endian on both architectures.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 # Instructions of linux/bpf_common.h.
-_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 
 
@@ -329,13 +393,38 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
             refuse,
             (_RETURN, 0, 0, _ALLOW),
         ]
-    for number, allowed in ((_PRLIMIT[machine], (0, os.getpid())), (_SOCKET[machine], (_AF_INET, _AF_INET6))):
+    steps += [
+        (_IF_EQUAL, 0, 5, _PRLIMIT[machine]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_IF_EQUAL, 2, 0, 0),
+        (_IF_EQUAL, 1, 0, os.getpid()),
+        refuse,
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    for number, flags in _SENDS[machine]:  # TCP Fast Open connects where Landlock doesn't look
         steps += [
-            (_IF_EQUAL, 0, 5, number),
-            (_LOAD, 0, 0, _FIRST_ARGUMENT),
-            (_IF_EQUAL, 2, 0, allowed[0]),
-            (_IF_EQUAL, 1, 0, allowed[1]),
+            (_IF_EQUAL, 0, 4, number),
+            (_LOAD, 0, 0, flags),
+            (_IF_BITS, 0, 1, _MSG_FASTOPEN),
             refuse,
             (_RETURN, 0, 0, _ALLOW),
         ]
+    # Landlock knows TCP only, so MPTCP and SCTP are refused here.
+    steps += [
+        (_IF_EQUAL, 0, 14, _SOCKET[machine]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_IF_EQUAL, 2, 0, _AF_INET),
+        (_IF_EQUAL, 1, 0, _AF_INET6),
+        refuse,
+        (_LOAD, 0, 0, _SECOND_ARGUMENT),
+        (_AND, 0, 0, _SOCK_TYPES),
+        (_IF_EQUAL, 2, 0, _SOCK_STREAM),
+        (_IF_EQUAL, 1, 0, _SOCK_DGRAM),
+        refuse,
+        (_LOAD, 0, 0, _THIRD_ARGUMENT),
+        (_IF_EQUAL, 3, 0, 0),
+        (_IF_EQUAL, 2, 0, _IPPROTO_TCP),
+        (_IF_EQUAL, 1, 0, _IPPROTO_UDP),
+        refuse,
+    ]
     return [*steps, (_RETURN, 0, 0, _ALLOW)]

@@ -111,10 +111,14 @@ def call(*arguments):
     if libc.syscall(*arguments) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
-def connects(kind, address):
-    with socket.socket(kind) as end:
+def connects(kind, address, protocol=0):
+    with socket.socket(kind, socket.SOCK_STREAM, protocol) as end:
         end.settimeout(5)
         end.connect(address)
+
+def opens_fast(address):
+    with socket.socket() as end:
+        end.sendto(b"x", 0x20000000, address)
 
 async def check(ctx, params):
     place, port, parent = Path(params["place"]), params["port"], os.getppid()
@@ -132,6 +136,11 @@ async def check(ctx, params):
         "its own files": lambda: (Path(__file__).parent / "more.py").write_text(""),
         "temporary files": lambda: Path("/tmp/proctor-test-more").write_text(""),
         "other ports": lambda: connects(socket.AF_INET, ("127.0.0.1", port)),
+        "other ports by MPTCP": lambda: connects(socket.AF_INET, ("127.0.0.1", port), 262),
+        "other ports by TCP Fast Open": lambda: opens_fast(("127.0.0.1", port)),
+        "other files' modes": lambda: os.chmod(place / "secret", 0o666),
+        "other files' times": lambda: os.utime(place / "secret"),
+        "shared memory": lambda: call(29, 0, 4096, 0o1600),
         "serving": lambda: socket.create_server(("127.0.0.1", 0)).close(),
     }
     done = []

@@ -233,9 +233,9 @@ from tests.activities.test_scenario_code import Limits, ScenarioCode, judged_by,
 async def main():
     code = ScenarioCode(Limits(seconds=600))
     judging = asyncio.create_task(judged_by(code, Path(sys.argv[1]), "spins"))
-    while len(_processes()) < 2:
+    while len(found := _processes()) < 2:
         await asyncio.sleep(0.02)
-    print(*_processes(), flush=True)
+    print(*found, flush=True)
     await judging
 
 asyncio.run(main())

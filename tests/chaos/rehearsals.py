@@ -252,7 +252,7 @@ def _story(updates: list[TaskUpdate]) -> list[dict[str, Any]]:
     return [
         update.model_dump(
             mode="json",
-            exclude={"assessment_id", "duration_seconds"}
+            exclude={"assessment_id", "duration_seconds", "items_judged"}  # that counts in order
             | ({"start_time"} if isinstance(update, AssessmentStartedUpdate) else set()),
         )
         for update in told

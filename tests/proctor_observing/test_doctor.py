@@ -53,7 +53,9 @@ def test_a_deployment_that_works_is_told_so(observed: Observed, sandbox: Sandbox
         settings = settings_of(observed, models)
         code, found = told(sandbox, "--gateway", observed.evaluator.gateway_url, "--agent", participant, **settings)
         assert [request["max_completion_tokens"] for request in models.requests] == [1]
-    assert {part: each["state"] for part, each in found.items() if part != "disk"} == {
+    assert found["confinement"]["said"].startswith("Scenario code ")  # how far depends on this machine's kernel
+    of_machine = ("disk", "confinement")
+    assert {part: each["state"] for part, each in found.items() if part not in of_machine} == {
         "settings": "ok",
         "temporal": "ok",
         "retention": "ok",

@@ -18,7 +18,7 @@ from tests.work import NIGHTLY
 MOST_MEGABYTES = 60
 HEAVY = re.compile(r"temporal|nexus|langchain|langsmith|openai|numpy|scipy")
 FOR_SCENARIOS = {
-    f"proctor_protocol.{name}" for name in ("moments", "paraphrases", "patterns", "scenario", "text_tests")
+    f"proctor_protocol.{name}" for name in ("moments", "paraphrases", "patterns", "scenario", "text_tests", "visible")
 }
 """What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
 FOR_SERVICES = {"proctor_processes.slow_senders"}
