@@ -125,6 +125,7 @@ async def check(ctx, params):
     tries = {
         "others' limits": lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE, (1, 1)),
         "others' priority": lambda: os.setpriority(os.PRIO_PROCESS, parent, 19),
+        "others' scheduling": lambda: os.sched_setscheduler(parent, os.SCHED_IDLE, os.sched_param(0)),
         "namespaces": lambda: call(272, 0x10000000),
         "io_uring": lambda: call(425, 1, None),
         "keys": lambda: call(250, 0, -3, 0),
