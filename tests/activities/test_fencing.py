@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import failures, participants
+from activities import failures, heartbeats, participants
 from activities.fencing import Fencing, own_fence
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
@@ -71,3 +71,54 @@ async def test_who_was_stopped_since_its_claim_looks_before_it_speaks(
         with pytest.raises(OvertakenError):
             await surroundings.run(speaker._say, participant, simulation, greeting, "m-1")
     assert said == ([greeting] if stopped == "not stopped" else [])
+
+
+@pytest.mark.parametrize(("tried", "is_new"), [(1, False), (2, True)])
+async def test_an_attempt_after_another_one_that_left_no_note_opens_with_a_new_key(
+    tried: int, is_new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the one before had the participant do is unknown: with the old key it could still act in the turn."""
+    begun: list[int] = []
+
+    class Simulations:
+        async def begin(self, _name: str, _checkpoint: Any, *, mark: str, issue: int) -> Any:
+            begun.append(issue)
+            return SimpleNamespace(mark=mark)
+
+    async def begin() -> None:
+        plan: Any = SimpleNamespace(simulation_id="s")
+        await opener._begin(participants._Work(plan, None, "run turn 1 try 1", 7))  # type: ignore[arg-type]
+
+    deployment: Any = SimpleNamespace(config=GreenAgentConfig(), simulations_of=lambda _plan: Simulations())
+    opener = participants.ParticipantActivities(deployment)
+    monkeypatch.setattr(participants, "_waited", lambda: 0.0)
+    surroundings = ActivityEnvironment()
+    surroundings.info = replace(surroundings.info, attempt=tried, current_attempt_scheduled_time=NOON)
+    heartbeats._notes.set([])
+    await surroundings.run(begin)
+    assert (begun != [7]) is is_new
+    assert begun in ([7], [int(NOON.timestamp() * 1_000_000)])
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["an answer", "a failure"])
+async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_done(fails: bool) -> None:
+    """It was restarted meanwhile, without the turn: the answer is of something that is gone, and so is a failure."""
+
+    async def look() -> Any:
+        return SimpleNamespace(mark=None, is_untouched=True)
+
+    def to_turn() -> Any:
+        if fails:
+            raise failures.final(failures.PARTICIPANT_FAILED, "It failed.")
+        return SimpleNamespace()
+
+    hosts: Any = SimpleNamespace(host=SimpleNamespace(outlive_workers=False))
+    deployment: Any = SimpleNamespace(config=GreenAgentConfig(), simulations_of=lambda _plan: hosts)
+    given: Any = SimpleNamespace(plan=None, settles=False, key=SimpleNamespace(issue=7), checkpoint=None)
+    simulation: Any = SimpleNamespace(look=look, mark=f"run turn 1 try 1{participants._KEY}7")
+    answer: Any = SimpleNamespace(to_turn=to_turn)
+    taker = participants.ParticipantActivities(deployment)
+    heartbeats._notes.set([])
+    with pytest.raises(ApplicationError) as refused:
+        await ActivityEnvironment().run(taker._taken, given, answer, simulation, "run turn 1 try 1")
+    assert refused.value.type == failures.SIMULATION_LOST
