@@ -196,7 +196,7 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
 def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
     lines = sum(fact.lines for fact in audited)
     if not lines:
-        return ["held-out lines: none, so the error of the patterns isn't known"]
+        return ["held-out lines of facts: none"]
     misread, doubtful = sum(fact.misread for fact in audited), sum(fact.doubtful for fact in audited)
     told = [
         f"held-out lines: {lines:,} of {counted(len(audited), 'fact')}; patterns misread {misread} "

@@ -1,11 +1,15 @@
 """The shipped scenarios' patterns, held to how people say each fact: by the command, in the process that judges."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.proctor.commands import Sandbox
+from tests.scenarios.playing import Rehearsal
+from tests.scenarios.triage_held_out import Auditor, held_out
+from tests.scenarios.triage_participant import IDEAL
 from tests.stack import SCENARIOS
 
 _MOST_UNTOLD = 3.0
@@ -22,13 +26,18 @@ def test_patterns_tell_nearly_every_paraphrase(tmp_path: Path, scenario_id: str,
     assert float(told[4]) <= _MOST_UNTOLD
 
 
-def test_the_readme_states_the_error_on_held_out_lines(tmp_path: Path) -> None:
+async def test_the_readme_states_the_error_on_held_out_messages(rehearsal: Rehearsal) -> None:
     readme = (SCENARIOS / "email_triage_basic" / "README.md").read_text()
     stated = readme.partition("<!-- held-out -->")[2].partition("<!-- end of held-out -->")[0]
-    done = Sandbox(tmp_path).call("scenarios", "paraphrases", "email_triage_basic", "--by-fact")
-    measured = re.search(r"held-out lines: [\d,]+ .* misread \d+ \(([\d.]+)%\)", done.stdout)
-    if measured is None:
-        assert "held-out lines: none" in done.stdout
-        assert "It has none yet" in stated
-    else:
-        assert f"{measured[1]} %" in stated
+    _, seen = await rehearsal.play_and_keep("email_triage_basic", IDEAL)
+    messages = held_out()
+    errors = await Auditor(seen).errors(messages)
+    total = sum(errors.values(), Counter[str]())
+    scored = total["right"] + total["wrong"]
+    assert f"has {len(messages)} messages" in stated
+    assert f"{(total['missed'] + total['passed']) / scored:.1%} of the {scored} that".replace("%", " %") in stated
+    rows = re.findall(r"\| `(\w+)`[^|]* \| (\d+) of (\d+) \| (\d+) of (\d+) \|", stated)
+    measured = {name: (each["missed"], each["right"], each["passed"], each["wrong"]) for name, each in errors.items()}
+    assert {name: tuple(map(int, row)) for name, *row in rows} == {
+        name: row for name, row in measured.items() if row[1] + row[3]
+    }
