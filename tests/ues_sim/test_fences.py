@@ -139,6 +139,19 @@ def test_a_new_key_ends_the_old_one_in_the_same_instant(simulation: Simulation) 
     assert simulation.say("3" * 16) == 401
 
 
+def test_a_new_key_ends_the_old_one_where_nothing_is_set_back(simulation: Simulation) -> None:
+    """The simulation is where it is to stand, with the old key in it: no restored checkpoint takes that away."""
+    digest, _ = simulation.made(100)
+    simulation.step(101, checkpoint=digest, key=USER)
+    at = simulation.ask("GET", "/simulation/checkpoint", 101).headers["etag"].strip('"')
+    other = {**USER, "key_id": "participant-2", "secret": "participant-secret-2"}
+    assert simulation.step(102, checkpoint=at, key=other).status_code == 200
+    assert (simulation.say(USER["secret"]), simulation.say(other["secret"])) == (401, 200)
+    at = simulation.ask("GET", "/simulation/checkpoint", 102).headers["etag"].strip('"')
+    assert simulation.step(103, checkpoint=at, revoke="participant").status_code == 200
+    assert simulation.say(other["secret"]) == 401
+
+
 def test_a_request_that_was_begun_with_a_key_that_has_been_revoked_since(
     simulation: Simulation, http: httpx.Client
 ) -> None:
