@@ -46,6 +46,9 @@ TRIAL_FAILED = "TrialFailed"
 WORKERS_LOST = "WorkersLost"
 """Workers were lost at a step again and again, none lived to say how it went: it begins anew."""
 
+CALLED_OFF = "CalledOff"
+"""The step was cancelled after it had asked models; a detail says what it asked (``activities.metering``)."""
+
 OVERTAKEN = "Overtaken"
 """Another attempt has taken the simulation over: this one is from the past, and has no effect."""
 

@@ -57,12 +57,12 @@ class _Moving(ActivityInboundInterceptor):
         except Exception as problem:
             if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
                 raise
-            moved = await self._moved(plan)
+            moved = await self._moved(plan, problem)
             if moved is None:
                 raise
             raise moved from problem
 
-    async def _moved(self, plan: Plan) -> ApplicationError | None:
+    async def _moved(self, plan: Plan, problem: Exception) -> ApplicationError | None:
         """The failure that names another server; None while the old one answers, or no other does."""
         host = self._deployment.simulations.host
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
@@ -70,6 +70,7 @@ class _Moving(ActivityInboundInterceptor):
         lost = ApplicationError(
             "The simulator that the assessment was on doesn't answer any more: it goes on at another one.",
             {MOVED_TO: there, LOST: plan.simulator},
+            *(problem.details if isinstance(problem, ApplicationError) else ()),
             type=failures.HOST_LOST,
             non_retryable=True,
         )

@@ -47,15 +47,17 @@ class TurnActivities:
     async def respond(self, given: RespondInput) -> Responded:
         """Let one character decide whether, what and when it answers one message."""
         scenario = await self._deployment.load_scenario(given.scenario)
-        meter = attempt_meter(self._deployment.prices)
         if not given.offline:
             await prepare()
-        try:
-            model = None if given.offline else self._deployment.make_character_model(given.seed, meter)
-            reply = await generator.respond(given.message, given.character_id, scenario, model, given.seed, given.turn)
-        except ModelSettingsError as problem:
-            raise failures.final(failures.MODEL_SETTING, str(problem)) from None
-        return Responded(reply=reply, usage=meter.read())
+        with attempt_meter(self._deployment.prices) as meter:
+            try:
+                model = None if given.offline else self._deployment.make_character_model(given.seed, meter)
+                reply = await generator.respond(
+                    given.message, given.character_id, scenario, model, given.seed, given.turn
+                )
+            except ModelSettingsError as problem:
+                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+            return Responded(reply=reply, usage=meter.read())
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:

@@ -69,18 +69,18 @@ class VerdictActivities:
         """
         scenario = await self._deployment.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
-        meter = attempt_meter(self._deployment.prices)
+        with attempt_meter(self._deployment.prices) as meter:
 
-        async def by_rubric(asked: EvaluationCriterion) -> CriterionResult:
-            return await self._by_model_or_rubric(given, scenario, asked, meter, await self._read_record(given))
+            async def by_rubric(asked: EvaluationCriterion) -> CriterionResult:
+                return await self._by_model_or_rubric(given, scenario, asked, meter, await self._read_record(given))
 
-        async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
-            return await self._by_evaluator(given, scenario, asked, meter)
+            async def by_evaluator(asked: EvaluationCriterion) -> CriterionResult:
+                return await self._by_evaluator(given, scenario, asked, meter)
 
-        try:
-            return await _judged(given.plan, criterion, by_rubric, by_evaluator, meter)
-        except ModelSettingsError as problem:
-            raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+            try:
+                return await _judged(given.plan, criterion, by_rubric, by_evaluator, meter)
+            except ModelSettingsError as problem:
+                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
     async def _read_record(self, given: JudgeInput) -> JudgeRecord:
         store = self._deployment.store

@@ -220,7 +220,7 @@ class Assessment:
         await self._judging.judge(plan, evidence)
         reason = _reason(progress)
         await self._time.measure_pauses(progress)
-        results = sum_up(plan, progress, self._judging.verdicts, "completed", reason)
+        results = sum_up(plan, progress, self._judging, "completed", reason)
         note_score(results)
         self._telling.publish(last_update(results, reason))
         return results
@@ -257,7 +257,7 @@ class Assessment:
             results = sum_up(
                 plan,
                 self._progress,
-                self._judging.verdicts,
+                self._judging,
                 "timeout" if reason == "timeout" else "failed",
                 reason,
                 failure.sentence,
@@ -277,7 +277,7 @@ class Assessment:
             try:
                 await run_undisturbed(self._time.measure_pauses(self._progress))
                 why = "the assessment was cancelled"
-                so_far = sum_up(self._plan, self._progress, self._judging.verdicts, "canceled", "canceled", why)
+                so_far = sum_up(self._plan, self._progress, self._judging, "canceled", "canceled", why)
             except Exception:
                 workflow.logger.exception("the results of an assessment that is cancelled can't be made")
         await self._end("error", names.Status.CANCELED, so_far)

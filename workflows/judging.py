@@ -11,6 +11,7 @@ from activities import failures
 from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
 from activities.verdicts import VerdictActivities
 from proctor_protocol import updates
+from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
 from workflows import limits
 from workflows.steps import Steps
@@ -102,6 +103,12 @@ class Judging:
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)
+
+    def usage(self, plan: Plan) -> list[ModelUse]:
+        """What was asked of models for all verdicts, and for judgements that gave none."""
+        reached = [self.verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in self.verdicts]
+        failed = self._steps.usage_of_failures[VerdictActivities.judge_criterion.__name__]
+        return added_up([*(use for verdict in reached for use in verdict.usage), *failed])
 
     def _note(self, plan: Plan, verdict: CriterionResult) -> None:
         """A verdict is reached, and told."""

@@ -175,18 +175,31 @@ def model(summary: str, seconds: float) -> dict[str, Any]:
     }
 
 
+USAGE_OF_FAILURES = "usage-of-failures"
+"""The change since which a step that is cancelled or fails after it asked models says what it asked."""
+
+
+def asking(plan: Plan) -> dict[str, Any]:
+    """Options of an activity that may ask models: when it is cancelled, its failure is waited for (seconds: until its
+    next heartbeat), since that says what was asked.
+    """
+    if plan.offline or not workflow.patched(USAGE_OF_FAILURES):
+        return {}
+    return {"cancellation_type": workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED}
+
+
 def thinking(plan: Plan, summary: str) -> dict[str, Any]:
     """Options of an activity that may think with a model; offline it is quick work."""
     if plan.offline:
         return model(summary, plan.judge_timeout)
     options = {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
-    return model(summary, WITH_MODEL_SECONDS) | options
+    return model(summary, WITH_MODEL_SECONDS) | options | asking(plan)
 
 
 def judged(plan: Plan, summary: str) -> dict[str, Any]:
     """Options of a judgement by a scenario's own code, with all waiting for others' judgements."""
     seconds = max(plan.judge_timeout, EVALUATORS_SECONDS if plan.offline else WITH_MODEL_SECONDS)
-    return model(summary, seconds) | {"task_queue": _beside(JUDGING_QUEUE)}
+    return model(summary, seconds) | {"task_queue": _beside(JUDGING_QUEUE)} | asking(plan)
 
 
 def judged_here(summary: str) -> dict[str, Any]:

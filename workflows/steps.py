@@ -1,16 +1,21 @@
 """The steps of a workflow: activities whose troubles are told while they are being tried."""
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
+from activities import failures
+from activities.metering import usage_of
 from activities.moving import lost_of, moved_to
 from activities.plan import Plan
 from activities.troubles import Trouble
 from proctor_protocol import updates
+from proctor_protocol.provenance import ModelUse
 from workflows import limits
 from workflows.telling import Telling
 from workflows.under_way import UnderWay
@@ -31,6 +36,8 @@ class Steps:
         self._under_way = UnderWay()
         self.simulator: str | None = None
         """The simulator's server that the assessment is on (``Plan.simulator``): every step is told."""
+        self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
+        """What steps without a result asked of models, by the names of the activities."""
 
     async def do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
@@ -48,7 +55,13 @@ class Steps:
     async def do_once(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """The same, for whoever decides what is to be done again."""
         with self._under_way.begin_step(step.__name__):
-            return await workflow.execute_activity_method(step, self._placed(given), **options)
+            try:
+                return await workflow.execute_activity_method(step, self._placed(given), **options)
+            except ActivityError as problem:
+                self.usage_of_failures[step.__name__] += usage_of(problem)
+                if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
+                    raise asyncio.CancelledError from None
+                raise
 
     def has_moved(self, problem: FailureError) -> bool:
         """Whether a step failed since the server was lost; the assessment is on another one from now on.

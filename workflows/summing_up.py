@@ -1,23 +1,21 @@
 """The results of an assessment, and what is told and found of them."""
 
-from collections.abc import Mapping
-
 from temporalio import workflow
 
 from activities.actions.report import compare
 from activities.plan import Plan
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
-from proctor_protocol.provenance import Provenance, added_up, evaluators_used
+from proctor_protocol.provenance import Provenance, evaluators_used
 from proctor_protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
-    CriterionResult,
     ResultStatus,
     assessment_results,
     unscored,
 )
 from workflows import names
+from workflows.judging import Judging
 from workflows.progress import Progress
 from workflows.time_played import seconds_played
 
@@ -33,7 +31,7 @@ def note_score(results: AssessmentResults) -> None:
 def sum_up(
     plan: Plan,
     progress: Progress | None,
-    verdicts: Mapping[str, CriterionResult],
+    judging: Judging,
     status: ResultStatus,
     reason: str,
     failure: str | None = None,
@@ -50,7 +48,7 @@ def sum_up(
         turns_taken=progress.turn if progress else 0,
         criteria_results=[
             # Verdicts that stand without the others would be a score on other points than everybody's.
-            unscored(c, failure) if failure else verdicts[c.criterion_id]
+            unscored(c, failure) if failure else judging.verdicts[c.criterion_id]
             for c in plan.criteria
         ],
         action_log=action_log,
@@ -63,15 +61,16 @@ def sum_up(
         turn_tries=progress.turn_tries if progress else {},
         is_partial=status == "completed" and progress is not None and _was_stopped(plan, progress),
         scenario_turns=plan.scenario_turns,
-        provenance=_provenance(plan, progress, verdicts),
+        provenance=_provenance(plan, progress, judging),
         participant_usage=progress.participant_usage if progress else [],
         clarifications=progress.clarifications if progress else [],
         forked_from=plan.fork.origin if plan.fork else None,
     )
 
 
-def _provenance(plan: Plan, progress: Progress | None, verdicts: Mapping[str, CriterionResult]) -> Provenance:
+def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Provenance:
     """What was assessed, by what, and when; of judgements those that there are, even where they don't count."""
+    verdicts = judging.verdicts
     reached = [verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in verdicts]
     frozen = plan.package.sha256 if plan.package else None
     hashes = list(dict.fromkeys(verdict.evaluator_hash for verdict in reached if verdict.evaluator_hash))
@@ -82,7 +81,7 @@ def _provenance(plan: Plan, progress: Progress | None, verdicts: Mapping[str, Cr
         canary=plan.canary,
         evaluators=evaluators_used(frozen, hashes),
         evaluators_hashes=hashes,
-        judges=added_up(use for verdict in reached for use in verdict.usage),
+        judges=judging.usage(plan),
         characters=progress.characters_usage if progress else [],
         participant_url=plan.participant_url,
         participant_card=progress.card if progress else None,

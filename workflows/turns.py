@@ -154,8 +154,17 @@ class Turns:
             return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
 
         usage: list[ModelUse] = []
-        replies = [r for r in await asyncio.gather(*map(reply, applied.addressed)) if r is not None]
-        progress.characters_usage = added_up([*progress.characters_usage, *usage])
+        # All are waited for, also where one fails: what they asked of models is counted.
+        is_all_counted = not plan.offline and workflow.patched(limits.USAGE_OF_FAILURES)
+        try:
+            outcomes = await asyncio.gather(*map(reply, applied.addressed), return_exceptions=is_all_counted)
+        finally:
+            usage += self._steps.usage_of_failures.pop(TurnActivities.respond.__name__, [])
+            progress.characters_usage = added_up([*progress.characters_usage, *usage])
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        replies = [outcome for outcome in outcomes if isinstance(outcome, PlannedReply)]
         self._telling.publish(
             updates.ResponsesGeneratedUpdate(
                 turn_number=turn,

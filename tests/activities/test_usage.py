@@ -74,10 +74,10 @@ async def test_an_attempt_goes_on_counting_where_the_one_before_it_failed() -> N
         return await surroundings.run(noting(ask_once))
 
     async def ask_once() -> list[ModelUse]:
-        meter = attempt_meter(PRICES)
-        llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
-        llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
-        return meter.read()
+        with attempt_meter(PRICES) as meter:
+            llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
+            llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
+            return meter.read()
 
     await attempt([])
     [use] = await attempt(noted[-1:])

@@ -1,9 +1,12 @@
 """Characters and judges with a model: a real endpoint that speaks OpenAI's protocol, as the worker finds it."""
 
+import asyncio
+import time
 from datetime import datetime
 from typing import Any
 
 import pytest
+from a2a.types import CancelTaskRequest
 
 from activities.characters import prompts as character_prompts
 from activities.judging import model_judge
@@ -11,7 +14,8 @@ from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate
 from purple_sdk.ues import AsyncUESClient
-from tests.assessments.observers import simulations_left
+from tests.a2a_gateway.callers import sdk_client
+from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import BEN, ask_ben
 from tests.assessments.with_a_model.conftest import JUDGE, PEOPLE, Telltale
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of, quoting
@@ -161,6 +165,66 @@ async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoi
     assert manners.judged_by == "nobody"
     assert [u.error_message for u in assessed.updates if isinstance(u, ErrorOccurredUpdate)] == [assessed.sentence]
     assert await simulations_left(modelled) == []
+
+
+@pytest.mark.parametrize(
+    ("statuses", "calls"),
+    [([200, 401], [1, 0]), ([200, 200, 200, 402], [2, 1])],
+    ids=["a character's answer", "a judgement"],
+)
+async def test_tokens_of_a_step_that_fails_for_good_are_counted(
+    statuses: list[int], calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
+) -> None:
+    endpoint.forget()
+    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+    endpoint.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+    endpoint.answer("Now judge this criterion", "No verdict.")  # so the judge is asked once more
+    endpoint.statuses[:] = statuses
+    assessed = await assessed_by_models(modelled)
+    assert assessed.state == "failed"
+    assert calls_told(assessed.results) == calls
+
+
+@pytest.mark.parametrize(
+    ("question", "update", "calls"),
+    [("You decided to answer", "turn_completed", [1, 0]), ("answer can.t be used", "evaluation_started", [2, 1])],
+    ids=["a character's answer", "a judgement"],
+)
+async def test_tokens_of_a_step_that_is_cancelled_are_counted(
+    question: str, update: str, calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
+) -> None:
+    """The model has answered once and is at its second answer, of that step, when the assessment is cancelled."""
+    is_asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def answer_late(_prompt: str) -> dict[str, object]:
+        loop.call_soon_threadsafe(is_asked.set)
+        time.sleep(3)
+        return {}
+
+    endpoint.forget()
+    endpoint.answer(question, answer_late)
+    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+    endpoint.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+    endpoint.answer("Now judge this criterion", "No verdict.")
+    async with (
+        serving(asking()) as url,
+        running(modelled, url, "tiny", offline=False) as assessment,
+        sdk_client(modelled.gateway_url) as caller,
+    ):
+        await assessment.until(update)
+        await is_asked.wait()
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        ended = await assessment.end()
+    assert ended.state == "canceled"
+    assert calls_told(ended.results) == calls
+
+
+def calls_told(results: AssessmentResults | None) -> list[int]:
+    """How often characters and judges were asked, as the result says."""
+    assert results is not None
+    assert results.provenance is not None
+    return [sum(use.calls for use in uses) for uses in (results.provenance.characters, results.provenance.judges)]
 
 
 @only_nightly
