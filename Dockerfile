@@ -19,11 +19,13 @@ RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
+# Versions only: pip can't check hashes of what it builds from a folder.
+RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt
 COPY packaging/purple packaging/purple
 COPY proctor_processes proctor_processes
 COPY proctor_protocol proctor_protocol
 COPY purple_sdk purple_sdk
-RUN python3 -m pip install --constraint requirements.lock './packaging/purple[assistant]'
+RUN python3 -m pip install --constraint versions.txt './packaging/purple[assistant]'
 
 # An agent, such as AgentBeats starts its participants; AGENT names one of purple_sdk/examples.
 FROM base AS purple
@@ -40,18 +42,16 @@ RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
-COPY packaging/hatch_build.py packaging/
-COPY packaging/purple packaging/purple
-RUN touch README.md && mkdir proctor_processes proctor_protocol purple_sdk \
-    && python3 -m pip install --constraint requirements.lock ./packaging/purple '.[local,anthropic,google,ollama,otel,s3,gcs,azure]'
+RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt && touch README.md \
+    && python3 -m pip install --constraint versions.txt '.[local,anthropic,google,ollama,otel,s3,gcs,azure]'
 
 ARG PACKAGES=""
-RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint requirements.lock $PACKAGES
+RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint versions.txt $PACKAGES
 
 # Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
 FROM needs AS own
 COPY . .
-RUN python3 -m pip install --no-deps --ignore-installed --prefix /own ./packaging/purple .
+RUN python3 -m pip install --no-deps --ignore-installed --prefix /own .
 
 # A whole evaluator, such as AgentBeats starts it: Temporal, simulator, worker and gateway. Participants in other
 # containers reach the simulator at port 8100 of the host that the card's address names. Its platform sends no tokens,

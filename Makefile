@@ -9,58 +9,48 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Two stamps: the packages that proctor runs with, and all packages, those of its development included.
+RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities workflows a2a_gateway proctor scenarios.kit
 # Twice as many as cores, and one: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile
 
-.PHONY: help install demo test browser engine prometheus images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
+.PHONY: help install demo test system-packages engine images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(INSTALLED) ## make .venv with the pinned packages of requirements.lock
+install: $(INSTALLED) ## make .venv with all packages of requirements.lock, for development
 
-$(INSTALLED): requirements.lock pyproject.toml
+define install_lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "proctor needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
 		"Install one, or name it: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
-		echo "$(PYTHON) can't make a virtual environment: install its venv module (Debian: python3-venv)." >&2; exit 1; }
-	@echo "installing into $(VENV) (a minute or two, once) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { \
-		echo "requirements.lock does not fit pyproject.toml: run make lock" >&2; exit 1; }
+	@$(PYTHON) packaging/install.py $<
+endef
+
+$(RUNNABLE): requirements-run.lock pyproject.toml
+	$(install_lock)
 	@touch $@
 
-demo: $(INSTALLED) ## play email_triage_basic with the baseline agent; writes assessment_results.json
+$(INSTALLED): requirements.lock pyproject.toml
+	$(install_lock)
+	@touch $(RUNNABLE) $@
+
+demo: $(RUNNABLE) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) browser engine prometheus ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) engine ## all tests (some 5 minutes on 2 idle cores; none of them measures time)
+	@$(BIN)/python -m tests.system_programs
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-browser: $(INSTALLED) ## have a Chromium for the tests of the Temporal UI: the system's, or one that is installed now
-	@$(BIN)/python -m tests.ui.browser >/dev/null 2>&1 || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "installing chromium for the tests of the Temporal UI ..."; \
-			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-		else $(BIN)/playwright install chromium; fi; } || $(BIN)/python -m tests.ui.browser || true
+system-packages: $(INSTALLED) ## install the system's programs that tests need: Chromium, a Docker engine, Prometheus (needs root)
+	@$(BIN)/python -m tests.system_programs --install
 
-engine: $(INSTALLED) ## have a Docker engine and debootstrap for the tests in containers: installed now where root may
-	@for program in dockerd docker docker-compose debootstrap ip; do command -v $$program >/dev/null || missing=1; done; \
-	if [ -n "$$missing" ] && [ -z "$$PROCTOR_TEST_ENGINE" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing docker.io, docker-compose, debootstrap and iproute2 for the tests in containers ..."; \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io docker-compose debootstrap iproute2 tini >/dev/null || true; fi
+engine: $(INSTALLED) ## make the image for the tests in containers beforehand, where a Docker engine is
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
-
-prometheus: ## have prometheus and promtool for the tests of metrics and alerts: installed now where root may
-	@command -v prometheus >/dev/null && command -v promtool >/dev/null || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "installing prometheus for the tests of metrics and alerts ..."; \
-			apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus >/dev/null || true; \
-		else echo "no prometheus here: the tests that need it are skipped"; fi; }
 
 images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
@@ -108,17 +98,17 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 	$(BIN)/python -m tests.chaos --past
 	$(BIN)/python -m tests.chaos.forks
 
-# Resolves pyproject.toml afresh with the oldest supported Python, in an environment of its own; commit what changes.
-lock: ## write requirements.lock anew: the newest versions that pyproject.toml allows
-	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	python3.11 -m venv "$$folder"; \
-	"$$folder/bin/pip" install --quiet --disable-pip-version-check -e '.[dev]'; \
-	{ echo "# Exact versions of everything that proctor's extras local, anthropic, google, ollama, otel, s3, gcs, azure and dev install."; \
-	  echo "# Written by \`make lock\`; installs on Python 3.11 to 3.13."; \
-	  "$$folder/bin/pip" freeze --disable-pip-version-check --exclude-editable --exclude proctor; } > requirements.lock; \
-	echo "requirements.lock: $$(grep -vc '^#' requirements.lock) packages"
+# Keeps the pinned versions that still fit; for the newest ones: make lock LOCK_ARGS=--upgrade. Commit what changes.
+# The locks fit every supported Python and system. They have the hashes of all files, and no index's address.
+LOCK = PATH="$$PATH:$(BIN)" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
+lock: ## write requirements-run.lock and requirements.lock from pyproject.toml (needs uv)
+	@$(LOCK) pyproject.toml --group build --all-extras -o requirements.lock
+	@$(LOCK) pyproject.toml --group build --extra local --constraint requirements.lock -o requirements-run.lock
+	@echo 'uv' | $(LOCK) - -o packaging/uv.txt
+	@grep -c '^[A-Za-z0-9]' requirements.lock requirements-run.lock
 
-wheels: $(INSTALLED) ## build both distributions, proctor and the light proctor-purple, into dist/
+wheels: $(INSTALLED) ## build both distributions, proctor and its light part proctor-purple, into dist/
 	$(BIN)/python -m hatchling build -t wheel -d dist
 	cd packaging/purple && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist
 

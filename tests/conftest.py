@@ -18,6 +18,7 @@ from tests.chaos.table import recorded, table
 from tests.docker_engine import shared_address, shared_engine
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
+from tests.system_programs import ENGINE_PROGRAMS, require
 from tests.work import NIGHTLY
 
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
@@ -101,6 +102,7 @@ def engine_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def docker_engine(engine_folder: Path) -> Iterator[str]:
     """The address of one Docker engine for all tests of a run that need one, in whichever process they are."""
+    require(*ENGINE_PROGRAMS)
     with shared_engine(engine_folder) as url:
         yield url
 

@@ -22,14 +22,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.system_programs import ENGINE_PROGRAMS, has, require
+
 TASKS = Path(__file__).parent.parent / "scenarios" / "terminal_bench"
 BASE_IMAGE = "proctor/terminal-base:bookworm"
 _SCRIPT = TASKS / "base_image.sh"
 _PATIENCE = 120.0
 _REMEDY = (
-    "the tests of terminal tasks need root, dockerd, docker and debootstrap (Debian: apt-get install docker.io "
-    "docker-compose debootstrap; `make engine` does it), or name an engine that has the image "
-    f"{BASE_IMAGE} in PROCTOR_TEST_ENGINE"
+    "the tests of terminal tasks need root, dockerd, docker and debootstrap (as root: make system-packages), or name "
+    f"an engine that has the image {BASE_IMAGE} in PROCTOR_TEST_ENGINE"
 )
 
 
@@ -180,7 +181,8 @@ def base_image(packages: str = "") -> Path:
 
 @contextmanager
 def own_engine(*, has_base: bool = True) -> Iterator[DockerEngine]:
-    """An engine for a test alone; nothing of it is left afterwards."""
+    """An engine for a test alone; nothing of it is left afterwards. Skips the test where programs are missing."""
+    require(*ENGINE_PROGRAMS)
     engine = DockerEngine(Path(tempfile.mkdtemp(prefix="proctor-engine-")))
     try:
         engine.start()
@@ -248,7 +250,9 @@ def keep(folder: Path) -> None:
 
 
 def prepare() -> None:
-    """Make the image beforehand, so that no test has to wait for it; says it where that can't be."""
+    """Make the image beforehand, so that no test has to wait for it; prints a reason where that can't be."""
+    if not all(map(has, ENGINE_PROGRAMS)):
+        return
     try:
         base_image()
     except NoEngineError as problem:

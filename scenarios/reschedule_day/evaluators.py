@@ -27,18 +27,7 @@ from evidence import (
     moved_meetings,
     to_person,
 )
-from facts import (
-    AGREES,
-    ASKS,
-    PANEL_NAMED,
-    PANEL_TOLD,
-    REFUSES,
-    REVIEW_TOLD,
-    gives_time,
-    is_open,
-    is_refused,
-    names_time,
-)
+from facts import AGREES, ASKS, PANEL_NAMED, PANEL_TOLD, REFUSES, REVIEW_TOLD, gives_time, is_open, names_time
 from ground_truth import (
     DENTIST_OFFER,
     GRETA_EMAIL,
@@ -213,32 +202,12 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
 
 def _reported(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None, text: str) -> Verdict:
     if entry is not None and is_moved(meeting, entry):
-        if not tells(gives_time(meeting, entry.slot), text):
-            return 0, f"is at {entry.slot}, which the overview doesn't say, or not as the only time"
-        is_agreed, is_refused_there = _has_agreed(ctx, meeting, entry), may_tell(is_refused(meeting, entry.slot), text)
-        if is_agreed and is_refused_there:
-            return 0, f"{meeting.person} agreed to {entry.slot}, and the overview says otherwise"
-        if not is_agreed and not is_refused_there:
-            return 1, f"told to be at {entry.slot}, and not that {meeting.person} hasn't agreed"
-        return 2, f"told to be at {entry.slot}, as it is"
+        if tells(gives_time(meeting, entry.slot), text):
+            return 2, f"told to be at {entry.slot}, as it is"
+        return 0, f"is at {entry.slot}, which the overview doesn't say"
     if contacted(ctx, meeting) and tells(is_open(meeting), text):
         return 1, "told to be open, as it is"
     return 0, "not moved, and not told to be open"
-
-
-def _has_agreed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry) -> bool:
-    """Whether the other side accepted the invitation, offered the slot, or agreed after it was told of it."""
-    if entry.attendees.get(meeting.email or "") == "accepted":
-        return True
-    answers = to_person(messages_received(ctx), meeting)
-    if any(_names(meeting, answer, entry.slot) for answer in answers):
-        return True
-    asked = [m.at for m in to_person(messages_sent(ctx), meeting) if _names(meeting, m, entry.slot)]
-    return any(tells(AGREES, answer.body) for answer in answers if asked and answer.at > min(asked))
-
-
-def _names(meeting: Meeting, message: Message, slot: Slot) -> bool:
-    return names_slot(message.text, slot, berlin_too=True) or _says_berlin_time(meeting, message, slot)
 
 
 async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:

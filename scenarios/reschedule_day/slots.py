@@ -12,7 +12,7 @@ from typing import Any
 
 from proctor_protocol.facts import Told
 from proctor_protocol.moments import Named, Reading
-from proctor_protocol.patterns import compiled, is_found
+from proctor_protocol.patterns import is_found
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -100,7 +100,6 @@ def invitation_day_pattern(day: date) -> str:
 
 # Reading texts in evaluators
 
-_MOST_TIMES = 2
 _EARLIEST, _LATEST = (8, 0), (18, 45)
 
 
@@ -117,24 +116,9 @@ def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
     )
 
 
-_TURNED_DOWN = (
-    r"\b(?:can['’]?t|cannot|could(?:n['’]t| not)|declin(?:ed?|es)|turn(?:s|ed)? down|refuse[sd]?|unable"
-    r"|not (?:free|available|able))\b"
-    r"[^.;,\n|]*?(?P<end>\b(?:and|but|so|then)\b|[.;,\n|]|\z)"
-)
-
-
-def without_refusals(text: str) -> str:
-    """A text without what it says that somebody can't do."""
-    return compiled(_TURNED_DOWN).sub(r"\g<end>", text)
-
-
 def told_slot(text: str, slot: Slot) -> Told:
-    """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
-
-    A text with more than two slots chooses none.
-    """
-    if not names_slot(without_refusals(text), slot, berlin_too=True) or len(slots_named(text)) > _MOST_TIMES:
+    """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's."""
+    if not names_slot(text, slot, berlin_too=True):
         return False
     return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def build_wheels(folder: Path) -> dict[str, Path]:
-    """Build the wheels of this checkout into a folder: proctor's, and the light one that it depends on; by name."""
+    """Build the wheels of this checkout into a folder: proctor's, and that of its light part; by name."""
     for project in (ROOT, ROOT / "packaging" / "purple"):
         _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), folder=project)
     return {wheel.name.partition("-")[0]: wheel for wheel in folder.glob("*.whl")}
@@ -25,14 +25,14 @@ def new_environment(folder: Path, *wheels: Path) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Build the wheels of this checkout, install them, and give the path of the ``proctor`` that came of it.
+    """Build the wheels of this checkout, install proctor's, and give the path of the ``proctor`` that came of it.
 
     Nothing of the checkout is importable there. What proctor needs from others (packages, ``temporal``) isn't installed
     anew, which would take a network and minutes: it comes from the tests' own environment, by a path file.
     """
     wheels = build_wheels(folder / "dist")
     environment = folder / "environment"
-    packages = new_environment(environment, *wheels.values())
+    packages = new_environment(environment, wheels["proctor"])
     (packages / "what_proctor_needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
     (environment / "bin" / "temporal").symlink_to(Path(sys.executable).with_name("temporal"))
     return environment / "bin" / "proctor"

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -27,34 +28,56 @@ def packages_in(pyproject: dict[str, Any]) -> set[str]:
     return {*wheel.get("packages", []), *wheel.get("force-include", {}).values()}
 
 
-def locked() -> dict[str, Version]:
-    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
-    for line in lines:
-        assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line), f"not an exact version: {line}"
-    return {canonicalize_name(name): Version(number) for name, number in (line.split("==") for line in lines)}
+LOCKS = ("requirements-run.lock", "requirements.lock", "packaging/uv.txt")
 
 
-def test_the_lock_names_exact_versions_and_no_address() -> None:
-    assert len(locked()) > 50
-    assert "://" not in (ROOT / "requirements.lock").read_text()
+PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!]+)( ; [^\\]+)?((?: \\\n    --hash=sha256:\w{64})+)")
 
 
-def test_the_lock_has_everything_that_the_project_asks_for() -> None:
-    pins = locked()
-    wanted = [*PROJECT["dependencies"], *(one for extra in PROJECT["optional-dependencies"].values() for one in extra)]
-    for requirement in map(Requirement, wanted):
-        name = canonicalize_name(requirement.name)
-        if name != "proctor":
-            assert pins[name] in requirement.specifier, f"{requirement}, but the lock has {pins.get(name)}: make lock"
+def locked(lock: str) -> dict[str, Version]:
+    """What a lock pins; each pin has hashes."""
+    pins = {}
+    for entry in re.split(r"(?<!\\)\n", (ROOT / lock).read_text().strip()):
+        if not entry.startswith("#"):
+            found = PIN.fullmatch(entry)
+            assert found, f"{lock}: not an exact version with hashes: {entry[:200]}"
+            pins[canonicalize_name(found[1])] = Version(found[2])
+    return pins
 
 
-def test_every_room_is_in_one_of_the_two_distributions_and_none_in_both() -> None:
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_names_exact_versions_and_hashes_and_no_address(lock: str) -> None:
+    assert locked(lock)
+    assert "://" not in (ROOT / lock).read_text()
+    assert "index-url" not in (ROOT / lock).read_text()
+
+
+def test_the_locks_have_everything_that_the_project_asks_for() -> None:
+    extras = PROJECT["optional-dependencies"]
+    runtime = [*PROJECT["dependencies"], *extras["local"], *PYPROJECT["dependency-groups"]["build"]]
+    every = [*runtime, *(one for extra in extras.values() for one in extra)]
+    for lock, wanted in (("requirements-run.lock", runtime), ("requirements.lock", every)):
+        pins = locked(lock)
+        for requirement in map(Requirement, wanted):
+            name = canonicalize_name(requirement.name)
+            if name != "proctor":
+                assert pins[name] in requirement.specifier, f"{requirement}, but {lock} has {pins.get(name)}: make lock"
+
+
+def test_the_lock_to_run_with_is_the_smaller_part_of_the_one_to_develop_with() -> None:
+    runtime, every = locked("requirements-run.lock"), locked("requirements.lock")
+    assert runtime.items() <= every.items()
+    assert len(runtime) < 115
+    assert not {"pytest", "mypy", "ruff", "playwright", "pyarrow", "s3fs", "google-genai"} & set(runtime)
+
+
+def test_every_room_is_in_proctors_distribution_and_three_in_the_light_one_too() -> None:
     rooms = set(PYPROJECT["tool"]["importlinter"]["root_packages"])
-    assert packages_in(PYPROJECT) | packages_in(LIGHT) == rooms
-    assert not packages_in(PYPROJECT) & packages_in(LIGHT)
+    assert packages_in(PYPROJECT) == rooms
+    assert packages_in(LIGHT) < rooms
 
 
-def test_proctor_asks_for_all_that_the_light_distribution_asks_for_since_an_editable_install_has_no_other() -> None:
+def test_proctor_asks_for_all_that_the_light_distribution_asks_for_since_it_has_its_code() -> None:
     assert set(LIGHT["project"]["dependencies"]) <= set(PROJECT["dependencies"])
     assert set(LIGHT["project"]["optional-dependencies"]["assistant"]) <= set(PROJECT["dependencies"])
 
@@ -68,7 +91,7 @@ def make(*arguments: str, path: Path | None = None, folder: Path = ROOT) -> "sub
 
 def test_make_lists_what_it_can() -> None:
     told = make("help").stdout
-    for target in ("demo", "test", "check", "lock", "nightly", "wheels"):
+    for target in ("demo", "test", "system-packages", "check", "lock", "nightly", "wheels"):
         assert re.search(rf"^  make {target} ", told, re.MULTILINE)
 
 
@@ -77,12 +100,58 @@ def test_an_old_python_is_told_with_what_to_do(tmp_path: Path) -> None:
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2"\nexit 1\n')
     old.chmod(0o755)
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    (tmp_path / "requirements.lock").touch()
+    (tmp_path / "requirements-run.lock").touch()
     (tmp_path / "pyproject.toml").touch()
     done = make("demo", f"PYTHON={old}", folder=tmp_path)
     assert done.returncode != 0
     assert f"proctor needs Python 3.11 or newer, and {old} is Python 3.9.2." in done.stderr
     assert "make demo PYTHON=" in done.stderr
+
+
+def stand_in(path: Path, code: str) -> Path:
+    """A program that runs this shell code, in a folder that is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{code}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("uv", ["works", "fails"])
+def test_a_lock_is_installed_by_uv_and_by_pip_where_uv_fails(uv: str, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    note = f'echo "$(basename $0) $*" >> {calls}'
+    stand_in(tmp_path / ".venv" / "bin" / "python", f"{note}; exit 0")
+    stand_in(tmp_path / "bin" / "uv", f"{note}; [ $1 = --version ] || {'exit 0' if uv == 'works' else 'exit 2'}")
+    done = install_lock(tmp_path, tmp_path / "bin")
+    assert done.returncode == 0, done.stderr
+    installs = [line for line in calls.read_text().splitlines() if "--require-hashes" in line]
+    assert [line.split()[0] for line in installs] == (["uv"] if uv == "works" else ["uv", "python"])
+    assert ("uv could not install them; trying pip" in done.stderr) == (uv == "fails")
+
+
+def test_without_uv_and_without_an_index_pip_is_tried_and_the_reader_told(tmp_path: Path) -> None:
+    stand_in(tmp_path / ".venv" / "bin" / "python", "exit 1")
+    done = install_lock(tmp_path, tmp_path / "bin")
+    assert done.returncode == 1
+    assert "with pip (once)" in done.stderr
+    assert "Is a package index reachable?" in done.stderr
+
+
+def install_lock(folder: Path, path: Path) -> "subprocess.CompletedProcess[str]":
+    """Run ``packaging/install.py`` in a folder, with only these programs and the system's."""
+    command = [sys.executable, str(ROOT / "packaging" / "install.py"), str(ROOT / "requirements-run.lock")]
+    environment = {"PATH": f"{path}:/usr/bin:/bin", "TMPDIR": str(folder)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_make_test_installs_no_programs_of_the_system() -> None:
+    told = make("--dry-run", "--always-make", "test").stdout
+    assert "tests.system_programs" in told
+    assert "--install" not in told
+    assert "tests.system_programs --install" in make("--dry-run", "system-packages").stdout
+    assert "apt-get install" not in (ROOT / "Makefile").read_text()
 
 
 def test_a_newer_python_beside_an_old_one_is_taken(tmp_path: Path) -> None:
@@ -98,7 +167,6 @@ def test_an_image_is_made_from_the_packages_and_nothing_else_of_the_checkout() -
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == {
         *packages_in(PYPROJECT),
-        *packages_in(LIGHT),
         "packaging",
         "pyproject.toml",
         "requirements.lock",
@@ -158,7 +226,7 @@ def test_compose_sets_only_settings_that_exist(any_compose: dict[str, Any]) -> N
         assert given <= known
 
 
-@pytest.mark.skipif(not shutil.which("docker-compose"), reason="docker-compose isn't installed (`make engine` does)")
+@pytest.mark.skipif(not shutil.which("docker-compose"), reason="docker-compose is missing: make system-packages")
 @pytest.mark.parametrize("file", ["docker-compose.yaml", "compose.postgres.yaml"])
 def test_compose_files_are_what_docker_takes(file: str, tmp_path: Path) -> None:
     text = (ROOT / file).read_text()

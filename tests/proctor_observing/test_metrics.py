@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 from proctor_processes.ports import free_ports
 from tests.processes import ROOT
 from tests.proctor_observing.conftest import JUDGE, PEOPLE, Observed
+from tests.system_programs import require
 from tests.waiting import PATIENCE, wait_until
 
 OBSERVING = ROOT / "packaging" / "observing"
@@ -22,10 +22,14 @@ DASHBOARD = OBSERVING / "grafana-dashboard.json"
 RULES = OBSERVING / "proctor.rules.yml"
 SERVICES = ("gateway", "ues", "worker")
 
-needs_prometheus = pytest.mark.skipif(
-    not shutil.which("prometheus") or not shutil.which("promtool"),
-    reason="there is no prometheus here: as root, apt-get install prometheus (`make prometheus`)",
-)
+
+@pytest.fixture
+def prometheus() -> None:
+    """Skips a test where Prometheus is missing."""
+    require("prometheus", "promtool")
+
+
+needs_prometheus = pytest.mark.usefixtures("prometheus")
 _NAME = re.compile(r"\b(?:proctor|temporal|process|up)(?:_[a-z_]+)?\b(?=\{|\[|\)| |$)")
 
 

@@ -1,11 +1,5 @@
-"""A headless Chromium, and what a person does with it in the Temporal UI.
+"""A headless Chromium, and what a person does with it in the Temporal UI."""
 
-``python -m tests.ui.browser`` says which Chromium would be taken, and fails with a sentence where there is none.
-"""
-
-import os
-import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,12 +7,9 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, async_playwright, expect
 
+from tests.system_programs import find_chromium, refuse
 from tests.waiting import PATIENCE
 
-CHOSEN = "PROCTOR_TEST_CHROMIUM"
-"""Environment variable that names the program, where it is none of those below."""
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -32,28 +23,14 @@ FLAGS = [
 _SIZE = {"width": 1280, "height": 1000}
 
 
-class NoBrowserError(Exception):
-    """There is no Chromium on this machine."""
-
-
-def find_chromium() -> str | None:
-    """The Chromium that somebody chose or that the system has; None where it has none."""
-    return os.environ.get(CHOSEN) or next(filter(None, map(shutil.which, _NAMES)), None)
-
-
 def require_chromium(of_playwright: str) -> str:
     """A Chromium's path: the system's, else the one that playwright can install for itself.
 
-    Raises:
-        NoBrowserError: neither is there; says how to get one, with root's rights or without.
+    Skips the test where neither is there; fails it where a run has to be complete.
     """
     found = find_chromium() or of_playwright
     if not Path(found).is_file():
-        raise NoBrowserError(
-            f"the tests of the Temporal UI need Chromium, and {found} is not there: as root, apt-get install chromium; "
-            "without root's rights, .venv/bin/playwright install chromium; or name the program that you have with "
-            f"{CHOSEN}=PATH. All other tests: make test PYTEST_ARGS='-n 2 --ignore tests/ui'"
-        )
+        refuse("chromium")
     return found
 
 
@@ -119,23 +96,3 @@ class TemporalUI:
     @property
     def _dialog(self) -> Locator:
         return self.page.get_by_role("dialog", name="Reset Workflow")
-
-
-def main() -> int:
-    """Say which Chromium there is."""
-    chosen = find_chromium()
-    if chosen is None:
-        from playwright.sync_api import sync_playwright
-
-        with sync_playwright() as playwright:
-            chosen = playwright.chromium.executable_path
-    try:
-        print(require_chromium(chosen))
-    except NoBrowserError as problem:
-        print(problem, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

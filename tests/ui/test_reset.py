@@ -18,7 +18,7 @@ from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
 from tests.processes import Process, end, module, start
 from tests.stack import Stack, assess
-from tests.ui.browser import NoBrowserError, require_chromium, temporal_ui
+from tests.ui.browser import require_chromium, temporal_ui
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -144,7 +144,11 @@ async def followed(stack: Stack, task_id: str, participant: Participant) -> tupl
 def test_without_a_browser_the_reader_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("PROCTOR_TEST_CHROMIUM", raising=False)
-    with pytest.raises(NoBrowserError, match=r"/nowhere is not there: as root, apt-get install chromium; without"):
+    monkeypatch.delenv("PROCTOR_TEST_COMPLETE", raising=False)
+    with pytest.raises(pytest.skip.Exception, match=r"chromium.*as root: make system-packages"):
+        require_chromium("/nowhere")
+    monkeypatch.setenv("PROCTOR_TEST_COMPLETE", "1")
+    with pytest.raises(pytest.fail.Exception, match=r"chromium.*as root: make system-packages"):
         require_chromium("/nowhere")
     (tmp_path / "chromium").touch(mode=0o755)
     assert require_chromium("/nowhere") == str(tmp_path / "chromium")

@@ -122,8 +122,8 @@ CRITERIA = [
         "accuracy",
         10,
         "The overview says what is so",
-        "2 points a meeting whose actual new day and time the overview in the chat gives, as the only time, and nothing"
-        " false about the person's agreement; 1 for the panel, 1 for the moved review.",
+        "2 points a meeting whose actual new day and time the overview in the chat gives, 1 for the panel, 1 for the"
+        " moved review.",
         points_from={"values": 8, "text": 2},
     ),
     _criterion(

@@ -1,0 +1,143 @@
+"""Install proctor and the packages of a lock into ``.venv``: ``python packaging/install.py requirements-run.lock``.
+
+The Makefile calls it, with nothing installed yet: it uses the standard library only. It installs with uv where uv is on
+the PATH, or where pip can fetch it in seconds (``packaging/uv.txt``), and with pip otherwise. Every package is checked
+against the hashes of the lock. Progress goes to standard error.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = Path(".venv")
+PYTHON = VENV / "bin" / "python"
+UV_PINNED = ROOT / "packaging" / "uv.txt"
+SECONDS_FOR_UV = 45
+OWN = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
+"""The checkout itself; the lock has what builds it."""
+
+NO_VENV = "{} can't make a virtual environment: install its venv module (Debian: apt-get install python3-venv)."
+
+
+def main(lock: Path) -> int:
+    """Make the environment where it is missing, install the lock and this checkout, and check that they fit."""
+    began = time.monotonic()
+    packages = count_packages(lock)
+    uv = find_uv(shutil.which("uv"))
+    if not make_environment(uv):
+        say(NO_VENV.format(sys.executable))
+        return 1
+    with tempfile.TemporaryDirectory(prefix="proctor-uv-") as folder:
+        if not install(lock, packages, uv or fetch_uv(Path(folder))):
+            return 1
+    if run([PYTHON, "-m", "pip", "check", "--disable-pip-version-check"], quiet=True):
+        say(f"{lock.name} does not fit pyproject.toml: run make lock")
+        return 1
+    say(f"installed {packages} packages in {time.monotonic() - began:.0f} s")
+    return 0
+
+
+def install(lock: Path, packages: int, uv: str | None) -> bool:
+    """Install with uv if it is given, else or if that fails with pip; whether one of them could."""
+    say(f"installing {packages} packages into {VENV} with {'uv' if uv else 'pip'} (once) ...")
+    if not (uv and install_with_uv(uv, lock)):
+        if uv:
+            say("uv could not install them; trying pip ...")
+        if not install_with_pip(lock, packages):
+            say("pip could not install them: its message is above. Is a package index reachable?")
+            return False
+    return True
+
+
+def count_packages(lock: Path) -> int:
+    """How many packages a lock pins, without those for other systems."""
+    pins = re.findall(r"^[A-Za-z0-9._-]+==.*", lock.read_text(), re.MULTILINE)
+    return len([pin for pin in pins if not re.search(r"platform == '(?:win32|emscripten)'", pin)])
+
+
+def find_uv(program: str | None) -> str | None:
+    """This uv if it runs: one on the PATH may be a shim without a program behind it."""
+    return program if program and os.path.exists(program) and not run([program, "--version"], quiet=True) else None
+
+
+def make_environment(uv: str | None) -> bool:
+    """Make ``.venv`` with pip in it; False where this Python can't. One that is there is kept."""
+    if PYTHON.exists():
+        return True
+    if uv and not run([uv, "venv", "--quiet", "--seed", "--clear", "--python", sys.executable, VENV], quiet=True):
+        return True
+    if run([sys.executable, "-m", "venv", VENV], quiet=True):
+        shutil.rmtree(VENV, ignore_errors=True)
+        return False
+    return True
+
+
+def fetch_uv(folder: Path) -> str | None:
+    """Have pip put uv into a folder, for this time only; None where that fails or takes too long."""
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    try:
+        options = ["--require-hashes", "--timeout", "10", "--retries", "1", "--target", folder]
+        run([*pip, *options, "-r", UV_PINNED], quiet=True, timeout=SECONDS_FOR_UV)
+    except subprocess.TimeoutExpired:
+        return None
+    return find_uv(str(folder / "bin" / "uv"))
+
+
+def install_with_uv(uv: str, lock: Path) -> bool:
+    """Whether uv could install all of it. It shows its own progress."""
+    pip = [uv, "pip", "install", "--python", PYTHON]
+    return not (run([*pip, "--no-deps", "--require-hashes", "-r", lock]) or run([*pip, "--quiet", *OWN]))
+
+
+def install_with_pip(lock: Path, packages: int) -> bool:
+    """Whether pip could install all of it; shows how many packages it has fetched."""
+    pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
+    with subprocess.Popen(
+        [*map(str, pip), "--no-deps", "--require-hashes", "-r", str(lock)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        fetched = 0
+        for line in process.stdout:
+            if name := re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line):
+                fetched += 1
+                show_progress(fetched, packages, name[1])
+            elif line.startswith("Installing collected packages"):
+                show_progress(packages, packages, "unpacking")
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return process.returncode == 0 and not run([*pip, "--quiet", *OWN])
+
+
+def show_progress(fetched: int, packages: int, name: str) -> None:
+    """A line that is written over on a terminal; elsewhere a line for every 20 packages."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K  {fetched} of {packages}: {name}", end="", file=sys.stderr, flush=True)
+    elif fetched % 20 == 0 or name == "unpacking":
+        say(f"  {fetched} of {packages}: {name}")
+
+
+def say(sentence: str) -> None:
+    """Print a line to standard error, at once."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def run(command: list[str | Path], *, quiet: bool = False, timeout: float | None = None) -> int:
+    """A command's exit code; ``quiet`` throws its output away.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than ``timeout`` seconds.
+    """
+    output = subprocess.DEVNULL if quiet else None
+    return subprocess.run(
+        list(map(str, command)), stdout=output, stderr=output, timeout=timeout, check=False
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
