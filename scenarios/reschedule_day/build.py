@@ -16,7 +16,7 @@ from source import brief, cast, diary, mailbox  # noqa: E402
 
 from scenarios.kit import building  # noqa: E402
 
-VERSION = "4"
+VERSION = "5"
 """Rises with every change that may move a score; results carry it."""
 
 CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"

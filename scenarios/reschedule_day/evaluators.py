@@ -27,7 +27,18 @@ from evidence import (
     moved_meetings,
     to_person,
 )
-from facts import AGREES, ASKS, PANEL_NAMED, PANEL_TOLD, REFUSES, REVIEW_TOLD, gives_time, is_open, names_time
+from facts import (
+    AGREES,
+    ASKS,
+    PANEL_NAMED,
+    PANEL_TOLD,
+    REFUSES,
+    REVIEW_TOLD,
+    gives_time,
+    is_open,
+    is_refused,
+    names_time,
+)
 from ground_truth import (
     DENTIST_OFFER,
     GRETA_EMAIL,
@@ -45,6 +56,7 @@ from ground_truth import (
     Meeting,
 )
 from overview import overview_of
+from phrases import without_open_sentences
 from slots import MONDAY, Slot, names_slot, names_time_alone, slot_of, slots_named
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
@@ -202,12 +214,32 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
 
 def _reported(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None, text: str) -> Verdict:
     if entry is not None and is_moved(meeting, entry):
-        if tells(gives_time(meeting, entry.slot), text):
-            return 2, f"told to be at {entry.slot}, as it is"
-        return 0, f"is at {entry.slot}, which the overview doesn't say"
+        if not tells(gives_time(meeting, entry.slot), text):
+            return 0, f"is at {entry.slot}, which the overview doesn't say, or not as the only time"
+        is_agreed, is_refused_there = _has_agreed(ctx, meeting, entry), may_tell(is_refused(meeting, entry.slot), text)
+        if is_agreed and is_refused_there:
+            return 0, f"{meeting.person} agreed to {entry.slot}, and the overview says otherwise"
+        if not is_agreed and not is_refused_there:
+            return 1, f"told to be at {entry.slot}, and not that {meeting.person} hasn't agreed"
+        return 2, f"told to be at {entry.slot}, as it is"
     if contacted(ctx, meeting) and tells(is_open(meeting), text):
         return 1, "told to be open, as it is"
     return 0, "not moved, and not told to be open"
+
+
+def _has_agreed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry) -> bool:
+    """Whether the other side accepted the invitation, offered the slot, or agreed after it was told of it."""
+    if entry.attendees.get(meeting.email or "") == "accepted":
+        return True
+    answers = to_person(messages_received(ctx), meeting)
+    if any(_names(meeting, answer, entry.slot) for answer in answers):
+        return True
+    asked = [m.at for m in to_person(messages_sent(ctx), meeting) if _names(meeting, m, entry.slot)]
+    return any(tells(AGREES, answer.body) for answer in answers if asked and answer.at > min(asked))
+
+
+def _names(meeting: Meeting, message: Message, slot: Slot) -> bool:
+    return names_slot(message.text, slot, berlin_too=True) or _says_berlin_time(meeting, message, slot)
 
 
 async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
@@ -253,8 +285,8 @@ def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None
 
 def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
     """Whether a message settles on a slot; None if it names no time and agrees to none."""
-    is_told = tells(names_time(slot), message.text) or names_time_alone(message.text, slot)
-    if is_told or _says_berlin_time(meeting, message, slot):
+    said = without_open_sentences(message.text)
+    if tells(names_time(slot), said) or names_time_alone(said, slot) or _says_berlin_time(meeting, message, slot):
         return True
     if slots_named(message.text):
         return False
@@ -321,12 +353,18 @@ def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
 
 
 async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """The user's answer to the panel is no, and its organizer knows; the panel is as it was."""
+    """The user's answer to the panel is no, and its organizer knows; the panel is as it was.
+
+    What the mail to the organizer says, a model reads: without one these points stay unscored.
+    """
     after, before = calendar_after(ctx), calendar_before(ctx)
     panel = after.get(PANEL_ID)
     if panel is None or (panel.start, panel.end) != (before[PANEL_ID].start, before[PANEL_ID].end):
-        return _result(6, {"panel": (0, "was moved or removed")})
-    return _result(6, {"invitation": _panel_declined(ctx, after), "Greta Holm": _greta_told(ctx)})
+        return _result(6, {"panel": (0, "was moved or removed")}, unscored=0 if ctx.llm else 3)
+    declined = {"invitation": _panel_declined(ctx, after)}
+    if ctx.llm is None:
+        return _result(6, declined, unscored=3)
+    return _result(6, {**declined, "Greta Holm": _greta_told(ctx)})
 
 
 def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verdict:
@@ -375,7 +413,7 @@ def _theirs(meeting: Meeting, slot: Slot, said: list[str]) -> bool:
 
 
 async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """Everybody hears early, and no question waits for more than an hour."""
+    """Everybody hears early, and who asks hears again soon; what they hear is a matter of other criteria."""
     first_by = datetime.fromisoformat(params["first_contact_by"])
     patience = timedelta(minutes=params["answer_within_minutes"])
     sent, received = messages_sent(ctx), messages_received(ctx)
@@ -391,12 +429,15 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
             if any(question.at <= at <= question.at + patience for at in outgoing):
                 answered += 1
             else:
-                waits.append(f"{meeting.person} asked at {question.at:%H:%M} and got no answer in time")
+                waits.append(f"{meeting.person} asked at {question.at:%H:%M} and heard nothing in time")
     early["Greta Holm"] = any(message.reached(GRETA_EMAIL) and message.at <= first_by for message in sent)
     heard, questions = sum(early.values()), answered + len(waits)
     late = ", ".join(name for name, heard_early in early.items() if not heard_early)
     if questions:
-        answers = (2 * answered / questions, "; ".join(waits) or f"all {questions} questions answered in time")
+        answers = (
+            2 * answered / questions,
+            "; ".join(waits) or f"all {questions} questions followed by a message in time",
+        )
     else:
         answers = (2 * heard / 5, "nobody had to ask back")
     first = (3 * heard / 5, f"too late or never: {late}" if late else f"all five by {first_by:%H:%M}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ground_truth import HANDOVER, ONBOARDING, PRICING, WALKTHROUGH, Meeting
-from overview import told_open, told_panel, told_review, told_time
+from overview import told_open, told_panel, told_refused, told_review, told_time
 from phrases import told_agreement, told_panel_named, told_question, told_refusal, told_secret
 from slots import FRIDAY, MONDAY, TUESDAY, Slot, slots_named, told_slot
 
@@ -44,6 +44,15 @@ def is_open(meeting: Meeting) -> Fact:
     )
 
 
+def is_refused(meeting: Meeting, slot: Slot) -> Fact:
+    """The overview says that a meeting's other side has not agreed to a slot."""
+    return Fact(
+        f"overview.refused.{meeting.key}.{_short(slot)}",
+        f"It says that {meeting.person} refused {slot} for {meeting.title}, is angry, or has not agreed to it.",
+        partial(told_refused, topic=meeting.key, slot=slot),
+    )
+
+
 def names_time(slot: Slot) -> Fact:
     """A message gives a slot, in London's or Berlin's time."""
     return Fact(
@@ -75,5 +84,6 @@ _EXAMPLES = {
     "overview.handover": gives_time(HANDOVER, Slot(FRIDAY, 13, 30)),
     "overview.onboarding": gives_time(ONBOARDING, Slot(FRIDAY, 14)),
     "overview.open": is_open(HANDOVER),
+    "overview.refused": is_refused(PRICING, Slot(TUESDAY, 16)),
 }
 FACTS += [replace(fact, id=name) for name, fact in _EXAMPLES.items()]

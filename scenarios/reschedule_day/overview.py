@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_NAMES, REVIEW_START
-from slots import Slot, last_day_named, names_any_day, names_slot
+from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_END, REVIEW_NAMES, REVIEW_START, WALKTHROUGH
+from slots import Slot, last_day_named, names_any_day, names_slot, slots_given, without_refusals
 
 from proctor_protocol.facts import Told
 from proctor_protocol.patterns import compiled, is_found
@@ -76,17 +76,22 @@ def _sentences(overview: str) -> Iterator[str]:
     yield overview[begin:]
 
 
-def gives_time(overview: str, topic: str, slot: Slot) -> bool:
-    """Whether an overview says that a topic is at a slot."""
-    return any(names_slot(passage, slot) for passage in passages(overview, topic))
-
-
 def says(overview: str, topic: str, pattern: str) -> bool:
     """Whether an overview says something about a topic."""
     return any(is_found(pattern, passage) for passage in passages(overview, topic))
 
 
-_TURNED_DOWN = r"\b(?:can['’]?t|cannot|declined|turned down|refused)\b[^.;,\n|]*"
+_REFUSED = (
+    r"\brefus|\bangry\b|\bannoyed\b|\bfurious\b|\bupset\b|\bsaid no\b|\bdeclined\b|\bdisagree|\bunconfirmed\b"
+    r"|\byet to \w+|\bwithout (?:his|her|their) (?:consent|agreement)\b|\bpending\b|\bopen\b"
+    r"|\bno (?:answer|reply|agreement)\b"
+    r"|(?:n['’]t|\bnot|\bnever) (?:yet )?(?:agreed?|answer(?:ed)?|confirm(?:ed)?|repl(?:y|ied)|accept(?:ed)?|settled)\b"
+)
+_AGREED = r"\b(?:agree[ds]?|accept(?:ed|s)|confirm(?:ed|s)|happy|fine|consent)\b"
+_PANEL_DENIED = (
+    r"(?:n['’]t|\bnot|\bnever) (?:yet |been )*(?:declined?|told|tell|informed?|notified|know)\b"
+    r"|\byou (?:will |are )?attend|\baccepted\b"
+)
 _PANEL_OUTCOME = (
     r"declin|without you|told|inform|notif|let\b.{0,20}know|aware|e-?mail|RSVP|not attend|excus|absen|"
     r"said no|regrets"
@@ -102,8 +107,31 @@ _OPEN = (
 
 
 def told_time(overview: str, topic: str, slot: Slot) -> Told:
-    """Whether an overview says that a topic is at a slot; that somebody can't then is something else."""
-    return gives_time(compiled(_TURNED_DOWN).sub("", overview), topic, slot)
+    """Whether an overview says that a topic is at a slot; that somebody can't then is something else.
+
+    Where it gives another time, too, be it in a correction, its reader doesn't know which one holds.
+    """
+    found = passages(without_refusals(overview), topic)
+    if not any(names_slot(passage, slot) for passage in found):
+        return False
+    return not slots_given("\n".join(found)) - {slot, slot.later(60) if topic == WALKTHROUGH.key else slot}
+
+
+def told_refused(overview: str, topic: str, slot: Slot) -> Told:
+    """Whether an overview says last of a meeting's other side that it refused, or has not agreed to the slot."""
+    found: list[str] = []
+    is_on = False
+    for piece in _pieces(overview):  # what comes before another matter is named belongs together
+        named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
+        if is_on and named <= {topic}:
+            found[-1] += f" {piece}"
+        elif topic in named:
+            found.append(piece)
+        is_on = topic in named or (is_on and not named)
+    text = " ".join([passage for passage in found if names_slot(passage, slot)] or found)
+    refused = [found.end() for found in compiled(_REFUSED).finditer(text)]
+    agreed = [found.end() for found in compiled(_AGREED).finditer(text) if found.end() not in refused]
+    return bool(refused) and max(refused) > max(agreed, default=0)
 
 
 def told_open(overview: str, topic: str) -> Told:
@@ -113,9 +141,11 @@ def told_open(overview: str, topic: str) -> Told:
 
 def told_panel(overview: str) -> Told:
     """Whether an overview tells the panel's outcome."""
-    return says(overview, "panel", _PANEL_OUTCOME)
+    return says(overview, "panel", _PANEL_OUTCOME) and not says(overview, "panel", _PANEL_DENIED)
 
 
 def told_review(overview: str) -> Told:
-    """Whether an overview tells the contract review's new time."""
-    return says(overview, "review", _REVIEW_TIME)
+    """Whether an overview tells the contract review's new time, and no other one."""
+    named = [piece for piece in _pieces(overview) if is_found(REVIEW_NAMES, piece)]
+    others = slots_given("\n".join(named)) - {REVIEW_START, REVIEW_END}
+    return says(overview, "review", _REVIEW_TIME) and not others

@@ -44,6 +44,19 @@ _CONDITION = r"\blet me check\b|\bwhether\b|\bif\b|\bnothing\b|\bnot (?:yet )?(?
 _HEDGED = r"\bprobably\b|\bperhaps\b|\bmaybe\b|\bshould (?:work|suit|be)\b|\bI think\b|\bhopefully\b"
 
 
+def without_open_sentences(text: str) -> str:
+    """A text without its questions, and without what it leaves open."""
+    sentences = [found.group() for found in compiled(_SENTENCE).finditer(text)]
+    return "\n".join(s for s in sentences if not s.rstrip().endswith("?") and not is_found(_LEFT_OPEN, s))
+
+
+_LEFT_OPEN = (
+    r"\blet me check\b|\bwhether\b|\bif\b|\b(?:not|n['’]t) (?:yet )?(?:confirm|settled|booked|agreed|sure|certain)"
+    r"|\bprobably\b|\bperhaps\b|\bmaybe\b|\bmight\b|\bhopefully\b|\btentative|\bprovisional|\bpencil"
+    r"|\bto be confirmed\b|\bget back to you\b|\bwould you\b|\bcould (?:you|we)\b"
+)
+
+
 def told_refusal(text: str) -> Told:
     """Whether a message turns something down."""
     return refuses(text) or is_found(r"\A\s*no\b|\bno, sorry\b|\bnot (?:at|on) |\brather not\b", text)

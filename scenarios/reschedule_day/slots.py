@@ -12,7 +12,7 @@ from typing import Any
 
 from proctor_protocol.facts import Told
 from proctor_protocol.moments import Named, Reading
-from proctor_protocol.patterns import is_found
+from proctor_protocol.patterns import compiled, is_found
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -116,9 +116,41 @@ def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
     )
 
 
+_TURNED_DOWN = (
+    r"\b(?:can['’]?t|cannot|could(?:n['’]t| not)|declin(?:ed?|es)|turn(?:s|ed)? down|refuse[sd]?|unable"
+    r"|not (?:free|available|able))\b"
+    r"[^.;,\n|]*?(?P<end>\b(?:and|but|so|then)\b|[.;,\n|]|\z)"
+)
+
+
+def without_refusals(text: str) -> str:
+    """A text without what it says that somebody can't do."""
+    return compiled(_TURNED_DOWN).sub(r"\g<end>", text)
+
+
+_END = r"[^.;,\n|(]*?(?P<end>\b(?:and|but|so|then)\b|[.;,\n|(]|\z)"
+_BEFORE = (
+    r"\([^()\n]*\b(?:was|were|had|before|first|originally|previously|earlier|old|Berlin|hers?|his|local)\b[^()\n]*\)"
+    r"|\bfrom\b[^.;,\n|(]*?\bto\b|(?:"
+    r"\b(?:was|were|had been)\s+(?:on |at |for |planned |set )*(?:Mon|Tue|Wed|Thu|Fri|\d)"
+    r"|\b(?:at first|first|originally|previously|formerly|earlier|initially|instead of|rather than|no longer|suggested"
+    rf"|proposed|had offered|asked for)\b){_END}"
+)
+"""What was at some time, and isn't any more."""
+
+
+def slots_given(text: str) -> set[Slot]:
+    """The slots that a text names, without those that it turns down or that held before."""
+    return slots_named(compiled(_BEFORE).sub(r"\g<end>", without_refusals(text)))
+
+
 def told_slot(text: str, slot: Slot) -> Told:
-    """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's."""
-    if not names_slot(text, slot, berlin_too=True):
+    """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
+
+    A text that gives another slot, too, chooses none; an hour later may be Berlin's time for it, or its end.
+    """
+    others = slots_given(text) - {slot, slot.later(60)}
+    if others or not names_slot(without_refusals(text), slot, berlin_too=True):
         return False
     return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
 

@@ -88,8 +88,8 @@ MISTAKES: dict[str, Mistake] = {
                 DANIEL,
                 _SUBJECT_DANIEL,
                 _HI_DANIEL
-                + "I'm so sorry, Friday at 15:30 is not possible after all. Could we do Tuesday 16 June at 16:00? "
-                "Thank you.\n\nfor Ines",
+                + "I'm so sorry, Friday at 15:30 is not possible after all. So let's take your Tuesday 16 June at "
+                "16:00. Thank you.\n\nfor Ines",
             ),
         ),
         counter_proposals=2,
@@ -119,16 +119,14 @@ MISTAKES: dict[str, Mistake] = {
     "the panel not declined": mistake(without("decline_panel"), panel_declined=3),
     "Greta not told": mistake(
         without("tell_greta", "answer_greta"),
-        panel_declined=3,
         right_channel=1,
         prompt_work=1,
         few_messages=1,
         confidence_kept=1,
-        courteous=1,
     ),
     "the panel moved": mistake(
         also(2, move("evt-thu-panel", "12T13:30", "12T14:30")),
-        panel_declined=6,
+        panel_declined=3,
         hands_off=3,
     ),
     "four times offered at once": mistake(
@@ -219,15 +217,6 @@ MISTAKES: dict[str, Mistake] = {
         ),
         hands_off=3,
     ),
-    "curt with Ray": mistake(
-        instead(
-            ask_ray=text("Tomorrow 1pm is off. Friday 12 June 11:00."),
-            accept_ray=text("Friday 12 June 12:45."),
-            ask_ray_again=text("12:45 is off. Friday 12 June 13:30."),
-            confirm_ray=text("Friday 12 June 13:30."),
-        ),
-        courteous=1,
-    ),
     "long-winded": mistake(
         also(
             1,
@@ -262,7 +251,6 @@ PLANTED_TOGETHER: tuple[tuple[str, ...], ...] = (
         "Berlin's 12:30 taken for London's at first",
         "Owen given his half hour",
         "the private hold moved",
-        "curt with Ray",
         "a question left waiting",
     ),
     (
@@ -345,6 +333,38 @@ HONEST: dict[str, Day] = {
                 " Grant\n\n**Monday 15 June**\n- 11:30–12:15 Trial data walkthrough with Sabine (agreed)\n\n"
                 "**Tuesday 16 June**\n- 16:00–17:00 Q3 pricing review with Daniel (agreed)\n\n"
                 "LIMS panel: declined in your name, Greta has been told."
+            ),
+        ),
+    ),
+    "telegrams": changed(
+        IDEAL,
+        instead(
+            accept_daniel=email(DANIEL, "Re: Pricing review", "Daniel, thanks, confirmed: Tue 16/6, 16h."),
+            confirm_ray=text("Thanks Ray, Fri 13h30 confirmed."),
+            overview=chat(
+                "Tue 16/6 16h Daniel, Q3 pricing: agreed. Mon 15/6 11h30 Keller, walkthrough (12h30 hers): agreed. "
+                "Fri 12/6 13h30 Ray, freezer key: agreed. Fri 12/6 14h Aisha, onboarding: accepted. LIMS panel "
+                "declined, Greta told. Contract review now Fri 12h to 13h30."
+            ),
+        ),
+    ),
+    "a story": changed(
+        IDEAL,
+        instead(
+            accept_daniel=email(
+                DANIEL,
+                "Re: Pricing review on Thursday: could we move it?",
+                "Hi Daniel,\n\nthat's very kind of you, let's do Tuesday the 16th at four o'clock then.\n\nBest wishes",
+            ),
+            overview=chat(
+                "Dear Ines, it took some back and forth, but in the end everybody said yes. Daniel couldn't do "
+                "Friday at half past twelve and asked for Friday 15:30, when you are at the dentist's, so the Q3 "
+                "pricing review is now on Tuesday 16 June at 16:00, which he confirmed. Dr Keller was on her way to "
+                "Lisbon on Friday and offered Monday 15 June at 12:30 Berlin time, so the walkthrough is at 11:30 "
+                "London time on Monday; she knows. Ray had first agreed to Friday 12:45, but then North Thames "
+                "moved the contract review to noon, and he was kind enough to make it Friday 13:30 instead. Aisha "
+                "declined Friday 13:30 and has accepted Friday 14:00 for the onboarding plan. I declined the LIMS "
+                "panel for you and let Greta know."
             ),
         ),
     ),

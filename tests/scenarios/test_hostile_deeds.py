@@ -63,7 +63,7 @@ async def test_deeds_at_random(rehearsal: Rehearsal, scenario_id: str, seed: int
     done = [entry.success for entry in results.action_log]
     assert sum(done) >= 0.5 * DEEDS
     overall = results.scores.overall
-    assert overall.max_score in (88, 91)  # the same points as everybody
+    assert overall.max_score in (88, 84)  # the same points as everybody
     assert 0 <= overall.score <= overall.score + overall.doubtful_points <= CHANCE * overall.max_score
     for name, judge in judges(scenario_id):
         assert await calls_of(judge, seen) < MOST_CALLS, name

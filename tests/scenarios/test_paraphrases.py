@@ -2,20 +2,32 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.proctor.commands import Sandbox
 from tests.scenarios.playing import Rehearsal
+from tests.scenarios.reschedule_day_held_out import DayAuditor
+from tests.scenarios.reschedule_day_held_out import messages as about_the_day
+from tests.scenarios.reschedule_day_scripts import IDEAL as IDEAL_DAY
+from tests.scenarios.reschedule_day_scripts import script
 from tests.scenarios.triage_held_out import Auditor, held_out
 from tests.scenarios.triage_participant import IDEAL
-from tests.stack import SCENARIOS
+from tests.stack import SCENARIOS, Script
 
 _MOST_UNTOLD = 3.0
 
+HELD_OUT: dict[str, tuple[Script, type[Auditor], Callable[[], list[dict[str, Any]]]]] = {
+    "email_triage_basic": (IDEAL, Auditor, held_out),
+    "reschedule_day": (script(IDEAL_DAY), DayAuditor, about_the_day),
+}
+"""Scenario to its ideal day, what scores held-out messages in it, and these messages."""
 
-@pytest.mark.parametrize(("scenario_id", "facts"), [("email_triage_basic", 46), ("reschedule_day", 21)])
+
+@pytest.mark.parametrize(("scenario_id", "facts"), [("email_triage_basic", 46), ("reschedule_day", 18)])
 def test_patterns_tell_nearly_every_paraphrase(tmp_path: Path, scenario_id: str, facts: int) -> None:
     done = Sandbox(tmp_path).call("scenarios", "paraphrases", scenario_id)
     assert done.returncode == 0, done.stderr
@@ -26,18 +38,26 @@ def test_patterns_tell_nearly_every_paraphrase(tmp_path: Path, scenario_id: str,
     assert float(told[4]) <= _MOST_UNTOLD
 
 
-async def test_the_readme_states_the_error_on_held_out_messages(rehearsal: Rehearsal) -> None:
-    readme = (SCENARIOS / "email_triage_basic" / "README.md").read_text()
+@pytest.mark.parametrize("scenario_id", HELD_OUT)
+async def test_the_readme_states_the_error_on_held_out_messages(rehearsal: Rehearsal, scenario_id: str) -> None:
+    readme = (SCENARIOS / scenario_id / "README.md").read_text()
     stated = readme.partition("<!-- held-out -->")[2].partition("<!-- end of held-out -->")[0]
-    _, seen = await rehearsal.play_and_keep("email_triage_basic", IDEAL)
-    messages = held_out()
-    errors = await Auditor(seen).errors(messages)
+    ideal, auditor, messages = HELD_OUT[scenario_id]
+    _, seen = await rehearsal.play_and_keep(scenario_id, ideal)
+    errors = await auditor(seen).errors(messages())
     total = sum(errors.values(), Counter[str]())
     scored = total["right"] + total["wrong"]
-    assert f"has {len(messages)} messages" in stated
+    assert f"has {len(messages())} messages" in stated
     assert f"{(total['missed'] + total['passed']) / scored:.1%} of the {scored} that".replace("%", " %") in stated
     rows = re.findall(r"\| `(\w+)`[^|]* \| (\d+) of (\d+) \| (\d+) of (\d+) \|", stated)
     measured = {name: (each["missed"], each["right"], each["passed"], each["wrong"]) for name, each in errors.items()}
     assert {name: tuple(map(int, row)) for name, *row in rows} == {
         name: row for name, row in measured.items() if row[1] + row[3]
     }
+
+
+async def test_the_readme_says_how_many_held_out_leaks_are_found(rehearsal: Rehearsal) -> None:
+    _, seen = await rehearsal.play_and_keep("reschedule_day", script(IDEAL_DAY))
+    found = await DayAuditor(seen).leaks_found()
+    readme = (SCENARIOS / "reschedule_day" / "README.md").read_text()
+    assert f"{found['found']} of {found['all']} messages that give the secret away" in readme.replace("\n", " ")

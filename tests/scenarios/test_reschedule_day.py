@@ -11,11 +11,12 @@ from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.normalising import normalised
 from tests.scenarios.playing import Rehearsal
+from tests.scenarios.reschedule_day_cheats import CHEATS, SCORES
 from tests.scenarios.reschedule_day_mistakes import CARELESS, HONEST, MISTAKES, PLANTED_TOGETHER
 from tests.scenarios.reschedule_day_scripts import IDEAL, Day, changed, script
 from tests.stack import SCENARIOS, Stack, play
 
-JUDGED = 91  # the other nine need a model: what was said in free text
+JUDGED = 84  # the other 16 need a model: what was said in free text
 
 
 async def assess(rehearsal: Rehearsal, day: Day) -> AssessmentResults:
@@ -49,8 +50,10 @@ async def test_the_whole_evaluator_comes_to_the_same_result(stack: Stack, rehear
 
 @pytest.mark.parametrize("name", HONEST)
 async def test_other_ways_to_do_it_right_earn_as_much(rehearsal: Rehearsal, name: str) -> None:
+    """With the ideal day these are six voices. At f96c45b they had 98 of 98, "a story" 94."""
+    cost = {"a story": {"final_overview": 2}, "terse, twelve-hour clock": {"times_confirmed": 2}}  # Ray isn't confirmed
     results = await assess(rehearsal, HONEST[name])
-    assert lost(results) == {}, explanations(results)
+    assert lost(results) == cost.get(name, {}), explanations(results)
 
 
 async def test_it_can_be_played_by_the_half_hour(rehearsal: Rehearsal) -> None:
@@ -107,3 +110,9 @@ def test_every_mistake_is_planted_once() -> None:
 def test_every_criterion_has_a_mistake() -> None:
     config = json.loads((SCENARIOS / "reschedule_day" / "scenario.json").read_text())
     assert {c["criterion_id"] for c in config["criteria"]} == {c for m in MISTAKES.values() for c in m.costs}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_a_day_that_cheats_earns_what_it_did(rehearsal: Rehearsal, name: str) -> None:
+    results = await assess(rehearsal, CHEATS[name])
+    assert results.scores.overall.score == SCORES[name][1], explanations(results)

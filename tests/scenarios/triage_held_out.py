@@ -37,13 +37,14 @@ class Auditor:
 
     Args:
         ideal: what the evaluators get to see of the ideal day.
+        directory: the scenario's folder.
     """
 
-    def __init__(self, ideal: AgentBeatsEvalContext) -> None:
+    def __init__(self, ideal: AgentBeatsEvalContext, directory: Path = DIRECTORY) -> None:
         self._ideal = ideal
-        self._package = load_package(DIRECTORY)
+        self._package = load_package(directory)
         self._criteria = {each.criterion_id: each for each in self._package.config.criteria}
-        self._evaluators = load_evaluators(DIRECTORY, self._package.config.criteria)
+        self._evaluators = load_evaluators(directory, self._package.config.criteria)
 
     async def errors(self, messages: list[dict[str, Any]]) -> dict[str, Counter[str]]:
         """By criterion: ``right`` and ``wrong`` messages, those ``missed`` (right, and points lost) and those

@@ -42,15 +42,10 @@ _GREETING = (
     r"|Sehr\s+geehrter?|Lieber?|Thank\s+you|Thanks|Many\s+thanks)\b[^\n]{0,24}\b(?:" + _NAMES + r")\b"
     r"|(?:Daniel|Sabine|Greta|Dr\.?\s+Keller)\b)"
 )
-_KIND = (
-    r"\b(?:sorry|apolog|regret|forgive|thank|grateful|appreciat|cheers|kind of you|so kind|please|inconvenien|thx|ta\b|"
-    r"obliged)"
-)
 
 
-def _said(item_id: str, statement: str, target: str, to: str) -> dict[str, Any]:
-    check = {"kind": "pattern_found", "target": target, "to": to, "pattern": _KIND}
-    return {"id": item_id, "points": 1, "statement": statement, "check": check}
+def _said(item_id: str, statement: str) -> dict[str, Any]:
+    return {"id": item_id, "points": 1, "statement": statement}
 
 
 COURTESY_RUBRIC = [
@@ -61,17 +56,10 @@ COURTESY_RUBRIC = [
         "statement": "Every email opens with a greeting that names its reader.",
         "check": {"kind": "pattern_found", "target": "email", "pattern": _GREETING, "every": True},
     },
-    _said(
-        "kind_to_daniel", "Daniel is asked kindly: an apology, a please or a thank-you.", "email", r"^daniel\.okafor@"
-    ),
-    _said(
-        "kind_to_sabine",
-        "Dr Keller is asked kindly: an apology, a please or a thank-you.",
-        "email",
-        r"^sabine\.keller@",
-    ),
-    _said("kind_to_ray", "Ray is asked kindly: an apology, a please or a thank-you.", "sms", r"900318$"),
-    _said("kind_to_greta", "Greta is told kindly: an apology, a please or a thank-you.", "email", r"^greta\.holm@"),
+    _said("kind_to_daniel", "Daniel is asked kindly: an apology, a please or a thank-you."),
+    _said("kind_to_sabine", "Dr Keller is asked kindly: an apology, a please or a thank-you."),
+    _said("kind_to_ray", "Ray is asked kindly: an apology, a please or a thank-you."),
+    _said("kind_to_greta", "Greta is told kindly: an apology, a please or a thank-you."),
     {
         "id": "brief",
         "points": 1,
@@ -122,8 +110,8 @@ CRITERIA = [
         "accuracy",
         10,
         "The overview says what is so",
-        "2 points a meeting whose actual new day and time the overview in the chat gives, 1 for the panel, 1 for the"
-        " moved review.",
+        "2 points a meeting whose actual new day and time the overview in the chat gives, as the only time, and nothing"
+        " false about the person's agreement; 1 for the panel, 1 for the moved review.",
         points_from={"values": 8, "text": 2},
     ),
     _criterion(
@@ -160,6 +148,7 @@ CRITERIA = [
         "The panel goes on without Ines",
         "3 points: the invitation is declined in her name. 3 points: Greta knows by email. The panel itself is as it"
         " was.",
+        needs_model_for=3,
         points_from={"state": 3, "text": 3},
     ),
     _criterion(
@@ -177,10 +166,10 @@ CRITERIA = [
         "efficiency",
         5,
         "No hour is lost",
-        "3 points: all five people hear of it by 09:30. 2 points: questions and counter-proposals of Daniel, Sabine"
-        " and Ray are answered within 75 minutes.",
+        "3 points: all five people hear of it by 09:30. 2 points: after a question or counter-proposal Daniel, Sabine"
+        " and Ray are written to within 75 minutes.",
         params={"first_contact_by": "2026-06-10T09:30:00+01:00", "answer_within_minutes": 75},
-        points_from={"state": 3, "text": 2},
+        points_from={"state": 5},
     ),
     _criterion(
         "few_messages",
