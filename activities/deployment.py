@@ -210,7 +210,12 @@ class Deployment:
         """The model that speaks for characters; what is asked of it shows on ``meter``."""
         config = self.config
         model = LLMFactory.create(
-            config.response_generator_model, temperature=0.7, seed=seed, base_url=config.response_generator_base_url
+            config.response_generator_model,
+            temperature=0.7,
+            seed=seed,
+            base_url=config.response_generator_base_url,
+            timeout=config.judge_timeout,
+            max_tokens=config.judge_max_tokens,
         )
         return meter.on(model, config.response_generator_model, prompts.PROMPT_VERSION)
 
