@@ -1,6 +1,7 @@
 """The commands over the archive: list, show, compare, export, import, prune, view. They need nothing that runs."""
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -498,13 +499,17 @@ def print_schemas(name: str | None, *, wire: bool = False) -> None:
     print(to_json(known if name is None else known[name], indent=1).decode())
 
 
-def view(archive: str | None, state: str | None, host: str | None, port: int, *, is_open: bool) -> None:
+def view(
+    archive: str | None, state: str | None, host: str | None, port: int, *, is_open: bool, name: str | None = None
+) -> None:
     """Serve the pages until Ctrl-C, behind the same door as the gateway's.
 
-    Raises:
-        UsageError: others would reach them, and nobody is asked who they are.
-    """
+    With ``name``, the id of an entry or its beginning, print the address of its page, and open it in a browser where
+    there is a desktop.
 
+    Raises:
+        UsageError: others would reach them, and nobody is asked who they are; or no entry has that id.
+    """
     from a2a_gateway.door.entrance import guarded
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay
@@ -515,6 +520,7 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     kept, config = open_archive(archive, state)
     config = with_secret(config.model_copy(update={"host": host or LOOPBACK, "open": config.open or is_open}))
     require_guarded(config)
+    chosen = find(kept, name) if name else None
     try:
         listener = listen(config.host, port, "the pages")
     except OSError as problem:
@@ -524,8 +530,21 @@ def view(archive: str | None, state: str | None, host: str | None, port: int, *,
     app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, live, actions))
     settings = settings_for(app, timeout_graceful_shutdown=2)
     print(f"{kept.folder.place}", flush=True)
-    server = Server(settings, ready=f"proctor view listening on {address_of(listener)}")
-    asyncio.run(server.serve(sockets=[listener]))
+    ready = f"proctor view listening on {address_of(listener)}"
+    if chosen:
+        page = f"{address_of(listener)}/view/{chosen.id}"
+        ready += f"\npage: {page}  (Ctrl-C ends it)"
+        _open_in_browser(page)
+    asyncio.run(Server(settings, ready=ready).serve(sockets=[listener]))
+
+
+def _open_in_browser(page: str) -> None:
+    """Open a page where a person sits at a desktop; its requests wait until the pages are served."""
+    import webbrowser
+
+    has_desktop = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    if has_desktop and sys.stdout.isatty():
+        webbrowser.open(page)
 
 
 def find(kept: Archive, name: str) -> ArchiveEntry:

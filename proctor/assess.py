@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.caller import AssessmentCall, Ended
-from proctor.console import make_console
+from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.following import followed, require_completed
 from proctor.report import print_report
+from proctor.settings import read_settings
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 
@@ -30,7 +33,7 @@ STANDARD_OUTPUT = "-"
 class AssessOptions:
     """What the person asked for; None stands for the evaluator's own choice.
 
-    ``is_whole``: the table of all criteria, not only the biggest losses. ``has_pages``: the gateway is still there
+    ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
     ``json_file`` is where the exact result goes, ``-`` for standard output.
     """
@@ -146,9 +149,19 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
             with_failure=False,  # that is the command's last word
             is_whole=options.is_whole,
             page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}" if options.has_pages else None,
+            details=f"{command_name()} show {results.assessment_id[:8]} --all" if is_archived_here(results) else None,
         )
         if options.json_file and options.json_file != STANDARD_OUTPUT:
             console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
+
+
+def is_archived_here(results: AssessmentResults) -> bool:
+    """Whether the archive of this user's settings is a local folder that has the assessment."""
+    place = read_settings(GreenAgentConfig).archive_url
+    began_at = results.provenance and results.provenance.started_at
+    if "://" in place or not began_at:
+        return False
+    return any(Path(place, f"{began_at.astimezone(UTC):%Y-%m-%d}").glob(f"{results.assessment_id}.*"))
 
 
 def require_writable(json_file: str | None) -> None:

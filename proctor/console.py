@@ -1,6 +1,9 @@
 """Where people read: a terminal with colours and its own width, or plain lines for a file or a pipe."""
 
+import os
+import shutil
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -25,3 +28,18 @@ def show(console: Console, content: RenderableType) -> None:
     for line in captured.get().splitlines():
         console.file.write(line.rstrip() + "\n")
     console.file.flush()
+
+
+def command_name() -> str:
+    """How this user calls ``proctor``: by its name where the PATH has it, else by its path.
+
+    ``uv`` runs programs from an environment that is on the PATH only while they run, so there it is the path, too.
+    """
+    program = Path(sys.argv[0])
+    if program.name != "proctor" or not program.is_file():
+        return "proctor"
+    on_path = shutil.which("proctor")
+    if on_path and "UV" not in os.environ and Path(on_path).samefile(program):
+        return "proctor"
+    here = Path.cwd()
+    return str(program.absolute().relative_to(here) if program.absolute().is_relative_to(here) else program.absolute())

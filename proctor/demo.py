@@ -1,6 +1,10 @@
-"""``proctor demo``: everything on free ports in a temporary folder, one assessment of the baseline agent, all ended."""
+"""``proctor demo``: everything on free ports in a temporary folder, one assessment of the baseline agent, all ended.
+
+The assessment is kept in the user's archive, where ``proctor list`` and ``proctor view`` find it.
+"""
 
 import asyncio
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,15 +13,17 @@ from rich.text import Text
 
 from activities.packages.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
-from proctor.console import make_console, show
+from proctor.console import command_name, make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, throwaway_stack
 from proctor.scenario_commands import load_scenario
-from proctor.settings import LOOPBACK, read_settings, with_scenarios
+from proctor.settings import LOOPBACK, read_settings, warn, with_scenarios
+from proctor.state import make_folder
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, start_unless
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import AssessmentResults
 
 RESULT_FILE = "assessment_results.json"
 
@@ -45,7 +51,8 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
     console = make_console()
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
-        stack = throwaway_stack(config, Path(folder), with_agent=True)
+        archive = _archive_of(config)
+        stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)
         supervisor = Supervisor(
             stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
         )
@@ -54,14 +61,39 @@ async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: boo
             await start_unless(interrupted, supervisor, console)
             if interrupted.is_set():
                 raise CancelledError("ended before the assessment began")
-            code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
+            code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed, keep)
             if keep and not interrupted.is_set():
                 console.print()
                 show(console, addresses(stack))
                 await interrupted.wait()
-            elif code == ExitCode.DONE:
-                console.print("all of it ends now, the Temporal UI too; `proctor demo --keep` leaves it up to look at")
-        return code
+    if code == ExitCode.DONE:
+        _say_where_to_look(console, is_archived=archive is not None)
+    return code
+
+
+def _say_where_to_look(console: Console, *, is_archived: bool) -> None:
+    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
+    if is_archived:
+        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
+        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
+
+
+def _archive_of(config: GreenAgentConfig) -> str | None:
+    """The user's archive; None, after a warning, where this user can't write there."""
+    if "://" in config.archive_url:
+        return config.archive_url
+    folder = Path(config.archive_url)
+    try:
+        if folder.parent == Path(config.state):
+            make_folder(folder.parent)
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, CommandError) as problem:
+        warn([f"the result won't be archived: {problem}"])
+        return None
+    if not os.access(folder, os.W_OK):
+        warn([f"the result won't be archived: no permission to write into {folder}"])
+        return None
+    return str(folder)
 
 
 async def _assess(
@@ -71,6 +103,7 @@ async def _assess(
     interrupted: asyncio.Event,
     scenario_id: str,
     seed: int,
+    keep: bool,
 ) -> ExitCode:
     options = AssessOptions(
         scenario_id=scenario_id,
@@ -79,7 +112,7 @@ async def _assess(
         seed=seed,
         offline=True,
         json_file=RESULT_FILE,
-        has_pages=False,
+        has_pages=keep,
     )
     try:
         return await play(options, console, interrupted)

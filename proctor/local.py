@@ -79,6 +79,8 @@ class LocalStack:
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
         agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
+        is_throwaway: whether its Temporal ends with the assessment, so that archived entries link to none.
+        has_links: whether answers link to its Temporal UI.
     """
 
     config: GreenAgentConfig
@@ -87,6 +89,8 @@ class LocalStack:
     is_durable: bool
     dev_server: Mapping[str, str] = field(default_factory=lambda: DEV_SERVER_SETTINGS)
     agent: Sequence[str] = ("triage",)
+    is_throwaway: bool = False
+    has_links: bool = True
 
     @property
     def logs(self) -> Path:
@@ -159,7 +163,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_CARD_SUBJECT": self.config.card_subject,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
-            "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url,
+            "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url if self.has_links else "",
             "AGENTBEATS_GREEN_TEMPORAL_RETENTION": self.config.temporal_retention or RETENTION,
             # Their logs are files that people read.
             "AGENTBEATS_GREEN_LOG_FORMAT": "text" if self.config.log_format == "auto" else self.config.log_format,
@@ -208,7 +212,11 @@ class LocalStack:
                     self.config.task_queue,
                     count_worker_processes(self.config),
                 ),
-                {**shared, **self._observed_at(_OBSERVED_WORKER)},
+                {
+                    **shared,
+                    **({"AGENTBEATS_GREEN_TEMPORAL_UI_URL": ""} if self.is_throwaway else {}),
+                    **self._observed_at(_OBSERVED_WORKER),
+                },
                 after=("temporal", "ues"),
                 stop_seconds=10,
             ),
@@ -287,21 +295,36 @@ def _own_temporal() -> dict[str, str | None]:
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
 
 
-def throwaway_stack(config: GreenAgentConfig, folder: Path, *, with_agent: bool = False) -> LocalStack:
-    """An evaluator on free ports of which nothing is left when it ends.
+def throwaway_stack(
+    config: GreenAgentConfig,
+    folder: Path,
+    *,
+    with_agent: bool = False,
+    archive: str | None = None,
+    has_links: bool = True,
+) -> LocalStack:
+    """An evaluator on free ports of which nothing is left when it ends, except in ``archive`` if that is given.
 
     Args:
         config: the settings; it plays on this machine alone, whatever is set for the one that usually runs here.
         folder: for all of its files; whoever has made it removes it.
         with_agent: whether the baseline agent runs beside it.
+        archive: where the assessment is archived.  By default in ``folder``.
+        has_links: whether answers link to its Temporal UI.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
-    here = {"storage_url": f"{folder}/storage", "archive_url": f"{folder}/archive", "worker_processes": 1}
+    here = {
+        "storage_url": f"{folder}/storage",
+        "archive_url": archive or f"{folder}/archive",
+        "worker_processes": 1,
+    }
     return LocalStack(
         config=config.model_copy(update=_NOTHING_OF_A_DEPLOYMENT | here),
         ports=Ports(gateway, ues, temporal, temporal_ui, agent if with_agent else None),
         state=folder,
         is_durable=False,
+        is_throwaway=True,
+        has_links=has_links,
     )
 
 

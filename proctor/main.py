@@ -180,7 +180,10 @@ def demo(
     seed: Annotated[int, typer.Option(metavar="N", help="What every random choice derives from.")] = 42,
     keep: Annotated[bool, typer.Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
 ) -> None:
-    """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here."""
+    """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
+
+    The assessment is kept in the archive: `proctor list` shows it.
+    """
     from proctor.demo import run_demo
 
     raise typer.Exit(run_demo(scenario, seed, keep))
@@ -422,6 +425,9 @@ def schema(
 
 @app.command()
 def view(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Open the page of this assessment or campaign.")
+    ] = None,
     host: HostOption = None,
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")] = 8010,
     archive: ArchiveOption = None,
@@ -431,7 +437,7 @@ def view(
     """Serve pages over what was assessed, until Ctrl-C. `proctor up` has them at the gateway's address, too."""
     from proctor.archive_commands import view as serve
 
-    serve(archive, state, host, port, is_open=is_open)
+    serve(archive, state, host, port, is_open=is_open, name=name)
 
 
 @app.command()

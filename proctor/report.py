@@ -7,7 +7,7 @@ from rich.text import Text
 
 from proctor.console import show
 from proctor.phrases import clean, counted, shorten
-from proctor_protocol.losses import BIGGEST, losses
+from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
     DIMENSIONS,
@@ -23,7 +23,8 @@ _WIDE = 110
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80
-_MISSING_TOLD, _LONGEST_WHY = 6, 400
+_LOSSES_SHOWN = 3
+_MOST_WARNINGS = 2
 
 
 def print_report(
@@ -34,36 +35,67 @@ def print_report(
     with_failure: bool = True,
     is_whole: bool = True,
     page_url: str | None = None,
+    details: str | None = None,
 ) -> None:
-    """Print the scores, what stands beside them, where most points were lost, and where to look further.
+    """Print an assessment's scores, remarks and largest losses, and where to find more.
 
-    ``with_failure``: say of what it failed, unless that is told elsewhere. ``is_whole``: every criterion, not only the
-    dimensions. ``page_url`` is where all of it can be looked at.
+    Args:
+        console: where to.
+        results: the assessment's.
+        workflow_url: the assessment in the Temporal UI.
+        with_failure: print why it failed, unless the command does so itself.
+        is_whole: every criterion and remark; otherwise a summary that fits on a screen of 80 columns and 24 lines.
+        page_url: the assessment's page.
+        details: the command that prints all of it; used in the summary.
     """
     console.print()
     if results.scores.overall.max_score:
-        show(console, _scores(console, results, is_whole))
+        show(console, _scores(console, results) if is_whole else _dimensions(results))
         console.print()
     else:
         points = sum(c.unscored_points for c in results.criteria_results)
         criteria = counted(len(results.criteria_results), "criterion", "criteria")
         show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
-    for remark in _remarks(results):
+    seed = "" if results.seed is None else f", seed {results.seed}"
+    show(console, Text(f"{clean(results.scenario_id)}{seed}, {counted(results.turns_taken, 'turn')}"))
+    for remark in _remarks(results) if is_whole else _short_remarks(results):
         show(console, Text(remark))
     if not is_whole and results.scores.overall.max_score:
-        show(console, _losses(results))
+        show(console, _losses(console, results))
     if results.failure and with_failure:
         show(console, Text(f"failure: {clean(results.failure)}"))
+    if details and not is_whole:
+        console.print(Text(f"details: {details}"), soft_wrap=True)
     if page_url:
-        console.print(Text(f"look at it: {clean(page_url)}"), soft_wrap=True)
-    if workflow_url:
+        console.print(Text(f"page: {clean(page_url)}"), soft_wrap=True)
+    if workflow_url and is_whole:
         console.print(Text(f"workflow: {clean(workflow_url)}"), soft_wrap=True)
 
 
-def _scores(console: Console, results: AssessmentResults, is_whole: bool) -> Table:
-    is_wide = is_whole and console.width >= _WIDE
+def _dimensions(results: AssessmentResults) -> Table:
+    """The points of each dimension and of all."""
+    table = Table(pad_edge=False, box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    for dimension in DIMENSIONS:
+        if any(c.dimension == dimension for c in results.criteria_results):
+            table.add_row(Text(dimension.replace("_", " ")), _score(results.scores.dimensions[dimension]))
+    _add_overall(table, results)
+    return table
+
+
+def _add_overall(table: Table, results: AssessmentResults) -> None:
+    overall = results.scores.overall
+    partial = ", partial" if results.is_partial else ""
+    table.add_row(Text(f"overall{_share(overall)}{partial}", style="bold"), _score(overall, style="bold"))
+
+
+def _scores(console: Console, results: AssessmentResults) -> Table:
+    """The points of each criterion, by dimension."""
+    is_wide = console.width >= _WIDE
+    earned_by = {loss.criterion.criterion_id: loss.earns for loss in losses(results)}
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0), expand=True)
-    table.add_column("criterion" if is_whole else "dimension", ratio=3, overflow="fold")
+    table.add_column("criterion", ratio=3, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     if is_wide:
         table.add_column("why", ratio=6, overflow="fold")
@@ -75,32 +107,28 @@ def _scores(console: Console, results: AssessmentResults, is_whole: bool) -> Tab
         whole = results.scores.dimensions[dimension]
         name = Text(dimension.replace("_", " "), style="bold cyan")
         table.add_row(name, _score(whole, style="bold"))
-        for criterion in criteria if is_whole else ():
-            table.add_row(*(_wide_row(criterion) if is_wide else _narrow_row(criterion)))
-    overall = results.scores.overall
-    partial = ", partial" if results.is_partial else ""
-    table.add_row(Text(f"overall{_share(overall)}{partial}", style="bold"), _score(overall, style="bold"))
+        for criterion in criteria:
+            why = _why(criterion, earned_by.get(criterion.criterion_id))
+            table.add_row(*(_wide_row(criterion, why) if is_wide else _narrow_row(criterion, why)))
+    _add_overall(table, results)
     return table
 
 
-def _losses(results: AssessmentResults) -> RenderableType:
-    """Where most points were lost, and what would have earned them."""
+def _losses(console: Console, results: AssessmentResults) -> RenderableType:
+    """The largest losses: two lines each, the second cut at the screen's width."""
     found = losses(results)
     if not found:
         return Text("no point was lost")
-    told: list[RenderableType] = [Text("most was lost here:", style="bold")]
-    for loss in found[:BIGGEST]:
+    told: list[RenderableType] = [Text("Largest losses:", style="bold")]
+    for loss in found[:_LOSSES_SHOWN]:
         criterion = loss.criterion
-        told.append(Text(f"-{loss.points}  {clean(criterion.name)} ({criterion.told}/{criterion.max_score})"))
-        why = "; ".join(loss.missing[:_MISSING_TOLD]) or criterion.explanation
-        if (more := len(loss.missing) - _MISSING_TOLD) > 0:
-            why += f"; and {more} more"
-        told.append(Padding(Text(f"{'not met: ' if loss.missing else ''}{shorten(why, _LONGEST_WHY)}"), (0, 0, 0, 4)))
-        if loss.earns:
-            told.append(Padding(Text(f"earned by: {shorten(loss.earns, _LONGEST_WHY)}", style="dim"), (0, 0, 0, 4)))
-    if len(found) > BIGGEST:
-        points = sum(loss.points for loss in found[BIGGEST:])
-        told.append(Text(f"and {counted(points, 'point')} in {len(found) - BIGGEST} more criteria: --all shows them"))
+        heading = f"{clean(criterion.name)} ({criterion.told}/{criterion.max_score})"
+        told.append(Text(f"{-loss.points:>3}  {shorten(heading, console.width - 6)}"))
+        why = f"not met: {'; '.join(loss.missing)}" if loss.missing else criterion.explanation
+        told.append(Padding(Text(shorten(why, console.width - 6), style="dim"), (0, 0, 0, 5)))
+    if len(found) > _LOSSES_SHOWN:
+        points = sum(loss.points for loss in found[_LOSSES_SHOWN:])
+        told.append(Text(f"and {counted(points, 'point')} in {len(found) - _LOSSES_SHOWN} more criteria"))
     return Group(*told)
 
 
@@ -112,18 +140,18 @@ def _share(overall: OverallScore) -> str:
     return f" ({least})" if least == most else f" ({least} to {most})"
 
 
-def _wide_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
+def _wide_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
     return (
         Padding(Text(clean(criterion.name)), (0, 0, 0, 2)),
         _score(criterion),
-        _why(criterion),
+        why,
         Text(clean(criterion.judged_by), style="dim"),
     )
 
 
-def _narrow_row(criterion: CriterionResult) -> tuple[RenderableType, ...]:
+def _narrow_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
     """Explanation and judge under the criterion's name."""
-    told = _why(criterion).append(f" ({clean(criterion.judged_by)})", style="dim")
+    told = why.append(f" ({clean(criterion.judged_by)})", style="dim")
     name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
     return Group(name, Padding(told, (0, 0, 0, 4))), _score(criterion)
 
@@ -136,42 +164,62 @@ def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str =
     return Text(f"{scored.told}/{scored.max_score}", style=f"{style} {colour}".strip())
 
 
-def _why(criterion: CriterionResult) -> Text:
+def _why(criterion: CriterionResult, earned_by: str | None) -> Text:
     text = Text(clean(criterion.explanation))
+    if earned_by:
+        text.append(f" [earned by: {clean(earned_by)}]", style="dim")
     reason = clean(criterion.unscored_reason or "no reason given")
     if criterion.unscored_points and reason not in text.plain:
         text.append(f" [{criterion.unscored_points} points unscored: {reason}]", style="yellow")
     return text
 
 
+def _short_remarks(results: AssessmentResults) -> list[str]:
+    """What a reader must know of the score: one sentence each; doubts are counted, not listed."""
+    remarks = [*_origins(results), *_coverage(results)]
+    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings[:_MOST_WARNINGS]]
+    if (more := len(results.judge_warnings) - _MOST_WARNINGS) > 0:
+        remarks.append(f"and {counted(more, 'warning')} more")
+    return [*remarks, *_doubts(results)[:1], *_own_report(results)]
+
+
 def _remarks(results: AssessmentResults) -> list[str]:
+    remarks = [*_origins(results), *_coverage(results)]
+    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings]
+    remarks += [*_doubts(results), *_own_report(results)]
+    if results.provenance is not None:
+        remarks.append(_provenance(results.provenance))
+    return remarks
+
+
+def _origins(results: AssessmentResults) -> list[str]:
     remarks = []
     if results.is_partial:
         remarks.append(_partial(results))
     if results.forked_from and results.forked_from.turn > 1:
         remarks.append(f"a fork: {results.forked_from.inherited_in_words()}, and the score is of the whole day")
-    if 0 < results.coverage < 1:
-        points = sum(c.unscored_points for c in results.criteria_results)
-        offline = " (offline: no model judges)" if results.offline else ""
-        overall = results.scores.overall
-        remarks.append(
-            f"{overall.told} points of {overall.max_score} that were judged, of {overall.max_score + points} in all: "
-            f"{points} nobody judged{offline}"
-        )
-    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings]
-    remarks += _doubts(results)
     if results.turn_tries:
         turns = ", ".join(f"turn {turn} ({tries} tries)" for turn, tries in results.turn_tries.items())
         remarks.append(f"played more than once: {turns}")
-    report = results.action_report
-    if report.unreported or report.never_happened:
-        remarks.append(
-            f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
-            f"{len(report.never_happened)} reported that never happened"
-        )
-    if results.provenance is not None:
-        remarks.append(_provenance(results.provenance))
     return remarks
+
+
+def _coverage(results: AssessmentResults) -> list[str]:
+    if not 0 < results.coverage < 1:
+        return []
+    points = sum(c.unscored_points for c in results.criteria_results)
+    why = ", since no model judges (offline)" if results.offline else ""
+    return [f"{points} of {results.scores.overall.max_score + points} points are unscored{why}"]
+
+
+def _own_report(results: AssessmentResults) -> list[str]:
+    report = results.action_report
+    if not (report.unreported or report.never_happened):
+        return []
+    return [
+        f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
+        f"{len(report.never_happened)} reported that never happened"
+    ]
 
 
 def _partial(results: AssessmentResults) -> str:

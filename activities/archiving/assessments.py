@@ -94,7 +94,7 @@ class ArchiveActivities:
             currency=currency,
             started_at=began_at,
             ended_at=provenance.ended_at or info.started_time,
-            temporal_namespace=info.workflow_namespace,
+            temporal_namespace=info.workflow_namespace if self._deployment.config.temporal_ui_url else None,
             message=given.message,
         )
 

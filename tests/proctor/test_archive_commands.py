@@ -59,10 +59,11 @@ def test_show_tells_what_was_lost_in_words(archive: str, capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert "-3  Anna is asked (1/4)" in said
     assert "not met: She is asked in time" in said
-    assert "earned by: Anna is asked in the first turn." in said
     assert "Mails are polite" not in said
     show_entry(archive, None, "day-one", False, True)
-    assert "Mails are polite" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Mails are polite" in said
+    assert "earned by:" in said
     with pytest.raises(UsageError, match="2 entries begin with 'day'"):
         show_entry(archive, None, "day", False, False)
 

@@ -1,8 +1,10 @@
-"""``proctor demo``: from nothing to a score, and nothing left of it, whichever way it ends."""
+"""``proctor demo``: from nothing to a score; the archived assessment is all that is left of it."""
 
+import re
 import signal
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -32,7 +34,7 @@ def full_of_traps(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_only_the_result(tmp_path: Path) -> None:
+def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_an_assessment_to_look_at(tmp_path: Path) -> None:
     (tmp_path / "played").mkdir()
     traps = full_of_traps(tmp_path / "played")
     sandbox = Sandbox(tmp_path / "played", program=(str(install(tmp_path)),))
@@ -44,7 +46,19 @@ def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_only_the_res
     assert "turn 12/12" in done.stdout
     assert "result: assessment_results.json, checked against AssessmentResults" in done.stdout
     assert leftovers(sandbox) == ([], [])
-    assert {path.name for path in sandbox.folder.iterdir()} == {"assessment_results.json", "tmp", *traps}
+    left = {"assessment_results.json", "tmp", "user-state"}
+    assert {path.name for path in sandbox.folder.iterdir()} == {*left, *traps}
+    assert "http://127.0.0.1" not in done.stdout.partition("turn  1/12")[2], "a link into what has ended"
+    (looks,) = re.findall(r"Look at the assessment: (\S+/proctor) view (\w+)$", done.stdout.strip())
+    assert looks == (sandbox.program[0], results.assessment_id[:8])
+    assert results.assessment_id[:8] in sandbox.run("list").stdout
+    with sandbox.started("view", looks[1], "--port", "0") as viewing:
+        viewing.wait_for("page: http")
+        (address,) = re.findall(r"page: (\S+)", viewing.output)
+        page = httpx.get(address, trust_env=False)
+        assert page.status_code == 200
+        assert "A working day" in page.text
+        assert "in the Temporal UI" not in page.text, "a link into a Temporal that has ended"
 
 
 def test_python_m_proctor_imports_nothing_from_where_it_is_typed(sandbox: Sandbox) -> None:

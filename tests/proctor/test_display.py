@@ -19,6 +19,7 @@ from proctor.under_way_display import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
+    DIMENSIONS,
     ActionReport,
     AssessmentResults,
     CriterionResult,
@@ -310,7 +311,7 @@ def test_what_nobody_judged_is_told_apart_from_zero() -> None:
     lines = text.splitlines()
     assert any("Sorting" in line and "0/10" in line for line in lines)
     assert any("Tone" in line and "unscored" in line and "no model is configured" in line for line in lines)
-    assert "0 points of 10 that were judged, of 15 in all: 5 nobody judged (offline: no model judges)" in lines
+    assert "5 of 15 points are unscored, since no model judges (offline)" in lines
 
 
 def test_a_reason_that_the_explanation_gives_already_is_not_repeated() -> None:
@@ -376,19 +377,43 @@ def test_a_result_of_proctor_0_1_says_nothing_of_that() -> None:
     assert "from:" not in report(results_of(criterion("One", 1, 2)))
 
 
-def test_a_report_ends_with_the_biggest_losses_and_says_of_a_partial_play_that_it_is_one() -> None:
+def test_a_summary_has_the_largest_losses_and_says_of_a_partial_play_that_it_is_one() -> None:
     results = recorded_results().model_copy(update={"is_partial": True, "scenario_turns": 12})
-    text = io.StringIO()
-    print_report(Console(file=text, width=120), results, is_whole=False)
-    lines = text.getvalue().splitlines()
+    lines = summary(results).splitlines()
     assert any(line.startswith("overall (") and ", partial" in line for line in lines)
-    assert any(line.startswith("a partial play: ") and "of about 12" in line for line in lines)
-    lost = [line for line in lines if re.match(r"-\d+  ", line)]
-    points = [int(line.partition(" ")[0]) for line in lost]
+    assert " ".join(lines).count("a partial play: ") == 1
+    lost = [line for line in lines if re.match(r" *-\d+  ", line)]
+    points = [int(line.split()[0]) for line in lost]
     assert points == sorted(points)
-    assert len(lost) <= 5
+    assert len(lost) <= 3
     judges = {criterion.judged_by for criterion in results.criteria_results}
     assert not any(judge in line for line in lines for judge in judges - {"nobody"})
+
+
+def summary(results: AssessmentResults, width: int = 80) -> str:
+    to = console(width)
+    print_report(to, results, is_whole=False, page_url=URL, details="proctor show abcdefgh --all")
+    return written(to)
+
+
+def test_a_summary_fits_on_a_screen_of_80_columns_and_24_lines() -> None:
+    long_words = "an explanation of very many words that goes on and on " * 10
+    doubts = [Doubt(item=f"item {n}", statement="s", reason="patterns can't tell", text=long_words) for n in range(9)]
+    criteria = [
+        criterion(f"{dimension} {n} {long_words}", 0, 5, dimension=dimension, explanation=long_words)
+        for dimension in DIMENSIONS
+        for n in range(4)
+    ]
+    doubtful = criterion("Doubtful", 0, 5, doubtful_points=5, doubts=doubts)
+    unscored = criterion("Unscored", 0, 0, unscored_points=5, unscored_reason="no model")
+    text = summary(results_of(*criteria, doubtful, unscored, seed=7, offline=True))
+    lines = text.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines[:-1])) <= 80, "but for the address, which stays whole"
+    assert "s, seed 7, 1 turn" in lines
+    assert "9 doubts, worth at most 5 points" in lines
+    assert text.count("doubt") == 1
+    assert lines[-2:] == ["details: proctor show abcdefgh --all", f"page: {URL}"]
 
 
 def test_a_campaign_moves_as_a_table_with_a_line_for_all() -> None:

@@ -69,7 +69,7 @@ def test_lines_from_a_pipe_play_an_assessment(stack: Stack, sandbox: Sandbox) ->
         "ben@work.example   Re: Lunch?\n",
         "turn 2> mail 1\n-- mail 1 · Mon 02 Mar ",
         "  Thursday suits me. Half past twelve?\n",
-        "most was lost here:",
+        "Largest losses:",
     ):
         assert sentence in told, told
     assert "Traceback" not in told + played.stderr
