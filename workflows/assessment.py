@@ -93,6 +93,7 @@ class Assessment:
                 await self._call_off()
                 raise
             raise await self._fail(problem) from None
+        self._telling.show("**Completed**")
         await self._end(_reason(progress), names.Status.COMPLETED, results)
         return results
 
@@ -206,6 +207,7 @@ class Assessment:
                         self._carry_on(Carried(plan=self._steps.placed(plan), progress=progress, stream=stream))
                     ]
                 )
+        self._telling.show("**Closing the simulation**", begins="the judging")
         evidence: Evidence = await self._steps.do_quickly(
             LifecycleActivities.conclude,
             ConcludeInput(
@@ -253,6 +255,7 @@ class Assessment:
     def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""
         self._telling.publish_failure(failure.kind, failure.sentence, is_final=True)
+        self._telling.show(f"**Failed**: {failure.sentence}")
         try:
             results = sum_up(
                 plan,

@@ -54,7 +54,7 @@ class Judging:
                 criteria_count=len(plan.criteria), dimensions=sorted({c.dimension for c in plan.criteria})
             )
         )
-        workflow.set_current_details("**Judging**")
+        self._telling.show("**Judging**")
 
         def asked(criterion: CriterionBrief) -> JudgeInput:
             return JudgeInput(
@@ -115,7 +115,7 @@ class Judging:
         self.verdicts[verdict.criterion_id] = verdict
         judged = sum(criterion.items for criterion in plan.criteria if criterion.criterion_id in self.verdicts)
         count = sum(criterion.items for criterion in plan.criteria)
-        workflow.set_current_details(f"**Judging**: {judged} of {count} items are judged")
+        self._telling.show(f"**Judging**: {judged} of {count} items are judged")
         self._telling.publish(
             updates.CriterionEvaluatedUpdate(
                 criterion_id=verdict.criterion_id,

@@ -22,6 +22,21 @@ class Telling:
         self.turn: int | None = None
         self.only_milestones = False
         self._updates = self.stream.topic(names.UPDATES_TOPIC)
+        self._reset_points: dict[str, int] = {}
+
+    def show(self, state: str, begins: str | None = None) -> None:
+        """Show the assessment's state in the Temporal UI, under *User Metadata*, with the events that *Reset* can take.
+
+        Args:
+            state: one line of Markdown.
+            begins: what begins in this workflow task and can be repeated by a reset to it, such as ``turn 3``.
+        """
+        if begins is not None:
+            # The history so far ends with the workflow task's start; its completion comes next.
+            self._reset_points[begins] = workflow.info().get_current_history_length() + 1
+        rows = "".join(f"| {what} | {event} |\n" for what, event in self._reset_points.items())
+        table = f"\n\n| to repeat all from | *Reset* to event |\n| --- | --- |\n{rows}" if rows else ""
+        workflow.set_current_details(state + table)
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
         """Tell of something that happens now."""

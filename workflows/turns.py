@@ -73,7 +73,9 @@ class Turns:
 
     async def _play(self, turn: int) -> None:
         plan, progress, began_at = self._plan, self._progress, self._progress.current_time
-        workflow.set_current_details(f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}")
+        self._telling.show(
+            f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}", begins=f"turn {turn}"
+        )
         self._telling.publish(
             updates.TurnStartedUpdate(
                 turn_number=turn, current_time=began_at, events_processed=progress.events_processed

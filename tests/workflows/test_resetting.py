@@ -1,5 +1,7 @@
 """Where an assessment may go on from is read from what its steps were given."""
 
+import re
+
 import pytest
 from a2a.client import Client as Caller
 from temporalio.client import Client
@@ -17,3 +19,15 @@ async def test_turns_are_known_by_their_input_whatever_they_are_called(
     monkeypatch.setattr(limits, "turn", lambda summary, timeout: {**named(summary, timeout), "summary": "a turn"})
     over = await played(caller)
     assert [point.turn for point in await reset_points(client, over.task.id)] == [1, 2, None]
+
+
+async def test_the_temporal_ui_shows_which_event_repeats_what(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    """The form of *Reset* lists numbers of events only; *User Metadata* says what each one repeats."""
+    over = await played(caller)
+    answer = await client.get_workflow_handle(over.task.id).query("__temporal_workflow_metadata")
+    shown = dict(re.findall(r"^\| ([\w ]+\d|the judging) \| (\d+) \|$", answer.current_details, re.MULTILINE))
+    points = await reset_points(client, over.task.id)
+    assert len(points) == 3
+    assert shown == {f"turn {point.turn}" if point.turn else "the judging": str(point.event_id) for point in points}
