@@ -117,7 +117,7 @@ class TerminalRuns:
         results = await asyncio.to_thread(partial(summed_up, given, trials))
         sentence = (
             f"{results.participant} resolved {results.n_resolved} of {results.n_trials} trials of {results.dataset} "
-            f"(accuracy {results.accuracy:.1%})."
+            f"(accuracy {results.accuracy:.1%})." + (f" {results.doubts_in_words()}." if results.n_doubtful else "")
         )
         return Summed(
             results=await self._store.put(results.model_dump_json().encode()),
@@ -198,6 +198,7 @@ def run_of(trial: TrialResult, participant: str) -> Run:
         repeat=trial.attempt - 1,
         status="failed" if trial.is_resolved is None else "completed",
         failed_by_participant=trial.blame == "participant",
+        is_doubtful=bool(trial.doubts),
         overall=None if trial.is_resolved is None else Points(score=reward, max_score=1),
         tokens=None
         if trial.total_input_tokens is None or trial.total_output_tokens is None
@@ -249,8 +250,10 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
         n_unresolved=len(trials) - len(resolved),
         n_failed=sum(trial.failure is not None for trial in trials),
         n_missing=given.tally.total - len(trials),
+        n_doubtful=sum(bool(trial.doubts) for trial in trials),
         accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
         accuracy_interval=share(passes.passed / passes.runs, passes.low, passes.high) if passes else None,
+        accuracy_if_settled=_settled(trials),
         mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
         pass_at_k={
             k: mean_share([pass_at_k(len(runs), sum(runs), k) for runs in by_task.values()])
@@ -269,6 +272,15 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
     )
 
 
+def _settled(trials: Sequence[TrialResult]) -> tuple[float, float] | None:
+    """The least and the most that the accuracy would be without its doubts."""
+    doubtful = sum(bool(trial.doubts) for trial in trials)
+    if not doubtful:
+        return None
+    certain = sum(bool(trial.is_resolved) for trial in trials if not trial.doubts)
+    return round(certain / len(trials), 6), round((certain + doubtful) / len(trials), 6)
+
+
 def _shared(asked: TerminalRequest, queue: str, dataset_hash: str) -> dict[str, JsonValue]:
     config = asked.config
     return {
@@ -277,6 +289,7 @@ def _shared(asked: TerminalRequest, queue: str, dataset_hash: str) -> dict[str, 
         "participant_url": asked.participant[1],
         "access": config.access,
         "leave_running": config.leave_running,
+        "verifier": config.verifier,
         "build_seconds": config.build_timeout_sec,
         "record": config.record,
         "keep_images": config.keep_images,

@@ -162,11 +162,13 @@ class TrialActivities:
                     environment,
                     given.plan.test_seconds,
                     given.plan.leave_running,
+                    given.plan.verifier,
                     on_output=show,
                 )
             except EnvironmentLostError:
-                if ended := await terminal.environments.ended_by_itself(self._engine, environment):
-                    raise ContainerEndedError(f"{ended}, while the tests ran.") from None
+                for place in (environment, await terminal.fresh.find(self._engine, environment)):
+                    if place and (ended := await terminal.environments.ended_by_itself(self._engine, place)):
+                        raise ContainerEndedError(f"{ended}, while the tests ran.") from None
                 raise
         return Tested(
             failure_mode=outcome.failure_mode,
@@ -177,6 +179,12 @@ class TrialActivities:
             parser_results=None if outcome.tests is None else dict(outcome.tests),
             rewards={json_safe_text(name): reward for name, reward in list(outcome.rewards.items())[:_MOST_NAMED]},
             left_running=[json_safe_text(each.command) for each in outcome.left_running[:_MOST_NAMED]],
+            verifier=outcome.verifier,
+            verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
+            doubts=[
+                each.model_copy(update={"item": json_safe_text(each.item), "statement": json_safe_text(each.statement)})
+                for each in outcome.doubts
+            ],
             output=await self._keep(json_safe_text(outcome.log).encode()),
             started_at=began_at,
             ended_at=datetime.now(UTC),

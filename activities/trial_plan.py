@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from activities.plan import Model
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.results import ResultStatus
+from proctor_protocol.results import Doubt, ResultStatus
 from proctor_protocol.terminal import (
     AgentAccess,
     AgentKind,
@@ -16,6 +16,7 @@ from proctor_protocol.terminal import (
     LeaveRunning,
     TestStatus,
     TrialResult,
+    VerifierKind,
 )
 from proctor_storage.blobs import BlobRef
 
@@ -44,6 +45,7 @@ class TrialPlan(Model):
     participant_url: str = ""
     access: AgentAccess = "both"
     leave_running: LeaveRunning = "everything"
+    verifier: VerifierKind = "separate"
     build_seconds: float
     agent_seconds: float
     test_seconds: float
@@ -106,7 +108,8 @@ class Worked(Model):
 class Tested(Model):
     """What came of the tests; ``is_resolved`` is None where they gave no verdict.
 
-    ``rewards`` are a reward file's numbers by name; ``left_running`` is what of the agent's ran on beside the tests.
+    ``rewards`` are a reward file's numbers by name; ``left_running`` are the processes that the agent left. For
+    ``verifier``, ``verifier_reason`` and ``doubts`` see ``TrialResult``.
     """
 
     failure_mode: FailureMode
@@ -117,6 +120,9 @@ class Tested(Model):
     parser_results: dict[str, TestStatus] | None = None
     rewards: dict[str, float] = Field(default_factory=dict)
     left_running: list[str] = Field(default_factory=list)
+    verifier: VerifierKind | None = None
+    verifier_reason: str | None = None
+    doubts: list[Doubt] = Field(default_factory=list)
     output: BlobRef | None = None
     started_at: datetime
     ended_at: datetime

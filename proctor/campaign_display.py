@@ -209,13 +209,14 @@ def print_table(console: Console, results: TerminalResults) -> None:
             for trial in trials
             if trial.trial_ended_at and trial.trial_started_at
         ]
+        doubtful = sum(bool(trial.doubts) for trial in trials)
         modes = sorted({str(trial.failure_mode) for trial in trials if trial.failure_mode != FailureMode.NONE})
         table.add_row(
             Text(clean(task_id)),
             Text(f"{resolved}/{len(trials)}", style="green" if resolved == len(trials) else "red"),
             f"{sum(rewards) / len(rewards):.2f}",
             f"{sum(seconds) / len(seconds):.1f} s" if seconds else "",
-            Text(", ".join(modes)),
+            Text(", ".join([*modes, *([f"{doubtful} doubtful"] if doubtful else [])])),
         )
     console.print()
     show(console, table)
@@ -229,6 +230,8 @@ def print_table(console: Console, results: TerminalResults) -> None:
             style="bold",
         )
     )
+    if results.n_doubtful:
+        console.print(Text(results.doubts_in_words(), style="yellow"))
     for k, share in results.pass_at_k.items():
         if k > 1:
             console.print(Text(f"pass@{k}    {share.in_words()}"))

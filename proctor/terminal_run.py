@@ -71,6 +71,7 @@ class TerminalRunOptions:
             "record": chosen.record,
             "access": chosen.access,
             "leave_running": chosen.leave_running,
+            "verifier": chosen.verifier,
         }
         optional = {
             "task_ids": chosen.task_ids,

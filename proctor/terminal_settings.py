@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from proctor.errors import UsageError
 from proctor_protocol.problems import show_value
-from proctor_protocol.terminal import AgentAccess, LeaveRunning
+from proctor_protocol.terminal import AgentAccess, LeaveRunning, VerifierKind
 
 CONFIG_FILE, SECRETS_FILE = "config.toml", ".env"
 
@@ -72,6 +72,7 @@ class EvaluationSection(_Section):
     record: bool = True
     access: AgentAccess = "both"
     leave_running: LeaveRunning = "everything"
+    verifier: VerifierKind = "separate"
 
 
 class DatasetSection(_Section):

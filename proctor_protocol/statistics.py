@@ -33,6 +33,7 @@ class Run(WireModel):
         repeat: which of the runs of this agent, scenario and seed it is, from 0.
         status: how it ended.
         failed_by_participant: for one that did not complete, whether the participant is to blame.
+        is_doubtful: whether its verdict is in doubt; the points are those of the verdict.
         overall: all points; None where it was not judged.
         dimensions: points by dimension.
         criteria: points by criterion.
@@ -47,6 +48,7 @@ class Run(WireModel):
     repeat: int = Field(default=0, ge=0)
     status: RunStatus = "completed"
     failed_by_participant: bool = False
+    is_doubtful: bool = False
     overall: Points | None = None
     dimensions: dict[str, Points] = Field(default_factory=dict)
     criteria: dict[str, Points] = Field(default_factory=dict)
@@ -124,6 +126,7 @@ class Counts(WireModel):
         failed_otherwise: ended by somebody else's, a failed judging included.
         canceled: by a caller.
         unjudged: completed, and no point of it was judged.
+        doubtful: those of all whose verdict is in doubt.
     """
 
     runs: int
@@ -132,6 +135,7 @@ class Counts(WireModel):
     failed_otherwise: int
     canceled: int
     unjudged: int
+    doubtful: int = 0
 
 
 class Summary(WireModel):

@@ -16,6 +16,7 @@ from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError, check_addresses, check_roles, choose_participant, read_text
+from proctor_protocol.results import Doubt
 
 BENCHMARK = "terminal-bench"
 """What ``config.benchmark`` says in a request for a run."""
@@ -33,13 +34,18 @@ AgentKind = Literal["a2a", "oracle", "null"]
 """Who works on the tasks: the participant, the task's own solution, or nobody."""
 
 AgentAccess = Literal["docker", "endpoint", "both"]
+"""How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
+
 LeaveRunning = Literal["everything", "services", "nothing"]
 """The processes of an agent that go on running while its tests run.
 
 ``everything`` is what the official harnesses do. ``services`` keeps each process that listens on a socket, and those
 that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the verdict.
 """
-"""How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
+
+VerifierKind = Literal["separate", "same-container"]
+"""Where tests run: in a fresh container with the agent's changes, or where the agent worked, as official harnesses do.
+"""
 
 
 class TerminalConfig(WireModel):
@@ -61,7 +67,8 @@ class TerminalConfig(WireModel):
         build_timeout_sec: seconds in which a task's image must be built.
         agent: who works on the tasks.
         access: how the participant reaches the container.
-        leave_running: the processes of the participant that go on running while the tests run.
+        leave_running: the processes of the participant that go on running while the tests run in its container.
+        verifier: where the tests run.
         tries: how often a trial is played that fails by no fault of the participant's.
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
@@ -84,6 +91,7 @@ class TerminalConfig(WireModel):
     agent: AgentKind = "a2a"
     access: AgentAccess = "both"
     leave_running: LeaveRunning = "everything"
+    verifier: VerifierKind = "separate"
     tries: int = Field(default=3, ge=1, le=10)
     keep_images: bool = False
     record: bool = True
@@ -254,6 +262,9 @@ class TrialResult(WireModel):
         failure: the same as a sentence; None where nothing did.
         blame: who is to blame for that; None where nothing failed.
         parser_results: each test by name.
+        verifier: where the tests ran; None where none ran.
+        verifier_reason: why they ran in the participant's container although a fresh one was asked for.
+        doubts: why the verdict is doubtful: what the participant changed of what runs the tests.
         tries: how often the trial was played.
         usage: tokens and cost as the participant tells them; nobody checks that.
         phases: seconds by step: ``build``, ``start``, ``agent``, ``tests``, ``logs``, ``stop``.
@@ -272,6 +283,9 @@ class TrialResult(WireModel):
     failure: str | None = None
     blame: Blame | None = None
     parser_results: dict[str, TestStatus] | None = None
+    verifier: VerifierKind | None = None
+    verifier_reason: str | None = None
+    doubts: list[Doubt] = Field(default_factory=list)
     recording_path: str | None = None
     total_input_tokens: int | None = None
     total_output_tokens: int | None = None
@@ -307,7 +321,8 @@ class TerminalResults(WireModel):
     """The outcome of a run: the A2A artifact ``terminal_bench_results``.
 
     ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
-    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k.
+    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``accuracy_if_settled`` is the least
+    and the most that it would be without the ``n_doubtful`` doubtful verdicts, None where there are none.
     """
 
     message_type: Literal["terminal_bench_results"] = "terminal_bench_results"
@@ -325,8 +340,10 @@ class TerminalResults(WireModel):
     n_unresolved: int = Field(ge=0)
     n_failed: int = Field(default=0, ge=0)
     n_missing: int = Field(default=0, ge=0)
+    n_doubtful: int = Field(default=0, ge=0)
     accuracy: float = Field(ge=0, le=1)
     accuracy_interval: Share | None = None
+    accuracy_if_settled: tuple[float, float] | None = None
     mean_reward: float | None = None
     pass_at_k: dict[int, Share] = Field(default_factory=dict)
     resolved_ids: list[str] = Field(default_factory=list)
@@ -339,6 +356,14 @@ class TerminalResults(WireModel):
     config: dict[str, JsonValue] = Field(default_factory=dict)
     proctor_version: str = ""
 
+    def doubts_in_words(self) -> str:
+        """How many verdicts are doubtful and what hangs on them; empty where none is."""
+        if not self.n_doubtful or self.accuracy_if_settled is None:
+            return ""
+        low, high = self.accuracy_if_settled
+        verdicts = "verdict is" if self.n_doubtful == 1 else "verdicts are"
+        return f"{self.n_doubtful} {verdicts} doubtful: accuracy {low:.1%} to {high:.1%}, as they are settled"
+
 
 def as_text(results: TerminalResults) -> str:
     """A run's result in words, as the seed's evaluator answers."""
@@ -348,12 +373,14 @@ def as_text(results: TerminalResults) -> str:
         f"Dataset: {results.dataset}",
         f"Tasks: {results.n_tasks}, trials: {results.n_trials}",
         f"Accuracy: {results.accuracy:.2%} ({results.n_resolved} resolved, {results.n_unresolved} not)",
+        *([results.doubts_in_words()] if results.n_doubtful else []),
         *(f"pass@{k}: {share.in_words()}" for k, share in results.pass_at_k.items()),
     ]
     for trial in results.results:
         verdict = "resolved" if trial.is_resolved else "unresolved"
         mode = "" if trial.failure_mode == FailureMode.NONE else f" ({trial.failure_mode})"
-        lines.append(f"- {trial.task_id} attempt {trial.attempt}: {verdict}{mode}")
+        doubt = ", doubtful" if trial.doubts else ""
+        lines.append(f"- {trial.task_id} attempt {trial.attempt}: {verdict}{mode}{doubt}")
     return "\n".join(lines)
 
 

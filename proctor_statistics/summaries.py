@@ -137,4 +137,5 @@ def _counts(runs: Sequence[Run], percent: _Percent) -> Counts:
         failed_otherwise=sum(not run.failed_by_participant for run in ended_badly),
         canceled=sum(run.status == "canceled" for run in runs),
         unjudged=len(completed) - judged,
+        doubtful=sum(run.is_doubtful for run in runs),
     )

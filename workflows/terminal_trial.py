@@ -197,7 +197,7 @@ class TerminalTrial:
             TrialActivities.run_trial_tests,
             step,
             task_queue=step.prepared.host_queue,
-            **limits.on_engine("run the tests", self._plan.test_seconds + 180),
+            **limits.on_engine("run the tests", 2 * self._plan.test_seconds + 600),
         )
         return tested
 
@@ -239,6 +239,9 @@ class TerminalTrial:
             failure=failed.failure,
             blame=blame if failed.failure_mode != FailureMode.NONE else None,
             parser_results=tested.parser_results,
+            verifier=tested.verifier,
+            verifier_reason=tested.verifier_reason,
+            doubts=tested.doubts,
             recording_path=recording,
             total_input_tokens=_total(use.input_tokens for use in worked.usage),
             total_output_tokens=_total(use.output_tokens for use in worked.usage),

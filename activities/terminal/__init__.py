@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         engine,
         environments,
         exec_watch,
+        fresh,
         images,
         solutions,
         tasks,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         "engine",
         "environments",
         "exec_watch",
+        "fresh",
         "images",
         "solutions",
         "tasks",
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
 # Loaded when first asked for: a worker that plays no trials needs no client of an engine in memory.
 _LATE = (
-    *("collecting", "command_endpoint", "engine", "environments", "exec_watch"),
+    *("collecting", "command_endpoint", "engine", "environments", "exec_watch", "fresh"),
     *("images", "solutions", "tasks", "testing"),
 )
 

@@ -4,6 +4,7 @@ import asyncio
 
 from pydantic import BaseModel, ConfigDict
 
+from activities.terminal import fresh
 from activities.terminal.copying import copy_out
 from activities.terminal.engine import Engine, labelled
 from activities.terminal.environments import output_of
@@ -39,8 +40,9 @@ async def collect(
     """
     folders = _FOLDERS[task.format]
     each = most_bytes // len(folders)
+    place = await fresh.find(engine, environment) or environment  # where the tests ran has all logs
     copied, containers = await asyncio.gather(
-        asyncio.gather(*(copy_out(engine, environment, path, each) for path in folders)),
+        asyncio.gather(*(copy_out(engine, place, path, each) for path in folders)),
         engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),
     )
     found: list[CollectedFile] = []
@@ -52,6 +54,8 @@ async def collect(
             for at, (inner, content) in enumerate(files.items())
         ]
     for container in containers:
+        if fresh.VERIFIER in container["Labels"]:
+            continue
         service = container["Labels"].get("com.docker.compose.service", task.compose_main)
         text = await output_of(engine, container["Id"])
         if text:

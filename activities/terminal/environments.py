@@ -34,9 +34,9 @@ _SIZE_CHECKS = 2.0
 _SIZE_SHARE = 20
 """A look that takes long is followed by a pause of so many times its duration."""
 
-_IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
+IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
 
-_PREPARE = """
+PREPARE = """
 if [ -d /tests ]; then echo "tests 1"; else echo "tests 0"; fi
 mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /logs /logs/* /agent-logs || exit 1
 """
@@ -167,7 +167,7 @@ async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> 
     if task.limits.network == "none":
         config["NetworkMode"] = "none"
     # Somebody has to bury the processes that an agent leaves; but a task that runs an init of its own needs its place.
-    if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in _IDLE and not service.entrypoint:
+    if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in IDLE and not service.entrypoint:
         config["Init"] = True
     config.update(service.more)
     config["MemorySwap"] = config["Memory"]
@@ -201,7 +201,7 @@ async def _prepared(
         agent_user=task.agent_user,
     )
     try:
-        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", _PREPARE + processes.LIST])
+        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", PREPARE + processes.LIST])
         if code != 0:
             raise EnvironmentFailedError(
                 f"The container of {task.id} ended as soon as it was started, or has no /bin/sh to run: "
@@ -210,7 +210,7 @@ async def _prepared(
             )
         own = processes.read_listing(said)
         if task.healthcheck is not None:
-            await _wait_until_healthy(engine, ref, task.healthcheck)
+            await wait_until_healthy(engine, ref, task.healthcheck)
             own = await processes.running(engine, ref)
     except EnvironmentLostError as problem:
         log = await output_of(engine, container)
@@ -225,7 +225,7 @@ async def _prepared(
     )
 
 
-async def _wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Healthcheck) -> None:
+async def wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Healthcheck) -> None:
     """Ask until the answer is yes, by the rules of a Dockerfile's HEALTHCHECK."""
     began, failures = time.monotonic(), 0
     while True:

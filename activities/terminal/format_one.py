@@ -44,6 +44,7 @@ class _TaskYaml(BaseModel):
     max_test_timeout_sec: FiniteFloat = Field(default=60.0, gt=0)
     run_tests_in_same_shell: bool = False
     disable_asciinema: bool = False
+    needs_processes: bool | None = None
     estimated_duration_sec: float | None = None
     expert_time_estimate_min: float | None = None
     junior_time_estimate_min: float | None = None
@@ -82,6 +83,7 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
         test_user="root",
         tests=folder / "tests" if (folder / "tests").is_dir() else None,
         test_script=script,
+        needs_processes=written.needs_processes,
         solution=_solution(folder, notes),
         metadata={
             "difficulty": written.difficulty,

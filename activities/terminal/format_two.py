@@ -16,7 +16,7 @@ from activities.terminal.format_one import load_yaml
 from activities.terminal.notes import Notes, extras_of
 from activities.terminal.parsers import REWARD
 from activities.terminal.task_model import Build, Healthcheck, Limits, Service, Solution, TaskFormat, TerminalTask
-from proctor_protocol.problems import describe
+from proctor_protocol.problems import describe, show_value
 
 MAIN = "main"
 """The service that the agent works in."""
@@ -131,6 +131,9 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
         environment.network_mode is None and environment.allow_internet is False
     )
     health = environment.healthcheck
+    needs_processes = written.metadata.get("needs_processes")
+    if needs_processes is not None and not isinstance(needs_processes, bool):
+        notes.fatal(f"task.toml: metadata.needs_processes is {show_value(needs_processes)}: write true or false")
     solve = folder / "solution" / "solve.sh"
     if not solve.is_file():
         notes.remark("solution/solve.sh is missing: oracle can't play this task")
@@ -168,6 +171,7 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
         tests=folder / "tests",
         test_script=script,
         test_environment=_resolved(written.verifier.env, "verifier.env", variables, notes),
+        needs_processes=needs_processes if isinstance(needs_processes, bool) else None,
         solution=Solution(
             folder=folder / "solution",
             script=solve,

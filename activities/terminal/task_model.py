@@ -122,6 +122,7 @@ class TerminalTask(BaseModel):
         tests: folder with the tests; None where there is only ``test_script``.
         test_script: what is run to test.
         test_environment: variables for the tests besides the container's.
+        needs_processes: whether the tests need the processes that the agent left; None where the task doesn't say.
         solution: None where the task has none.
     """
 
@@ -148,5 +149,6 @@ class TerminalTask(BaseModel):
     tests: Path | None = None
     test_script: Path
     test_environment: Mapping[str, str] = Field(default_factory=dict)
+    needs_processes: bool | None = None
     solution: Solution | None = None
     metadata: Mapping[str, object] = Field(default_factory=dict)

@@ -1,16 +1,21 @@
-"""A task's tests: brought into the container when the agent is done, run, and read.
+"""A task's tests: brought into a container when the agent is done, run, and read.
 
-What keeps an agent from moving its verdict without doing the work:
+With ``separate`` they run in a fresh container (``fresh``): the task's image with what the agent changed laid over it.
+Changes of what runs the tests stay behind (``agent_changes``). If the tests fail then, they run once more with all of
+the agent's changes. If they pass only that way, the verdict stays a failure and is doubtful.
 
-- tests and solution come into the container only after the agent's commands are refused (``close_to_agent``);
-- the processes that it left run on, or are killed before the tests come (``LeaveRunning``);
-- a folder ``/tests`` that it made is removed with all that is in it, and so are reward files; that they are gone is
-  looked up through the engine, since in the container the agent may have replaced any command;
+Some tests look for the agent's processes (``process_needs``). Where it left some, these tests run in its own container.
+What runs the tests is restored from the image before. The outcome says so.
+
+With ``same-container`` tests run as in the official harnesses: where the agent worked, with what it left. A verdict in
+the agent's favour is doubtful if it changed what runs the tests.
+
+In both cases:
+
+- tests and solution come into a container only after the agent's commands are refused (``close_to_agent``);
+- what stands where tests and verdicts go is removed before; the engine looks whether it is gone;
+- test files that changed while the tests ran make the verdict doubtful;
 - a summary that names no test, and a reward out of its range, is no verdict.
-
-What the formats leave open: tests run in the container that the agent worked in as root, with its ``bash``, ``python3``
-and ``pytest``. An agent that replaces those, or leaves a service that meddles, can say what it likes. What it left
-running is part of the outcome, so that it can be seen.
 """
 
 import asyncio
@@ -22,20 +27,28 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.terminal import compose, environments, tmux
+from activities.terminal import compose, environments, fresh, tmux
+from activities.terminal.agent_changes import changes_of, held_back, read_texts, settings_in
 from activities.terminal.commands import Executed, execute, run_plainly
 from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
-from activities.terminal.failures import EnvironmentLostError, LimitExceededError
+from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
+from activities.terminal.process_needs import process_need
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TaskFormat, TerminalTask
-from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning
+from proctor_protocol.results import Doubt
+from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning, VerifierKind
 
 TESTS = "/tests"
 VERIFIER_LOGS = "/logs/verifier"
 LOG_CAP = 4_000_000
 """Bytes of what tests print that are kept and read: the beginning, and the end, where verdicts stand."""
+
+_COMPARED_AT_MOST = 50_000_000
+"""Bytes of test files that are compared with the task's when the tests have run."""
+
+_DOUBTS_AT_MOST = 20
 
 _LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
@@ -53,7 +66,10 @@ class TestsOutcome(BaseModel):
         rewards: every number of the reward file, by name.
         log: what the tests printed, capped.
         seconds: how long they took.
-        left_running: the processes of the agent that ran on beside the tests.
+        left_running: the processes that the agent left. They ran on beside the tests where these ran in its container.
+        verifier: where the tests ran.
+        verifier_reason: why they ran in the agent's container although a fresh one was asked for.
+        doubts: why the verdict may be another one than that of an untouched container.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,6 +84,9 @@ class TestsOutcome(BaseModel):
     log: str = ""
     seconds: float = 0.0
     left_running: tuple[Process, ...] = ()
+    verifier: VerifierKind = "same-container"
+    verifier_reason: str | None = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 async def run_tests(
@@ -76,25 +95,131 @@ async def run_tests(
     environment: EnvironmentRef,
     timeout: float | None = None,
     kept: LeaveRunning = "everything",
+    verifier: VerifierKind = "separate",
     on_output: Callable[[bytes], None] | None = None,
 ) -> TestsOutcome:
-    """Close the environment to its agent, copy the tests in, run them and read what they say.
+    """Close the environment to its agent, run the tests and read what they say; repeating it does no harm.
 
     Args:
         engine: where the environment is.
         task: whose tests are run.
         environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
-        kept: what the agent left that goes on running.
+        kept: what the agent left that goes on running, where tests run in its container.
+        verifier: where the tests run.
         on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
         LimitExceededError: the container was stopped over its storage.
         EngineUnavailableError: the engine doesn't answer.
     """
     seconds = timeout or task.test_timeout
-    left = await environments.close_to_agent(engine, environment, task, kept)
+    if verifier == "same-container":
+        left = await environments.close_to_agent(engine, environment, task, kept)
+        held = await _held(engine, task, environment)
+        outcome = await _run_in(engine, task, environment, seconds, on_output)
+        doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
+        return outcome.model_copy(update={"left_running": left, "doubts": (*doubts, *outcome.doubts)})
+    need = process_need(task, await asyncio.to_thread(read_texts, task, environment.workdir))
+    left = ()
+    if await environments.stands(engine, environment) or await fresh.find(engine, environment) is None:
+        left = await environments.close_to_agent(engine, environment, task, kept)
+        if need is not None and (left or _has_services(environment)):
+            return await _run_restored(engine, task, environment, seconds, on_output, left, need)
+    return await _run_fresh(engine, task, environment, seconds, on_output, left)
+
+
+def _has_services(environment: EnvironmentRef) -> bool:
+    """Whether the image's own command runs more than something that waits."""
+    return any(each.command not in _WAITING for each in environment.own_processes)
+
+
+_WAITING = frozenset(["sleep", "tail", "sh", "bash", "dash", "docker-init", "tini", "dumb-init", "catatonit"])
+
+
+async def _held(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> dict[str, str]:
+    """The agent's changes that could move the verdict, by path, each with what it is of."""
+    texts = await asyncio.to_thread(read_texts, task, environment.workdir)
+    changes = await changes_of(engine, environment)
+    settings = await settings_in(engine, environment, changes)
+    image = await fresh.image_commands(engine, environment)
+    return await asyncio.to_thread(held_back, changes, texts, image, settings)
+
+
+async def _run_fresh(
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    seconds: float,
+    on_output: Callable[[bytes], None] | None,
+    left: tuple[Process, ...],
+) -> TestsOutcome:
+    """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
+    await fresh.stop(engine, environment)
+    changes = await changes_of(engine, environment)
+    held = await _held(engine, task, environment)
+    try:
+        place = await fresh.start(engine, task, environment, changes, held)
+    except EnvironmentFailedError as problem:
+        return TestsOutcome(
+            failure_mode=FailureMode.UNKNOWN, failure=str(problem), blame="task", left_running=left, verifier="separate"
+        )
+    outcome = await _run_in(engine, task, place, seconds, on_output)
+    doubts: tuple[Doubt, ...] = ()
+    if held and _rate(outcome) < 1:
+        await fresh.stop(engine, place)
+        with suppress(EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
+            try:
+                other = await fresh.start(engine, task, environment, changes, (), fresh.SECOND)
+                if _rate(await _run_in(engine, task, other, seconds, None)) > _rate(outcome):
+                    doubts = _doubts(held, "The tests pass only with this change of the agent's.")
+            finally:
+                await fresh.remove(engine, environment, fresh.SECOND)
+    return outcome.model_copy(
+        update={"left_running": left, "verifier": "separate", "doubts": (*doubts, *outcome.doubts)}
+    )
+
+
+async def _run_restored(
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    seconds: float,
+    on_output: Callable[[bytes], None] | None,
+    left: tuple[Process, ...],
+    need: str,
+) -> TestsOutcome:
+    """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
+    held = await _held(engine, task, environment)
+    await fresh.restore(engine, environment, held)
+    outcome = await _run_in(engine, task, environment, seconds, on_output)
+    doubts = _doubts(held, "It was restored from the image before the tests.") if held and _rate(outcome) < 1 else ()
+    return outcome.model_copy(
+        update={"left_running": left, "verifier_reason": need, "doubts": (*doubts, *outcome.doubts)}
+    )
+
+
+def _rate(outcome: TestsOutcome) -> float:
+    return 1.0 if outcome.is_resolved else outcome.reward or 0.0
+
+
+def _doubts(held: Mapping[str, str], reason: str) -> tuple[Doubt, ...]:
+    found = [
+        Doubt(item=path[:500], statement=f"The agent changed {what} ({path[:500]}).", reason=reason)
+        for path, what in held.items()
+    ]
+    return tuple(found[:_DOUBTS_AT_MOST])
+
+
+async def _run_in(
+    engine: Engine,
+    task: TerminalTask,
+    environment: EnvironmentRef,
+    seconds: float,
+    on_output: Callable[[bytes], None] | None,
+) -> TestsOutcome:
+    """Copy the tests into a container that is closed to its agent, run them and read what they say."""
     hidden = await asyncio.to_thread(compose.hidden_files, task)
     if (obstacle := await _cleared(engine, environment, list(hidden))) is not None:
         return TestsOutcome(
@@ -103,7 +228,6 @@ async def run_tests(
             blame="participant",
             reward=0.0,
             is_resolved=False,
-            left_running=left,
         )
     await _bring(engine, task, environment)
     for path, source in hidden.items():
@@ -114,7 +238,36 @@ async def run_tests(
             await copy_in(engine, environment, {name: await asyncio.to_thread(source.read_bytes)}, folder)
     ended = await _watched(engine, task, environment, seconds, on_output)
     found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
-    return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "left_running": left})
+    doubts = await _changed_tests(engine, task, environment) if _rate(found) else ()
+    return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
+
+
+async def _changed_tests(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> tuple[Doubt, ...]:
+    """A doubt where a test file is not as the task has it, after the tests."""
+    files = await asyncio.to_thread(_test_files, task)
+    size = sum(map(len, files.values()))
+    if size > _COMPARED_AT_MOST:
+        return ()
+    there = await copy_out(engine, environment, TESTS, 2 * size + 10_000_000)
+    changed = [name for name, content in files.items() if there.get(name) != content]
+    return tuple(
+        Doubt(
+            item=f"{TESTS}/{name}",
+            statement=f"The test file {TESTS}/{name} changed.",
+            reason="It was another one when the tests had run.",
+        )
+        for name in changed[:_DOUBTS_AT_MOST]
+    )
+
+
+def _test_files(task: TerminalTask) -> dict[str, bytes]:
+    """What ``_bring`` copies, by path below the folder of the tests."""
+    files = {task.test_script.name: task.test_script.read_bytes()}
+    if task.tests is not None:
+        for path in task.tests.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                files[path.relative_to(task.tests).as_posix()] = path.read_bytes()
+    return files
 
 
 async def _cleared(engine: Engine, environment: EnvironmentRef, hidden: Sequence[str]) -> str | None:

@@ -201,6 +201,7 @@ def test_what_is_not_judged_is_listed_beside_the_mean():
         "failed_otherwise": 1,
         "canceled": 1,
         "unjudged": 1,
+        "doubtful": 0,
     }
     assert (row.passes.runs, row.passes.passed) == (3, 2)
 

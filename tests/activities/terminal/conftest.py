@@ -15,7 +15,7 @@ from activities.terminal.solutions import play_solution
 from activities.terminal.task_model import TerminalTask
 from activities.terminal.tasks import load_task
 from activities.terminal.testing import TestsOutcome, run_tests
-from proctor_protocol.terminal import LeaveRunning
+from proctor_protocol.terminal import LeaveRunning, VerifierKind
 from tests.activities.terminal.writing import format_two
 
 LIMITS = DefaultLimits(memory_mb=256, storage_mb=1000, processes=200)
@@ -49,8 +49,13 @@ class Trial:
     async def solve(self) -> Executed:
         return await play_solution(self.engine, self.task, self.ref)
 
-    async def test(self, timeout: float | None = None, kept: LeaveRunning = "everything") -> TestsOutcome:
-        return await run_tests(self.engine, self.task, self.ref, timeout, kept)
+    async def test(
+        self,
+        timeout: float | None = None,
+        kept: LeaveRunning = "everything",
+        verifier: VerifierKind = "same-container",
+    ) -> TestsOutcome:
+        return await run_tests(self.engine, self.task, self.ref, timeout, kept, verifier)
 
 
 class Trials:
