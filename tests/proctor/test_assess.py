@@ -47,7 +47,8 @@ async def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack,
     assert results.seed == 2**62 + 1, "a seed travels exactly"
     assert turns_told(done.stdout) == [1, 2, 3]
     assert "chat.send_message “This is round 2.”" in done.stdout
-    assert f"workflow: {stack.local.ui_url}/namespaces/default/workflows/{results.assessment_id}" in done.stdout
+    link = re.escape(f"{stack.local.ui_url}/namespaces/default/workflows/{results.assessment_id}")
+    assert re.search(rf"^workflow +{link}$", done.stdout, re.M)
     assert re.search(
         rf"^overall .*{results.scores.overall.score}/{results.scores.overall.max_score}$", done.stdout, re.M
     )
