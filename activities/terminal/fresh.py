@@ -44,8 +44,6 @@ _IN_MEMORY = 16 * 2**20
 _COPY_SECONDS = 1800.0
 _WORDS_AT_MOST = 50_000
 
-_RM = 'if [ -e /bin/rm ]; then set -- /bin/rm -rf --; else set -- rm -rf --; fi; "$@"'
-
 _RM = "PATH=/usr/bin:/bin rm -rf --"
 
 _known_commands: dict[str, ImageCommands] = {}

@@ -28,6 +28,9 @@ BUILD_SECONDS = 1800.0
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"
+_DIGEST = 32
+"""Characters of a content's digest at the end of an image's name."""
+
 _LOG_LINES = 60
 _locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -92,23 +95,41 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 
 
 async def remove_images(engine: Engine, run: str) -> None:
-    """Remove the images that were built for a run and that no other run uses; repeating it does no harm."""
+    """Remove the images that were built for a run and that no other run uses; repeating it does no harm.
+
+    While one is still in use by a container, ``runs_on`` goes on to name the run.
+    """
     prefix = f"{_USED}:{_slug(run)}-"
     await remove_builds(engine, labelled(run), but_with=TRIAL)
     for image in await engine.ask("GET", "images/json"):  # a filter by name would hide an image's other names
-        own = [tag for tag in image["RepoTags"] or [] if tag.startswith(prefix)]
-        for tag in own:
-            await _delete_image(engine, tag)
-        if own and not any(tag.startswith(f"{_USED}:") and tag not in own for tag in image["RepoTags"]):
-            for tag in image["RepoTags"]:
-                if tag.startswith(f"{_BUILT}:"):
-                    await _delete_image(engine, tag)
+        is_built_for_it = (image["Labels"] or {}).get(RUN) == run
+        for tag in image["RepoTags"] or []:
+            if tag.startswith(prefix) or (is_built_for_it and tag.startswith(f"{_BUILT}:")):
+                await _remove_use(engine, run, tag[-_DIGEST:])
     for image in await engine.ask(
         "GET", "images/json", {"all": True, "filters": labelled(run) | {"dangling": ["true"]}}
     ):
         await _delete_image(engine, image["Id"])
-    with suppress(DockerError):
-        await engine.ask("DELETE", f"volumes/{_USED}-{_slug(run)}")
+    if not await engine.ask("GET", "images/json", {"filters": {"reference": [f"{prefix}*"]}}):
+        with suppress(DockerError):
+            await engine.ask("DELETE", f"volumes/{_USED}-{_slug(run)}")
+
+
+async def _remove_use(engine: Engine, run: str, digest: str) -> None:
+    """Remove a run's name of an image, and the image if no other run uses it.
+
+    Runs that end at the same time do this one after the other: otherwise each could leave the image to the other one.
+    The run's name goes last: who is killed in between begins again.
+    """
+    built, own = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
+    async with _alone(f"{engine.url} {digest}"):
+        try:
+            names = (await engine.ask("GET", f"images/{built}/json"))["RepoTags"] or []
+        except DockerError:
+            names = []
+        if not any(name.startswith(f"{_USED}:") and name != own for name in names):
+            await _delete_image(engine, built)
+        await _delete_image(engine, own)
 
 
 async def _delete_image(engine: Engine, name: str) -> None:
@@ -136,7 +157,8 @@ async def _image(
         raise ImageFailedError(
             f"The files that {task.id} is built from can't be read ({problem.strerror}: {problem.filename}): mend that"
         ) from None
-    name, used = f"{_BUILT}:{digest[:32]}", f"{_USED}:{_slug(run)}-{digest[:32]}"
+    digest = digest[:_DIGEST]
+    name, used = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
     try:
         async with _alone(f"{engine.url} {digest}"):
             if not await _is_there(engine, name):

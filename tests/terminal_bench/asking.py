@@ -5,6 +5,7 @@ import json
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import Any
 
 from a2a.helpers.proto_helpers import new_text_part
@@ -117,13 +118,27 @@ async def run(gateway_url: str, *task_ids: str, url: str | None = None, **config
 
 
 def left_on(engine: str, run_id: str) -> list[str]:
-    """What of a run is on an engine: containers, networks, volumes, images."""
+    """What of a run is on an engine: containers, networks, volumes, images.
+
+    An image that this run has built may be in use by a run of another test process; that one removes it.
+    """
     label = f"label=proctor.run={run_id}"
     found = []
-    for kind, *options in (("container", "-a"), ("network",), ("volume",), ("image",)):
+    for kind, *options in (
+        ("container", "--all", "--quiet"),
+        ("network", "--quiet"),
+        ("volume", "--quiet"),
+        ("image", "--format", "{{.ID}} {{.Repository}}:{{.Tag}}"),
+    ):
         asked = subprocess.run(
-            ["docker", "--host", engine, kind, "ls", *options, "--quiet", "--filter", label],
+            ["docker", "--host", engine, kind, "ls", *options, "--filter", label],
             capture_output=True, text=True, check=True, timeout=60,
         )  # fmt: skip
-        found += [f"{kind} {name}" for name in asked.stdout.split()]
+        lines = asked.stdout.splitlines()
+        if kind == "image":
+            own = f"proctor-run:{sha256(run_id.encode()).hexdigest()[:16]}-"
+            names = [line.split() for line in lines]
+            others = {image for image, name in names if name.startswith("proctor-run:") and not name.startswith(own)}
+            lines = [f"{image} {name}" for image, name in names if image not in others]
+        found += [f"{kind} {line}" for line in lines]
     return found

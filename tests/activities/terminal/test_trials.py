@@ -1,7 +1,9 @@
 """A trial from its image to its verdict, on a real engine; what a lost worker began, the next one goes on with."""
 
 import asyncio
+import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from activities.terminal.tasks import find_tasks, load_task
 from proctor_protocol.terminal import FailureMode
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import format_one, format_two
-from tests.docker_engine import TASKS, own_engine
+from tests.docker_engine import BASE_IMAGE, TASKS, own_engine
 from tests.work import NIGHTLY
 
 SHORT = ("exported-variable", "two-services")
@@ -74,6 +76,60 @@ async def test_an_image_is_built_once_for_all_who_need_it(
     assert packed == ["built"]
     (folder / "environment" / "data").write_text("y")
     assert await images.prepare_image(trials.engine, task, trials.run) not in refs
+
+
+async def test_runs_that_end_together_leave_no_image(trials: Trials, tmp_path: Path) -> None:
+    """Each of two runs uses the image that one of them has built; neither leaves it to the other one."""
+    task = load_task(_task_of_one_file(tmp_path / "task"))
+    other = f"{trials.run}-b"
+    refs = [await images.prepare_image(trials.engine, task, run) for run in (trials.run, other)]
+    await asyncio.gather(*(images.remove_images(trials.engine, run) for run in (trials.run, other)))
+    assert await _names_like(trials.engine, refs[0].name) == []
+
+
+async def test_a_removal_that_was_killed_between_two_names_is_finished(
+    trials: Trials, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = await images.prepare_image(trials.engine, load_task(_task_of_one_file(tmp_path / "task")), trials.run)
+    ask, deleted = trials.engine.ask, 0
+
+    async def dying(method: str, path: str, *arguments: Any, **named: Any) -> Any:
+        nonlocal deleted
+        if method == "DELETE" and path.startswith("images/") and (deleted := deleted + 1) == 2:
+            raise asyncio.CancelledError
+        return await ask(method, path, *arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trials.engine, "ask", dying)
+        with pytest.raises(asyncio.CancelledError):
+            await images.remove_images(trials.engine, trials.run)
+    assert len(await _names_like(trials.engine, ref.name)) == 1
+    assert (trials.run, None) in await sweeping.runs_on(trials.engine)
+    await images.remove_images(trials.engine, trials.run)
+    assert await _names_like(trials.engine, ref.name) == []
+
+
+async def test_an_image_that_a_container_still_uses_is_removed_later(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task", {"environment/Dockerfile": f"FROM {BASE_IMAGE}\nRUN true\n"}))
+    assert trial.image is not None
+    await images.remove_images(trials.engine, trials.run)
+    assert await _names_like(trials.engine, trial.image.name)
+    assert (trials.run, None) in await sweeping.runs_on(trials.engine), "the sweeper comes back for it"
+    await environments.remove(trials.engine, trials.run, trial.name)
+    await images.remove_images(trials.engine, trials.run)
+    assert await _names_like(trials.engine, trial.image.name) == []
+
+
+def _task_of_one_file(folder: Path) -> Path:
+    made = format_two(folder, {"environment/Dockerfile": "FROM scratch\nCOPY data /data\n"})
+    (made / "environment" / "data").write_text(secrets.token_hex(8))
+    return made
+
+
+async def _names_like(engine: Engine, name: str) -> list[str]:
+    """All names of images of the same content as the one with this name."""
+    listed = await engine.ask("GET", "images/json")
+    return [tag for image in listed for tag in image["RepoTags"] or [] if tag.endswith(name[-32:])]
 
 
 async def test_the_next_worker_goes_on_with_the_same_container(trials: Trials, tmp_path: Path) -> None:
