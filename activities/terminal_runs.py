@@ -253,6 +253,7 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
         n_doubtful=sum(bool(trial.doubts) for trial in trials),
         accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
         accuracy_interval=share(passes.passed / passes.runs, passes.low, passes.high) if passes else None,
+        accuracy_without_doubtful=_without_doubtful(trials),
         accuracy_if_settled=_settled(trials),
         mean_reward=round(sum(rewards) / len(rewards), 6) if rewards else None,
         pass_at_k={
@@ -272,8 +273,14 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
     )
 
 
+def _without_doubtful(trials: Sequence[TrialResult]) -> float | None:
+    """The accuracy of the trials whose verdict is not doubtful; None where that is all of them or none."""
+    certain = [bool(trial.is_resolved) for trial in trials if not trial.doubts]
+    return round(sum(certain) / len(certain), 6) if 0 < len(certain) < len(trials) else None
+
+
 def _settled(trials: Sequence[TrialResult]) -> tuple[float, float] | None:
-    """The least and the most that the accuracy would be without its doubts."""
+    """The least and the most that the accuracy would be if each doubtful verdict were settled."""
     doubtful = sum(bool(trial.doubts) for trial in trials)
     if not doubtful:
         return None

@@ -27,7 +27,7 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turn
 from proctor_protocol.runs import RunResults, in_words
-from proctor_protocol.terminal import TerminalResults, as_text
+from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.blobs import RENEWED_AFTER
@@ -239,8 +239,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     elif isinstance(result, TerminalResults):
         words = as_text(result)
     else:
-        tests = [f"{status}: {name}" for name, status in (result.parser_results or {}).items()]
-        words = "\n".join([*filter(None, [result.failure]), *tests])
+        words = trial_as_text(result)
     console = make_console()
     began = f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}"
     head = f"{entry.id}  {entry.kind}  {entry.status}\n{entry.scenario_id}, {entry.participant}, {began}"

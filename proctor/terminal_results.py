@@ -71,6 +71,8 @@ def _metadata(folder: Path, results: TerminalResults) -> dict[str, Any]:
         "n_attempts": results.n_attempts,
         "dataset_size": results.n_tasks,
         "accuracy": results.accuracy,
+        "n_doubtful": results.n_doubtful,
+        "accuracy_without_doubtful": results.accuracy_without_doubtful,
         "pass_at_k": {str(k): share.value for k, share in results.pass_at_k.items()},
         "start_time": results.started_at.isoformat() if results.started_at else None,
         "end_time": results.ended_at.isoformat() if results.ended_at else None,

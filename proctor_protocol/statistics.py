@@ -150,6 +150,8 @@ class Summary(WireModel):
         percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None where there
             is none. Runs that failed otherwise or were canceled are not counted.
         percent_judged: the mean of the judged runs alone.
+        percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
+            where no verdict is in doubt, or all are.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
         percent_failed_as_zero: the mean of ``percent``, under the name that it had before 0.2.
         passes: for all points only, of the same runs as ``percent``.
@@ -163,6 +165,7 @@ class Summary(WireModel):
     counts: Counts
     percent: Estimate | None
     percent_judged: float | None = None
+    percent_without_doubtful: float | None = None
     by_scenario_error: float | None
     percent_failed_as_zero: float | None
     passes: PassRates | None

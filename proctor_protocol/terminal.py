@@ -321,8 +321,10 @@ class TerminalResults(WireModel):
     """The outcome of a run: the A2A artifact ``terminal_bench_results``.
 
     ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
-    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``accuracy_if_settled`` is the least
-    and the most that it would be without the ``n_doubtful`` doubtful verdicts, None where there are none.
+    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``n_doubtful`` verdicts are doubtful.
+    ``accuracy_without_doubtful`` is of the other trials alone, None where all verdicts or none are doubtful.
+    ``accuracy_if_settled`` is the least and the most that the accuracy would be if each doubtful verdict were settled,
+    None where none is doubtful.
     """
 
     message_type: Literal["terminal_bench_results"] = "terminal_bench_results"
@@ -343,6 +345,7 @@ class TerminalResults(WireModel):
     n_doubtful: int = Field(default=0, ge=0)
     accuracy: float = Field(ge=0, le=1)
     accuracy_interval: Share | None = None
+    accuracy_without_doubtful: float | None = Field(default=None, ge=0, le=1)
     accuracy_if_settled: tuple[float, float] | None = None
     mean_reward: float | None = None
     pass_at_k: dict[int, Share] = Field(default_factory=dict)
@@ -357,12 +360,17 @@ class TerminalResults(WireModel):
     proctor_version: str = ""
 
     def doubts_in_words(self) -> str:
-        """How many verdicts are doubtful and what hangs on them; empty where none is."""
+        """How many verdicts are doubtful, and the accuracy without them; empty where none is."""
         if not self.n_doubtful or self.accuracy_if_settled is None:
             return ""
         low, high = self.accuracy_if_settled
         verdicts = "verdict is" if self.n_doubtful == 1 else "verdicts are"
-        return f"{self.n_doubtful} {verdicts} doubtful: accuracy {low:.1%} to {high:.1%}, as they are settled"
+        without = self.accuracy_without_doubtful
+        return (
+            f"{self.n_doubtful} {verdicts} doubtful: accuracy "
+            + (f"{without:.1%} without, " if without is not None else "")
+            + f"{low:.1%} to {high:.1%} if settled"
+        )
 
 
 def as_text(results: TerminalResults) -> str:
@@ -381,6 +389,20 @@ def as_text(results: TerminalResults) -> str:
         mode = "" if trial.failure_mode == FailureMode.NONE else f" ({trial.failure_mode})"
         doubt = ", doubtful" if trial.doubts else ""
         lines.append(f"- {trial.task_id} attempt {trial.attempt}: {verdict}{mode}{doubt}")
+    return "\n".join(lines)
+
+
+def trial_as_text(trial: TrialResult) -> str:
+    """A trial's verdict in words, with its doubts and its tests."""
+    verdict = "no verdict" if trial.is_resolved is None else "resolved" if trial.is_resolved else "not resolved"
+    where = {"separate": ", tested in a fresh container", "same-container": ", tested in the agent's container"}
+    lines = [
+        verdict + (", doubtful" if trial.doubts else "") + (where[trial.verifier] if trial.verifier else ""),
+        *([f"reason: {trial.verifier_reason}"] if trial.verifier_reason else []),
+        *(f"doubtful: {doubt.statement} {doubt.reason}" for doubt in trial.doubts),
+        *([trial.failure] if trial.failure else []),
+        *(f"{status}: {name}" for name, status in (trial.parser_results or {}).items()),
+    ]
     return "\n".join(lines)
 
 

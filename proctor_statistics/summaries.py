@@ -71,6 +71,7 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: s
     percent = _percent_of(of, name)
     values = [(run, value) for run in runs if (value := percent(run)) is not None]
     judged = [value for run, value in values if not run.is_own_failure]
+    certain = [value for run, value in values if not run.is_doubtful]
     tokens = [run.tokens for run in runs if run.tokens is not None]
     costs = [run.cost for run in runs if run.cost is not None]
     copied = _copied(runs)
@@ -84,6 +85,7 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: s
         counts=_counts(runs, percent),
         percent=found,
         percent_judged=sum(judged) / len(judged) if judged else None,
+        percent_without_doubtful=sum(certain) / len(certain) if 0 < len(certain) < len(values) else None,
         by_scenario_error=_by_scenario_error(values),
         percent_failed_as_zero=found.mean if found else None,
         passes=None,

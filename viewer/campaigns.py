@@ -301,6 +301,7 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
             repeat=trial.attempt - 1,
             status="completed" if is_judged else "failed",
             failed_by_participant=trial.blame == "participant",
+            is_doubtful=bool(trial.doubts),
             overall=Points(score=reward, max_score=1) if is_judged else None,
         )
         has_failed = trial.failure_mode not in (FailureMode.NONE, FailureMode.UNSET)

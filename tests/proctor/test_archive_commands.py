@@ -122,7 +122,7 @@ def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A list shows campaigns and not all that is of them; a short name is the campaign's, not its trials'."""
     write_campaign(Archive(archive), "campaign-1")
-    write_run(Archive(archive), "run-1", tasks=1, attempts=3)
+    write_run(Archive(archive), "run-1", tasks=1, attempts=3, doubtful=1)
     list_entries(archive, None, Filters(), 50, False)
     said = capsys.readouterr().out
     assert [line.split()[0] for line in said.splitlines()[1:5]] == ["run-1", "day-two", "day-one", "campaign"]
@@ -135,11 +135,20 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     assert "not resolved" in said
 
     show_entry(archive, None, "run-", False, False)
-    assert "Accuracy: 66.67% (2 resolved, 1 not)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Accuracy: 66.67% (2 resolved, 1 not)" in said
+    assert "1 verdict is doubtful: accuracy 50.0% without, 33.3% to 66.7% if settled" in said
+    assert "sort-log attempt 1: resolved, doubtful" in said
     show_entry(archive, None, "campaign-1", False, False)
     assert "careful on all scenarios: " in capsys.readouterr().out
     show_entry(archive, None, "run-1.sort-log.3", False, False)
-    assert "failed: test_counts" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "not resolved, tested in a fresh container\n" in said
+    assert "failed: test_counts" in said
+    show_entry(archive, None, "run-1.sort-log.1", False, False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "resolved, doubtful, tested in a fresh container" in said
+    assert "doubtful: The agent changed pytest's settings (/conftest.py). The tests pass only with" in said
     show_entry(archive, None, "campaign-1", True, False)
     assert json.loads(capsys.readouterr().out)["campaign_id"] == "campaign-1"
 

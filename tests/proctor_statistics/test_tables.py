@@ -182,6 +182,15 @@ def test_a_run_that_its_participant_failed_has_no_points_anywhere():
     assert found.p_value < 0.05
 
 
+def test_means_stand_with_and_without_the_doubtful_verdicts():
+    doubtful = [run("a", 1, 100, is_doubtful=True), run("a", 2, 0, is_doubtful=True)]
+    certain = [run("a", 3, 100), run("a", 4, 100)]
+    (row, *_) = summaries([*doubtful, *certain])
+    assert (row.percent.mean, row.percent_without_doubtful, row.counts.doubtful) == (75, 100, 2)
+    assert summaries(certain)[0].percent_without_doubtful is None
+    assert summaries(doubtful)[0].percent_without_doubtful is None
+
+
 def test_what_is_not_judged_is_listed_beside_the_mean():
     runs = [
         run("a", 1, 80),

@@ -8,6 +8,7 @@ from typing import Any
 from proctor_protocol.archive import ArchivedUpdate, ArchiveEntry, CommandRecord
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.provenance import ModelUse
+from proctor_protocol.results import Doubt
 from proctor_protocol.runs import RunCell, RunResults
 from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import FailureMode, Share, TerminalResults, TrialResult
@@ -20,6 +21,12 @@ ESCAPES = (
     "\x1b[8mhidden\x1b[0m"
 )
 """What terminals do things by."""
+
+DOUBT = Doubt(
+    item="/conftest.py",
+    statement="The agent changed pytest's settings (/conftest.py).",
+    reason="The tests pass only with this change of the agent's.",
+)
 
 
 def lines(records: list[Any]) -> bytes:
@@ -133,7 +140,7 @@ def _entry(name: str, kind: str, at: datetime = MORNING, **more: Any) -> Archive
 
 def write_trial(
     archive: Archive, name: str, *, campaign: str | None = None, task: str = "sort-log", attempt: int = 1,
-    is_resolved: bool = True, text: str | None = None,
+    is_resolved: bool = True, text: str | None = None, is_doubtful: bool = False,
 ) -> tuple[ArchiveEntry, TrialResult]:  # fmt: skip
     """A trial of some commands, with a recording, tests and logs; ``text`` is what its agent prints everywhere."""
     at = MORNING + timedelta(minutes=attempt)
@@ -180,6 +187,8 @@ def write_trial(
             "failure": text,
             "blame": "participant" if text else None,
             "parser_results": tests,
+            "verifier": "separate",
+            "doubts": [DOUBT] if is_doubtful else [],
             "recording_path": "sessions/agent.cast",
             "usage": [ModelUse(model=text or "m-1", input_tokens=5_100, output_tokens=420, cost=0.03, currency="USD")],
             "trial_started_at": at,
@@ -205,9 +214,9 @@ def write_trial(
 
 
 def write_run(
-    archive: Archive, name: str, *, tasks: int = 4, attempts: int = 3, text: str | None = None
+    archive: Archive, name: str, *, tasks: int = 4, attempts: int = 3, text: str | None = None, doubtful: int = 0
 ) -> ArchiveEntry:
-    """A run of trials."""
+    """A run of trials; the first ``doubtful`` of them have a doubtful verdict."""
     trials = []
     for task in range(tasks):
         for attempt in range(1, attempts + 1):
@@ -222,8 +231,10 @@ def write_run(
                     attempt=attempt,
                     is_resolved=is_resolved,
                     text=text,
+                    is_doubtful=len(trials) < doubtful,
                 )[1]
             )
+    certain = [bool(trial.is_resolved) for trial in trials if not trial.doubts]
     resolved = [trial.task_id for trial in trials if trial.is_resolved]
     share = Share(value=len(resolved) / len(trials), low=0.42, high=0.88, tasks=tasks)
     results = TerminalResults(
@@ -238,6 +249,9 @@ def write_run(
         n_unresolved=len(trials) - len(resolved),
         accuracy=round(share.value, 6),
         accuracy_interval=share,
+        n_doubtful=doubtful,
+        accuracy_without_doubtful=round(sum(certain) / len(certain), 6) if doubtful else None,
+        accuracy_if_settled=(sum(certain) / len(trials), (sum(certain) + doubtful) / len(trials)) if doubtful else None,
         pass_at_k={1: share, 2: Share(value=0.9, low=0.7, high=1, tasks=tasks)},
         resolved_ids=resolved,
         failure_modes={FailureMode.NONE: len(trials)},

@@ -33,7 +33,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     write_day(kept, "hostile", text=HOSTILE)
     write_day(kept, "huge", turns=1, text="huge " * 200_000)
     write_campaign(kept, "campaign-1")
-    write_run(kept, "run-1")
+    write_run(kept, "run-1", doubtful=2)
     write_campaign(kept, "hostile-campaign", text=HOSTILE + ESCAPES)
     write_run(kept, "hostile-run", tasks=1, attempts=1, text=HOSTILE + ESCAPES)
     return kept

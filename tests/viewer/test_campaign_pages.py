@@ -62,10 +62,18 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str, reading: 
         page = reader.page
         await reader.opens(f"{site}/view/run-1")
         await expect(page.locator(".accuracy")).to_contain_text("Accuracy 66.7% (42.0% to 88.0%) · pass@2 90.0%")
+        await expect(page.get_by_role("status")).to_contain_text(
+            "2 verdicts are doubtful: accuracy 60.0% without, 50.0% to 66.7% if settled"
+        )
         await expect(page.locator("#grid tbody tr")).to_have_count(5)
+        await expect(page.locator("#grid tbody tr").first).to_contain_text("2 doubtful")
+        await expect(page.locator("#grid tbody tr").first).to_contain_text("% without the doubtful ones")
         await page.locator("#runs summary", has_text="sort-log").click()
+        await expect(page.locator("#runs .mark", has_text="doubtful")).to_have_count(2)
         await page.get_by_role("link", name="attempt 2").first.click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("sort-log")
+        await expect(page.get_by_text("Doubtful. The agent may have moved this verdict.")).to_be_visible()
+        await expect(page.get_by_text("The agent changed pytest's settings (/conftest.py).")).to_be_visible()
         await expect(page.locator("#instruction")).to_contain_text("Count the requests")
         await expect(page.locator("#tests li.met")).to_have_count(2)
         failed, by_docker = page.locator(".steps li.failed").first, page.locator(".steps li.failed").last

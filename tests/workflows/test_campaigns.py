@@ -17,6 +17,7 @@ from activities.campaign_plan import Cell, CellList
 from activities.campaigns import keep_cells
 from activities.trial_plan import TRIAL_WORKFLOW, Collected, CollectInput, StepInput, TrialPlan, Worked
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
@@ -223,6 +224,33 @@ async def test_an_agent_that_ended_its_own_container_is_not_played_again(
     (trial,) = ended.results.results
     assert (trial.is_resolved, trial.failure_mode, trial.failure) == (None, "unknown_agent_error", "It ended.")
     assert trials.of("easy") == [step for step in STEPS if step != "run_trial_tests"]
+
+
+async def test_doubtful_verdicts_are_counted_and_the_accuracy_has_a_second_value(
+    caller: Caller, trials: ScriptedTrials
+) -> None:
+    doubt = Doubt(item="/conftest.py", statement="The agent changed pytest's settings.", reason="It was there.")
+
+    async def run_tests(given: StepInput) -> trial_plan.Tested:
+        now, is_doubtful = activity.info().started_time, given.plan.task_id == "moved"
+        return trial_plan.Tested(
+            failure_mode=FailureMode.NONE,
+            is_resolved=given.plan.task_id != "hard",
+            reward=float(given.plan.task_id != "hard"),
+            verifier="same-container",
+            doubts=[doubt] if is_doubtful else [],
+            started_at=now,
+            ended_at=now,
+        )
+
+    trials.deeds["run_trial_tests"] = run_tests
+    ended = await play(caller, request("moved", "easy", "hard"))
+    results = ended.results
+    assert results is not None
+    assert (results.n_doubtful, results.accuracy, results.accuracy_without_doubtful) == (1, 0.666667, 0.5)
+    assert results.accuracy_if_settled == (0.333333, 0.666667)
+    assert [bool(trial.doubts) for trial in results.results] == [False, False, True]
+    assert "1 verdict is doubtful: accuracy 50.0% without, 33.3% to 66.7% if settled." in ended.sentence
 
 
 async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: ScriptedTrials) -> None:
