@@ -24,6 +24,12 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 _POLLING = ("__temporal_workflow_stream", "temporal_workflow_stream")
 """What followers of an assessment ask its workflow for, over and over."""
 
+_TEXT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""OpenTelemetry's variable for spans with the text of messages."""
+
+_OF_EXCEPTIONS = ("exception.type", "exception.escaped")
+"""Attributes of a recorded exception that quote nothing."""
+
 _tracer: "Tracer | None" = None
 
 
@@ -79,7 +85,7 @@ def start_tracing(service: str) -> bool:
         raise TracingError(_missing(problem)) from None
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or service})
     provider = create_tracer_provider(sampler=_sampler(), resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(_exporter()))
+    provider.add_span_processor(BatchSpanProcessor(_exporter() if _text_is_asked_for() else _without_text(_exporter())))
     trace.set_tracer_provider(provider)
     _tracer = trace.get_tracer("proctor")
     return True
@@ -240,6 +246,55 @@ def _exporter() -> Any:
     except ImportError as problem:
         raise TracingError(_missing(problem)) from None
     return OTLPSpanExporter()
+
+
+def _text_is_asked_for() -> bool:
+    return os.environ.get(_TEXT, "").strip().lower() == "true"
+
+
+def _without_text(exporter: Any) -> Any:
+    """An exporter without the messages and stack traces of exceptions, which may quote a model or a participant.
+
+    Temporal's SDK records each exception of an activity in its span. The exception's type stays.
+    """
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Status
+
+    def strip(event: Event) -> Event:
+        attributes = {name: value for name, value in (event.attributes or {}).items() if name in _OF_EXCEPTIONS}
+        return Event(event.name, attributes, event.timestamp) if event.name == "exception" else event
+
+    def stripped(span: ReadableSpan) -> ReadableSpan:
+        events = [strip(event) for event in span.events]
+        types = [(event.attributes or {}).get("exception.type") for event in events if event.name == "exception"]
+        description = str(types[-1]) if types and span.status.description else None
+        return ReadableSpan(
+            name=span.name,
+            context=span.context,
+            parent=span.parent,
+            resource=span.resource,
+            attributes=span.attributes,
+            events=events,
+            links=span.links,
+            kind=span.kind,
+            status=Status(span.status.status_code, description),
+            start_time=span.start_time,
+            end_time=span.end_time,
+            instrumentation_scope=span.instrumentation_scope,
+        )
+
+    class WithoutText(SpanExporter):
+        def export(self, spans: Any) -> Any:
+            return exporter.export([stripped(span) for span in spans])
+
+        def shutdown(self) -> None:
+            exporter.shutdown()
+
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:
+            return bool(exporter.force_flush(timeout_millis))
+
+    return WithoutText()
 
 
 def _sampler() -> Any:

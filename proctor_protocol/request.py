@@ -1,10 +1,11 @@
 """The request that starts an assessment (seed 001, section 4)."""
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -20,15 +21,19 @@ PARTICIPANT_ROLES = ("personal_assistant", "assistant")
 _SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
 
 
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|sig|credential", re.IGNORECASE)
+"""Names of query parameters that carry credentials."""
+
+
 class BadRequestError(ValueError):
     """A request that can't be carried out; the message is a sentence for its sender."""
 
 
 def check_addresses(participants: dict[str, str]) -> dict[str, str]:
-    """Addresses of participants by role, as they are, each of them an address.
+    """Addresses of participants by role, as they are.
 
     Raises:
-        ValueError: one is none; with a sentence that names its role.
+        ValueError: one is no address, or has credentials in it; with a sentence that names its role.
     """
     for role, url in participants.items():
         try:
@@ -39,6 +44,13 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
         if not usable or any(c.isspace() for c in url):
             raise ValueError(
                 f"participants.{role} is {show_value(url)}: give the agent's address, such as http://localhost:8001"
+            )
+        secret = next((name for name, _ in parse_qsl(parts.query) if _SECRET_NAME.search(name)), None)
+        if secret or "@" in parts.netloc:
+            where = f"the parameter {show_value(secret)}" if secret else "a user or password"
+            raise ValueError(
+                f"participants.{role} has {where} in its address, which logs, Temporal and the archive keep: give an "
+                "address without credentials, of a proxy that adds them if the agent needs them"
             )
     return participants
 

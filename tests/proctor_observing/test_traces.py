@@ -181,6 +181,29 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch: pytest.Mon
         tracing.start_tracing("proctor-worker")
 
 
+@pytest.mark.parametrize("is_wanted", [False, True])
+def test_a_failed_step_leaves_its_text_out_of_the_spans_unless_asked_for(is_wanted: bool) -> None:
+    """As Temporal's SDK does: an exception passes through a span, whose message quotes a participant."""
+    script = (
+        "from proctor_observing import tracing\n"
+        "tracing.start_tracing('proctor-worker')\n"
+        "try:\n"
+        "    with tracing.span('RunActivity:judge_criterion'):\n"
+        "        raise ValueError('it says: my PIN is 4711')\n"
+        "except ValueError:\n"
+        "    tracing.stop_tracing()\n"
+    )
+    settings = {"OTEL_TRACES_EXPORTER": "console"}
+    if is_wanted:
+        settings["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "true"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **settings}, capture_output=True, text=True, check=True
+    )
+    assert "RunActivity:judge_criterion" in done.stdout
+    assert "ValueError" in done.stdout
+    assert ("4711" in done.stdout) == is_wanted
+
+
 @only_nightly
 async def test_a_trace_stays_whole_when_the_worker_dies(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
     stack, killed = observed.evaluator, list[int]()

@@ -115,3 +115,23 @@ def test_deep_nesting_is_no_crash():
 def test_misspelt_settings_are_found():
     assert unknown_settings(config(max_turn=3)) == ["max_turn"]
     assert unknown_settings(json.dumps(config())) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [
+        ("http://anna:pass@agent:8001", "a user or password"),
+        ("http://anna@agent:8001", "a user or password"),
+        ("https://agent/a2a?api_key=s3cret", 'the parameter "api_key"'),
+        ("https://agent/a2a?x=1&Access-Token=s3cret", 'the parameter "Access-Token"'),
+    ],
+)
+def test_credentials_in_an_address_are_refused_and_not_quoted(address, what):
+    with pytest.raises(BadRequestError, match=f"participants.personal_assistant has {what} in its address") as refused:
+        parse_request(people(personal_assistant=address))
+    assert "s3cret" not in str(refused.value)
+    assert "pass@" not in str(refused.value)
+
+
+def test_a_query_without_credentials_is_an_address():
+    assert parse_request(people(personal_assistant="https://agent/a2a?tenant=a")).participants
