@@ -1,5 +1,7 @@
 """The gateway's HTTP application, and the process that serves it."""
 
+import asyncio
+import logging
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -33,6 +35,7 @@ from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnectio
 from a2a_gateway.watching import Watching
 from proctor_observing.address import observed
 from proctor_observing.logs import set_up_logs
+from proctor_observing.readiness import log_problems
 from proctor_observing.requests import CountedRequests
 from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
@@ -47,6 +50,9 @@ CARD_CACHING = "public, max-age=300"
 
 _ROOMS = ("a2a_gateway", "proctor_protocol", "proctor_storage", "proctor_observing", "viewer", "uvicorn")
 _ID_IN_PATH = re.compile(r"(?<=/)(?=[^/]*\d)[0-9A-Za-z_-]{8,}(?=[:/]|$)")
+
+_OTHERS_START_WITHIN = 20.0
+"""Seconds after the gateway's start in which no worker, store or provider is missed yet."""
 
 SHUTDOWN_GRACE = 5
 """Seconds that requests under way get when the process is told to stop; streams end at once, to be taken up again."""
@@ -111,6 +117,12 @@ def route_name(path: str) -> str:
     return _ID_IN_PATH.sub("{id}", path)
 
 
+async def _look_after_start(watching: Watching) -> None:
+    """Log what the gateway can't serve with, once the other services had time to start."""
+    await asyncio.sleep(_OTHERS_START_WITHIN)
+    await log_problems(logging.getLogger(__name__), watching.needs)
+
+
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
     """Serve the gateway until SIGTERM or SIGINT; port 0 takes any free port.
 
@@ -137,5 +149,7 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     watching: Watching = app.state.watching
     address = (config.observe_host, config.observe_port)
     async with observed(*address, "proctor gateway", watching.needs, watching.render):
+        first_look = asyncio.create_task(_look_after_start(watching))
         await server.serve(sockets=[listener])
+        first_look.cancel()
     stop_tracing()

@@ -6,13 +6,18 @@ or none that can go on with the workflow, nobody is left to tell but the gateway
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.enums.v1 import PendingActivityState, PendingWorkflowTaskState
 from temporalio.api.workflow.v1 import PendingActivityInfo, PendingWorkflowTaskInfo
-from temporalio.client import WorkflowExecution, WorkflowExecutionDescription
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription
+from temporalio.service import RPCError
+
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.fleet import find_fleet_problem
 
 T = TypeVar("T")
 
@@ -24,6 +29,17 @@ LOOK_SECONDS = 5.0
 
 _FAILING_FROM = 3
 """Attempts at one step of the workflow; a worker that dies costs one or two."""
+
+
+async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
+    """``why_it_stands``, with a cause that the gateway can find: a worker with other settings than its own."""
+    why = why_it_stands(execution)
+    if why is None:
+        return None
+    with suppress(RPCError):
+        if cause := await find_fleet_problem(client, config):
+            return f"{why} {cause}"
+    return why
 
 
 def why_it_stands(execution: WorkflowExecution) -> str | None:

@@ -17,7 +17,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from a2a_gateway.events import closing_events, standing_event, update_event
-from a2a_gateway.standstill import LOOK_SECONDS, or_silence, why_it_stands
+from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, read_task
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
@@ -73,7 +73,8 @@ class Stories:
 
     async def _why_it_stands(self, task_id: str) -> str | None:
         with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
-            return why_it_stands(await find_assessment(await self._connection.connect(), task_id))
+            client = await self._connection.connect()
+            return await explain_standstill(await find_assessment(client, task_id), client, self._config)
         return None
 
     async def tell(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:

@@ -26,7 +26,7 @@ from temporalio.exceptions import ApplicationError
 
 from a2a_gateway.contexts import context_of
 from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
-from a2a_gateway.standstill import why_it_stands
+from a2a_gateway.standstill import explain_standstill
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
@@ -150,7 +150,7 @@ async def read_task(
         waiting = attributes.get(PROCTOR_STATUS) == Status.SUBMITTED
         state = TaskState.TASK_STATE_SUBMITTED if waiting else TaskState.TASK_STATE_WORKING
         task.status.CopyFrom(TaskStatus(state=state, timestamp=execution.start_time))
-        if why := why_it_stands(execution):
+        if why := await explain_standstill(execution, client, config):
             task.status.message.CopyFrom(standing_message(task, why))
         return task
     outcome = await read_outcome(client, execution, config)

@@ -9,7 +9,9 @@ from a2a.utils.errors import InternalError, TaskNotFoundError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
+from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.pollers import WORKFLOWS, count_workers
 from proctor_storage.temporal import TemporalUnreachableError
 
@@ -52,11 +54,12 @@ class TemporalConnection:
             return str(problem)
         return None if healthy else "Temporal answers, but says that it is not serving."
 
-    async def find_worker_problem(self, task_queue: str) -> str | None:
-        """Why nobody works at what is asked for, as a sentence; None while some worker polls the task queue."""
+    async def find_worker_problem(self, config: GreenAgentConfig) -> str | None:
+        """Why workers can't play what is asked for, as a sentence; None while some poll the task queue, and fit."""
+        task_queue = config.task_queue
         try:
             if await self.count_workers(task_queue):
-                return None
+                return await find_fleet_problem(await self.connect(), config)
         except (TemporalUnreachableError, RPCError):
             return "It is not known whether a worker runs, as Temporal is away."
         return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."

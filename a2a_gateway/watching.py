@@ -22,6 +22,7 @@ from proctor_storage.temporal import TemporalUnreachableError
 from proctor_storage.trying import find_problem_of_store
 
 _STORE_TRIED_EVERY = 30.0
+_PROVIDER_ASKED_EVERY = 30.0
 _COUNTED_WITHIN = 4.0
 _PLAYED_WITH = ("temporal", "worker")
 
@@ -35,9 +36,13 @@ class Watching:
         store = kept_for(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
         self.needs: dict[str, Look] = {
             "temporal": connection.find_problem,
-            "worker": lambda: connection.find_worker_problem(config.task_queue),
+            "worker": lambda: connection.find_worker_problem(config),
             "store": store,
         }
+        if config.oidc_issuer:
+            from a2a_gateway.door.oidc import Oidc
+
+            self.needs["oidc"] = kept_for(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
         self.routes = [
             Route("/health", self._health),
             Route("/ready", self._ready),

@@ -96,7 +96,7 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     """
     give_memory_back()
     from activities.models.usage import PricesError
-    from proctor.worker import run_worker
+    from proctor.worker import MisfitError, run_worker
     from proctor_observing.tracing import TracingError
     from proctor_storage.temporal import TemporalUnreachableError
 
@@ -106,7 +106,7 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
         raise UnreachableError(str(problem)) from None
     except TracingError as problem:
         raise UsageError(str(problem)) from None
-    except PricesError as problem:
+    except (PricesError, MisfitError) as problem:
         raise CommandError(str(problem)) from None
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None

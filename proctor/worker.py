@@ -55,8 +55,10 @@ from proctor.watchdog import watched
 from proctor.worker_needs import worker_needs
 from proctor_observing.address import observed
 from proctor_observing.logs import set_up_logs
+from proctor_observing.readiness import log_problems
 from proctor_observing.tracing import start_tracing, stop_tracing
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.fleet import Fingerprint, find_stranger
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
@@ -114,6 +116,10 @@ has to replay the workflow, and so has even less time for others, if that one wa
 WORKFLOWS: list[type] = [Assessment, AssessmentCell, Campaign, ContextQueue, Notifications, TerminalTrial]
 
 
+class MisfitError(Exception):
+    """Another worker of the deployment has other settings than this one; the message has the remedy."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One of several processes of a worker. What there is to do once for all of them the first one does.
@@ -143,6 +149,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
 
     Raises:
         TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
+        MisfitError: another worker of the deployment uses another store, archive or secret, or other payload keys.
     """
     set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
     start_tracing("proctor-worker")
@@ -153,6 +160,10 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         await ensure_retention(client, config)
     except RPCError as problem:
         raise TemporalUnreachableError(refusal_by_temporal(config, problem)) from None
+    if stranger := await find_stranger(client, config):
+        raise MisfitError(
+            f"{stranger} This worker doesn't start beside it. If that one was just stopped, try again in two minutes."
+        )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -165,7 +176,8 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.push_async_callback(deployment.aclose)
         participants = ParticipantActivities(deployment)
         stack.push_async_callback(participants.aclose)
-        workers = _workers(client, config, deployment, participants, part)
+        identity = f"{part.identity() if part else client.identity} {await Fingerprint.of(config)}"
+        workers = _workers(client, config, deployment, participants, (identity, part))
         for worker in workers:
             await stack.enter_async_context(worker)
         if part is None or part.number == 0 or config.ues_command:  # each process has servers of its own
@@ -178,6 +190,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         needs = worker_needs(config, client, workers)
         address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
         await stack.enter_async_context(address)
+        await log_problems(logging.getLogger(__name__), {name: needs[name] for name in ("store", "fleet")})
         print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
         if ready is not None:
             ready.set()
@@ -189,10 +202,11 @@ def _workers(
     config: GreenAgentConfig,
     deployment: Deployment,
     participants: ParticipantActivities,
-    part: Part | None,
+    whose: tuple[str, Part | None],
 ) -> list[Worker]:
-    """One for each task queue, that is, for each resource which there is so much of."""
-    identity, written = (part.identity(), [WritingDown(part.attempts)]) if part else (None, [])
+    """One for each task queue, that is, for each resource that is scarce; ``whose`` are identity and process."""
+    identity, part = whose
+    written = [WritingDown(part.attempts)] if part else []
     turns, verdicts, lifecycle = (
         TurnActivities(deployment),
         VerdictActivities(deployment),

@@ -9,9 +9,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
+from activities.packages.manager import ScenarioError, ScenarioManager
 from activities.simulations.addresses import known_addresses
 from proctor_observing.readiness import Look, kept_for
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.trying import find_problem_of_store
 from purple_sdk.ues.tls import tls
 
@@ -41,7 +43,23 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def store() -> str | None:
         return await find_problem_of_store(config.storage_url)
 
-    needs: dict[str, Look] = {"temporal": temporal, "polls": polls, "store": kept_for(_STORE_TRIED_EVERY, store)}
+    async def fleet() -> str | None:
+        return await find_fleet_problem(client, config)
+
+    async def scenarios() -> str | None:
+        try:
+            await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
+        except ScenarioError as problem:
+            return f"{problem}."
+        return None
+
+    needs: dict[str, Look] = {
+        "temporal": temporal,
+        "polls": polls,
+        "store": kept_for(_STORE_TRIED_EVERY, store),
+        "fleet": fleet,
+        "scenarios": scenarios,
+    }
     return needs if config.ues_command else {**needs, "simulator": simulator}
 
 

@@ -1,6 +1,7 @@
 """Whether a service can serve: what it needs is looked at, side by side and each for so long at most."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -24,6 +25,13 @@ async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict
             return f"It can't be looked at ({type(problem).__name__}: {problem})."
 
     return dict(zip(needs, await asyncio.gather(*map(one, needs.values())), strict=True))
+
+
+async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:
+    """Log a warning for each need that has a problem: for a service's start."""
+    for problem in (await look_at(needs)).values():
+        if problem != "ok":
+            log.warning(problem)
 
 
 def kept_for(seconds: float, look: Look) -> Look:

@@ -328,6 +328,20 @@ class GreenAgentConfig(AgentBeatsConfig):
             )
         return addresses
 
+    @field_validator("ues_public_url")
+    @classmethod
+    def _each_simulator_has_a_public_address(cls, addresses: str | None, others: ValidationInfo) -> str | None:
+        inside, outside = (others.data.get("ues_url") or "").split(), (addresses or "").replace(",", " ").split()
+        inside = [word for part in inside for word in part.split(",") if word]
+        are_several = len(inside) > 1 or any(word.startswith("dns+") for word in inside)
+        fits = (len(outside) == 1 and "{host}" in outside[0]) or len(outside) == len(inside) > 1
+        if outside and are_several and not fits:
+            raise ValueError(
+                f"participants would find one simulator of several ({' '.join(inside)}). Give as many addresses as "
+                "AGENTBEATS_GREEN_UES_URL, in its order, or one with {host} in it"
+            )
+        return addresses
+
     @field_validator("containers_allow")
     @classmethod
     def _names_what_can_be_allowed(cls, names: str) -> str:

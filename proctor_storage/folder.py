@@ -119,6 +119,24 @@ class Folder:
             raise self.unavailable(problem, "written", path) from problem
         return True
 
+    def write_once(self, path: str, content: bytes) -> bytes:
+        """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
+        file system is local or a store of objects.
+
+        Raises:
+            StoreUnavailableError: the folder is full, read-only or away.
+        """
+        if not self.exists(path) and not self.write_first(path, content):
+            if self._is_local:
+                beside = f"{path}.{uuid.uuid4().hex}"
+                self.write(beside, content)
+                with suppress(FileExistsError):
+                    os.link(self._at(beside), self._at(path))
+                self.remove(beside)
+            elif not self.exists(path):
+                self.write(path, content)
+        return self.read(path)
+
     def read(self, path: str) -> bytes:
         """A file's content.
 

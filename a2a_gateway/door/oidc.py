@@ -65,6 +65,15 @@ class Oidc:
         self._keys: _Keys | None = None
         self._provider = _Provider(self._issuer)
 
+    async def find_problem(self) -> str | None:
+        """Why the provider's keys can't be read, as a sentence; None while they can."""
+        async with self._turn:
+            try:
+                await asyncio.to_thread(lambda: self._client().fetch_data())
+            except OidcUnavailableError as problem:
+                return str(problem)
+        return None
+
     async def find(self, text: str) -> Caller:
         """Whose a token is.
 

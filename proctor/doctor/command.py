@@ -15,8 +15,8 @@ from rich.text import Text
 from proctor.console import make_console, show
 from proctor.doctor.findings import Finding, Look, State, take
 from proctor.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
-from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_store
-from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_simulators
+from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_scenarios, look_at_store
+from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_provider, look_at_simulators
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
 from proctor.settings import read_settings, with_connection
@@ -75,10 +75,12 @@ def looks_at(
         Look("temporal", lambda: look_at_temporal(config), config.connect_timeout + 15),
         Look("store", lambda: look_at_store(config.storage_url, "store"), 15),
         Look("archive", lambda: look_at_store(config.archive_url, "archive"), 15),
+        Look("scenarios", lambda: look_at_scenarios(config)),
         Look("disk", lambda: look_at_disks(config)),
         Look("confinement", look_at_confinement),
         Look("simulator", lambda: look_at_simulators(config)),
         Look("gateway", lambda: look_at_gateway(gateway), 15),
+        Look("oidc", lambda: look_at_provider(config)),
         Look("traces", lambda: look_at_collector(config)),
     ]
     for (name, base_url), use in models_in(config).items():

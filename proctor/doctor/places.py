@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from activities.packages.landlock import landlock_version
+from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.doctor.findings import Finding
 from proctor.doctor.temporal import of_clock
 from proctor_protocol.config import GreenAgentConfig
@@ -51,6 +52,16 @@ def _clock_of(url: str, name: str) -> list[Finding]:
     finally:
         folder.remove(path)
     return [] if written is None else [of_clock(f"the {name}", (written - before).total_seconds())]
+
+
+async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
+    """Whether the scenarios' folder can be read."""
+    try:
+        ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
+    except ScenarioError as problem:
+        said, _, remedy = str(problem).rpartition(": ")
+        return Finding("scenarios", "problem", f"{said[:1].upper()}{said[1:]}.", f"{remedy[:1].upper()}{remedy[1:]}.")
+    return Finding("scenarios", "ok", f"{len(ids)} can be played: {', '.join(ids)}.")
 
 
 async def look_at_confinement() -> Finding:

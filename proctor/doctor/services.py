@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from a2a_gateway.door.oidc import Oidc
 from activities.simulations.addresses import known_addresses
 from activities.simulations.keys import host_key
 from proctor.doctor.findings import Finding
@@ -88,6 +89,17 @@ async def look_at_gateway(url: str) -> list[Finding]:
     told = {name: what for name, what in _json(ready).items() if name != "status" and what != "ok"}
     said = " ".join(str(what) for what in told.values()) or "it can't serve, and tells why to admins alone"
     return [Finding("gateway", "problem", f"It answers at {url}, but: {said}", "Mend what it names."), *clock]
+
+
+async def look_at_provider(config: GreenAgentConfig) -> Finding:
+    """Whether the keys of the identity provider can be read."""
+    if not config.oidc_issuer:
+        return Finding("oidc", "skipped", "No identity provider is set (AGENTBEATS_GREEN_OIDC_ISSUER).")
+    problem = await Oidc(config).find_problem()
+    if problem:
+        said, _, remedy = problem.partition(": ")
+        return Finding("oidc", "problem", f"{said}.", f"{remedy[:1].upper()}{remedy[1:]}")
+    return Finding("oidc", "ok", f"The keys of {config.oidc_issuer} can be read.")
 
 
 async def look_at_collector(_: GreenAgentConfig) -> Finding:

@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor.doctor.findings import Finding
 from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.pollers import ACTIVITIES, WORKFLOWS, count_workers, last_polls
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from workflows.names import SEARCH_ATTRIBUTES
@@ -90,12 +91,11 @@ async def _of_search_attributes(client: Client) -> Finding:
 
 
 async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
-    return await _of_queue(
-        client,
-        config.task_queue,
-        WORKFLOWS,
-        ("workers", ".", "Start one: `proctor worker`."),
-    )
+    found = await _of_queue(client, config.task_queue, WORKFLOWS, ("workers", ".", "Start one: `proctor worker`."))
+    if found.state == "ok" and (cause := await find_fleet_problem(client, config, _SECONDS)):
+        what, _, remedy = cause.rpartition(": ")
+        return Finding("workers", "problem", _sentence(what), _sentence(remedy))
+    return found
 
 
 async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:

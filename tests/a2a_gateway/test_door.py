@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -22,8 +23,11 @@ from a2a_gateway import limits, logs
 from a2a_gateway.door.entrance import guarded
 from a2a_gateway.door.tokens import Tokens, TokensError, make_token
 from a2a_gateway.server import create_app
+from a2a_gateway.temporal import TemporalConnection
+from a2a_gateway.watching import Watching
+from proctor.doctor.services import look_at_provider
 from proctor_protocol.config import GreenAgentConfig
-from proctor_storage.temporal import TemporalUnreachableError
+from proctor_storage.temporal import TemporalUnreachableError, connect
 from viewer.app import create_app as create_pages
 from viewer.app import routes
 
@@ -337,6 +341,9 @@ async def test_a_provider_that_is_away_lets_nobody_in(config: GreenAgentConfig) 
     async with coming(config, Authorization=f"Bearer {token}") as http:
         refused = await http.get("/tasks")
     assert (refused.status_code, "repeat this later" in refused.text) == (503, True)
+    needs = Watching(config, TemporalConnection(partial(connect, config))).needs
+    assert "The keys of http://127.0.0.1:1 can't be read" in str(await needs["oidc"]())
+    assert (await look_at_provider(config)).state == "problem"
 
 
 def test_a_token_for_a_while_ends(config: GreenAgentConfig) -> None:

@@ -19,7 +19,7 @@ async def test_each_service_says_what_it_needs_and_that_it_has_it(observed: Obse
     needs = {
         "gateway": ["temporal", "worker", "store"],
         "ues": [],
-        "worker": ["temporal", "polls", "store", "simulator"],
+        "worker": ["temporal", "polls", "store", "fleet", "scenarios", "simulator"],
     }
     for service, names in needs.items():
         address = observed.address_of(service)

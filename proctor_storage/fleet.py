@@ -1,0 +1,164 @@
+"""Whether all services of a deployment use the same store, archive, secret and payload keys.
+
+A worker's identity at Temporal (``PID@HOST store=… archive=… secret=… keys=…``) names what it uses by fingerprints.
+Workers, gateways and ``proctor doctor`` compare those of the workers that ask for work with their own.
+"""
+
+import asyncio
+import re
+import secrets
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from hashlib import sha256
+from typing import Self
+
+from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.codec import read_keys
+from proctor_storage.folder import Folder, StoreUnavailableError
+from proctor_storage.pollers import WORKFLOWS, are_versioned, polling_now
+
+_ID_FILE = "deployment/id"
+_SECONDS = timedelta(seconds=2)
+_UNKNOWN = "-"
+_DIGITS = 8
+_WRITTEN = re.compile(r" store=(\S+) archive=(\S+) secret=(\S+) keys=(\S+)$")
+_REMEDIES = {
+    "store": "give all services the same AGENTBEATS_GREEN_STORAGE_URL",
+    "archive": "give all services the same AGENTBEATS_GREEN_ARCHIVE_URL",
+    "secret": "give all services the same AGENTBEATS_GREEN_SECRET",
+    "keys": "give all services the same AGENTBEATS_GREEN_PAYLOAD_KEYS",
+}
+_NAMES = {
+    "store": "another store",
+    "archive": "another archive",
+    "secret": "another secret",
+    "keys": "other payload keys",
+}
+
+_ids: dict[str, str] = {}
+"""The ids of the stores that this process uses: they never change."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a service uses; "-" for what is not known.
+
+    Attributes:
+        store: the id of its store, which is kept in the store.
+        archive: that of its archive.
+        secret: of the deployment's secret.
+        keys: of the payload keys, separated by commas. The first one encrypts.
+    """
+
+    store: str
+    archive: str
+    secret: str
+    keys: str
+
+    @classmethod
+    async def of(cls, config: GreenAgentConfig) -> Self:
+        """What these settings use. A store that can't be read now is not known."""
+        store, archive = await asyncio.gather(
+            asyncio.to_thread(_id_of, config.storage_url), asyncio.to_thread(_id_of, config.archive_url)
+        )
+        keys = read_keys(config.payload_keys.get_secret_value()) if config.payload_keys else {}
+        secret = config.secret.get_secret_value()
+        return cls(
+            store=store,
+            archive=archive,
+            secret=_digest(secret.encode()) if secret else _UNKNOWN,
+            keys=",".join(_digest(key) for key in keys.values()) or "none",
+        )
+
+    @classmethod
+    def read(cls, identity: str) -> Self | None:
+        """The fingerprint in a worker's identity; None where there is none."""
+        found = _WRITTEN.search(identity)
+        return cls(*found.groups()) if found else None
+
+    def __str__(self) -> str:
+        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+
+    def differences(self, other: Self) -> list[str]:
+        """The names of the fields in which two services don't fit together.
+
+        Payload keys fit when each service has the key that the other one encrypts with.
+        """
+        differing = [
+            name
+            for name in ("store", "archive", "secret")
+            if _UNKNOWN not in (ours := getattr(self, name), theirs := getattr(other, name)) and ours != theirs
+        ]
+        our_keys, their_keys = self.keys.split(","), other.keys.split(",")
+        is_readable = our_keys[0] in their_keys and their_keys[0] in our_keys
+        return differing if is_readable else [*differing, "keys"]
+
+
+async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> str | None:
+    """Why the workers at the deployment's task queue can't work together, as a sentence; None where they can.
+
+    Raises what ``find_stranger`` does.
+    """
+    stranger = await find_stranger(client, config, timeout)
+    return stranger or await _find_version_problem(client, config, timeout)
+
+
+async def _find_version_problem(client: Client, config: GreenAgentConfig, timeout: timedelta) -> str | None:
+    if not await are_versioned(client, config.task_queue, timeout):
+        return None
+    asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=config.task_queue)
+    try:
+        described = await client.workflow_service.describe_worker_deployment(asked, timeout=timeout)
+    except RPCError as problem:
+        if problem.status == RPCStatusCode.NOT_FOUND:  # Temporal learns of it some moments after the first worker
+            return None
+        raise
+    deployment = described.worker_deployment_info
+    if deployment.routing_config.current_deployment_version.build_id:
+        return None
+    ids = ", ".join(sorted(each.deployment_version.build_id for each in deployment.version_summaries))
+    return (
+        f"All workers at the task queue {config.task_queue!r} have a build id ({ids}), and none of them is the current "
+        "version, so new assessments wait: run `temporal worker deployment set-current-version --deployment-name "
+        f"{config.task_queue} --build-id ID`."
+    )
+
+
+async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> str | None:
+    """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
+    use the same.
+
+    Raises:
+        temporalio.service.RPCError: Temporal doesn't answer.
+    """
+    own = await Fingerprint.of(config)
+    for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):
+        other = Fingerprint.read(identity)
+        if other is not None and (differing := own.differences(other)):
+            what = " and ".join(_NAMES[name] for name in differing)
+            remedies = ", ".join(_REMEDIES[name] for name in differing)
+            return f"The worker {identity.split()[0]} at the task queue {config.task_queue!r} uses {what}: {remedies}."
+    return None
+
+
+def _digest(content: bytes) -> str:
+    """The secrets are long and random, so that this tells nobody anything about them."""
+    return sha256(b"proctor fingerprint " + content).hexdigest()[:_DIGITS]
+
+
+def _id_of(url: str) -> str:
+    """The id of a store, which its first user writes into it."""
+    if url.startswith("memory://"):  # each process has its own
+        return _UNKNOWN
+    if url in _ids:
+        return _ids[url]
+    try:
+        new = secrets.token_hex(_DIGITS // 2).encode()
+        _ids[url] = Folder(url, "store").write_once(_ID_FILE, new).decode()
+    except (StoreUnavailableError, OSError, ImportError, ValueError):
+        return _UNKNOWN
+    return _ids[url]
