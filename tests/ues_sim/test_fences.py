@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.ues_sim.helpers import HOST_KEY, Server
+from ues_sim.fences import Ended
 
 ADMIN = "an-admin-key-of-32-characters-xx"
 USER = {"key_id": "participant-1", "name": "participant", "secret": "participant-secret-1", "permissions": ["chat:*"]}
@@ -215,3 +216,12 @@ def test_without_a_claim_nothing_needs_a_fence(http: httpx.Client) -> None:
     path = f"/simulations/{made['simulation_id']}"
     assert http.post(f"{path}/simulation/start", headers=headers, json={}).status_code == 200
     assert http.delete(path).status_code == 200
+
+
+def test_only_the_oldest_fences_of_ended_simulations_are_forgotten() -> None:
+    ended = Ended(most=2)
+    for simulation_id, fence in (("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", 1)):
+        ended.note(simulation_id, fence)
+    assert [ended.find_fence(simulation_id) for simulation_id in "abc"] == [3, 0, 4]
+    ended.forget("c")
+    assert ended.find_fence("c") == 0

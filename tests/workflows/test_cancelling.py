@@ -17,7 +17,7 @@ from tests.work import only_nightly
 from tests.workflows.asking import played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities
-from workflows.names import PROCTOR_STATUS
+from workflows.names import MEMO_RESULTS, PROCTOR_STATUS
 
 BEFORE = ("admit", "join_queue")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")
@@ -60,6 +60,8 @@ async def test_called_off_in_every_step(
     described = await client.get_workflow_handle(task_id).describe()
     assert described.status == WorkflowExecutionStatus.CANCELED
     assert described.typed_search_attributes.get(PROCTOR_STATUS) == "canceled"
+    memo = await described.memo()
+    assert (memo["status"], MEMO_RESULTS in memo) == ("canceled", step != "admit")
     parted = [call for call in activities.calls if call in ("farewell", "take_down")]
     assert sorted(parted) == ([] if step in BEFORE else ["farewell", "take_down"])
     assert {given.reason for given in activities.inputs["farewell"]} <= {"error"}

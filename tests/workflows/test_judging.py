@@ -58,6 +58,31 @@ async def test_each_is_judged_by_a_local_activity_and_told(
     assert await replayed(client, over.task.id) == 1
 
 
+async def test_models_judge_one_criterion_and_then_all_others(
+    caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    """The evidence that the first one sends is in the model's cache for the others."""
+    others: list[int] = []
+
+    async def judges(given: JudgeInput) -> None:
+        if given.criterion_id == NAMES[0]:
+            await asyncio.sleep(0.2)
+            others.append(len(activities.inputs["judge_criterion"]) - 1)
+
+    [criterion] = plan("", "").criteria
+    criteria = [criterion.model_copy(update={"criterion_id": name, "by_model": True}) for name in NAMES]
+    activities = ScriptedActivities(BlobStore(config.storage_url), criteria=criteria, offline=False)
+    activities.deeds["judge_criterion"] = judges
+    async with activities.worker(client, config.task_queue):
+        over = await played(caller)
+    assert over.results is not None
+    assert [each.criterion_id for each in over.results.criteria_results] == NAMES
+    assert [each.score for each in over.results.criteria_results] == [4] * len(NAMES)
+    assert others == [0]
+    assert sorted(given.criterion_id for given in activities.inputs["judge_criterion"]) == NAMES
+    assert await replayed(client, over.task.id) == 1
+
+
 async def _hangs(_given: Any) -> None:
     await asyncio.Event().wait()
 
