@@ -25,7 +25,7 @@ from proctor_protocol.archive import ArchiveEntry, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.parting import parting_turn
+from proctor_protocol.parting import parting_turns
 from proctor_protocol.runs import RunResults, in_words
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
@@ -38,6 +38,7 @@ from viewer.pages import Pages, compared
 
 T = TypeVar("T")
 
+SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
 _PERIOD = re.compile(r"(\d+)([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -60,7 +61,7 @@ class Filters:
         agent = (self.agent or "").lower()
         return (
             self.scenario in (None, entry.scenario_id)
-            and agent in f"{entry.role} {entry.participant} {entry.participant_url}".lower()
+            and agent in f"{entry.agent} {entry.participant} {entry.participant_url}".lower()
             and self.status in (None, entry.status)
             and self.campaign in (None, entry.campaign)
             and (self.since is None or entry.started_at >= moment(self.since, "--since"))
@@ -154,7 +155,7 @@ def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
         entry.id if entry.kind == "trial" else entry.id[:_SHORT_ID],
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
         Text(clean(entry.scenario_id)),
-        Text(shorten((entry.campaign and entry.role) or entry.participant)),
+        Text(shorten(entry.agent)),
         score,
         turns,
         f"{entry.status}{', partial' if entry.is_partial else ''}",
@@ -193,7 +194,7 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
         f"{entry.id}  {entry.status}",
         f"{clean(entry.scenario_name or entry.scenario_id)}, seed {entry.seed}"
         f"{', without a model' if entry.offline else ''}",
-        f"{clean(entry.participant)} at {clean(entry.participant_url)}",
+        f"{clean(entry.agent)} at {clean(entry.participant_url)}",
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
         f"{counted(entry.actions_taken, 'action')}, {entry.seconds:.1f} s",
         *([_origin(entry.forked_from)] if entry.forked_from else []),
@@ -242,7 +243,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
         words = trial_as_text(result)
     console = make_console()
     began = f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}"
-    head = f"{entry.id}  {entry.kind}  {entry.status}\n{entry.scenario_id}, {entry.participant}, {began}"
+    head = f"{entry.id}  {entry.kind}  {entry.status}\n{entry.scenario_id}, {entry.agent}, {began}"
     for line in f"{head}\n{words}".splitlines():
         console.print(Text(clean(line)), soft_wrap=True)
 
@@ -259,10 +260,12 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     results = [_asked(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
-        text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.participant}  seed {entry.seed}  "
+        text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.agent}  seed {entry.seed}  "
         console.print(Text(clean(text) + f"  {entry.told}/{entry.max_score}  {entry.status}"), soft_wrap=True)
     if one.scenario_id != other.scenario_id:
         console.print("these are two different scenarios", style="yellow")
+    elif one.seed != other.seed:
+        console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
     table.add_column("criterion", overflow="fold")
     for name in ("A", "B", "B - A"):
@@ -274,8 +277,9 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
             Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)
         )
     show(console, table)
-    turn = parting_turn(*(_asked(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
-    console.print("they did the same in every turn" if turn is None else f"they part in turn {turn}")
+    turns = parting_turns(*(_asked(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
+    named = ", ".join(map(str, turns))
+    console.print(f"they part in {'turn' if len(turns) == 1 else 'turns'} {named}" if turns else SAME_IN_EVERY_TURN)
 
 
 def _require_assessments(what: str, *entries: ArchiveEntry) -> None:

@@ -19,12 +19,12 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     Raises:
         CommandError: there is no such assessment, or it has no forks.
     """
-    from proctor.archive_commands import entries_of, find, open_archive
+    from proctor.archive_commands import find, open_archive
     from proctor_statistics import forks_compared
 
     kept, _ = open_archive(archive, state)
     original = find(kept, name)
-    forks = [e for e in entries_of(kept) if e.forked_from and e.forked_from.task_id == original.id]
+    forks = kept.forks_of(original.id)
     judged = [e for e in forks if e.status == "completed" and e.share is not None]
     if not judged:
         raise UsageError(
@@ -32,17 +32,17 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
             "plays some"
         )
     console = make_console()
-    told = f"{original.id}  {original.scenario_id}  {clean(original.participant)}  seed {original.seed}"
+    told = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
     console.print(Text(f"{told}  {original.told}/{original.max_score}"), soft_wrap=True)
     if len(forks) > len(judged):
         console.print(f"{counted(len(forks) - len(judged), 'fork')} failed, or nobody judged them: left out")
     by_seed = defaultdict(set)
     for entry in judged:
-        by_seed[entry.participant].add(entry.seed)
+        by_seed[entry.agent].add(entry.seed)
     for agent, seeds in by_seed.items():
         if len(seeds) > 1:
             console.print(Text(f"{clean(agent)}: of {len(seeds)} seeds, whose characters differ, too"), soft_wrap=True)
-    found = [(e.participant, e.forked_from.turn, 100 * (e.share or 0)) for e in judged if e.forked_from]
+    found = [(e.agent, e.forked_from.turn, 100 * (e.share or 0)) for e in judged if e.forked_from]
     print_forks(console, forks_compared(found))
 
 

@@ -167,6 +167,11 @@ class ArchiveEntry(WireModel):
         return files
 
     @property
+    def agent(self) -> str:
+        """What pages and commands call the agent: the name that a campaign gave it, else that of its card."""
+        return (self.campaign and self.role) or self.participant or self.participant_url
+
+    @property
     def told(self) -> str:
         """The score in words, a range where there are doubts."""
         return score_range(self.score, self.doubtful_points)

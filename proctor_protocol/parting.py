@@ -1,4 +1,4 @@
-"""Where two assessments part: the first turn in which not the same was done."""
+"""Where two assessments part: the turns in which not the same was done."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,13 @@ _OF_ONE_RUN = ("message_id", "thread_id", "input_id")
 """What is another one in every simulation, and so makes no difference."""
 
 
-def parting_turn(one: Sequence[TurnRecord], other: Sequence[TurnRecord]) -> int | None:
-    """The first turn whose deeds differ, or that only one of the two has; None where there is none."""
-    first, second = ({turn.turn: _deeds(turn) for turn in side} for side in (one, other))
-    return next((turn for turn in sorted({**first, **second}) if first.get(turn) != second.get(turn)), None)
+def parting_turns(one: Sequence[TurnRecord], other: Sequence[TurnRecord]) -> list[int]:
+    """The turns whose actions differ, or that only one of the two has, in order."""
+    first, second = ({turn.turn: _actions(turn) for turn in side} for side in (one, other))
+    return [turn for turn in sorted({**first, **second}) if first.get(turn) != second.get(turn)]
 
 
-def _deeds(turn: TurnRecord) -> list[tuple[str, dict[str, Any]]]:
+def _actions(turn: TurnRecord) -> list[tuple[str, dict[str, Any]]]:
     return [
         (deed.action, {name: value for name, value in deed.parameters.items() if name not in _OF_ONE_RUN})
         for deed in turn.deeds

@@ -140,6 +140,10 @@ class Archive:
         found = [entry for entry in found if self._caller.may_see(entry.owner)]
         return sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
+    def forks_of(self, entry_id: str) -> list[ArchiveEntry]:
+        """The assessments that began with turns of this one, the latest first."""
+        return [entry for entry in self.entries() if entry.forked_from and entry.forked_from.task_id == entry_id]
+
     def find(self, prefix: str) -> ArchiveEntry:
         """The entry whose id is, or alone begins with, ``prefix``.
 

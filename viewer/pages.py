@@ -17,7 +17,7 @@ from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEnt
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
-from proctor_protocol.parting import parting_turn
+from proctor_protocol.parting import parting_turns
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Run
@@ -39,6 +39,9 @@ _SCENARIOS_NAMED = 50
 
 SHOWN_AT_MOST = 500
 """How many entries the overview shows; a search by address looks through all."""
+
+SIDES_AT_MOST = 50
+"""How many turns two assessments are shown side by side in."""
 
 _STATIC = files("viewer") / "static"
 
@@ -348,6 +351,7 @@ class Pages:
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
             offered=offered,
+            forks=[] if as_file else self.archive.forks_of(entry.id),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
@@ -356,10 +360,14 @@ class Pages:
         """Two assessments side by side; raises as ``assessment``."""
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
-        parting = parting_turn(*turns)
+        parting = parting_turns(*turns)
         sides = [
-            next((_turn_view(t, _zone(side), self._names(of), is_whole=True) for t in side if t.turn == parting), None)
-            for of, side in zip((one, other), turns, strict=True)
+            {
+                t.turn: _turn_view(t, _zone(side), names, is_whole=True)
+                for t in side
+                if t.turn in parting[:SIDES_AT_MOST]
+            }
+            for names, side in zip((self._names(one), self._names(other)), turns, strict=True)
         ]
         return self._render(
             "comparison.html",
@@ -368,6 +376,7 @@ class Pages:
             results=results,
             rows=compared(*results),
             parting=parting,
+            shown=parting[:SIDES_AT_MOST],
             sides=sides,
         )
 
@@ -438,6 +447,7 @@ def _is_found(entry: ArchiveEntry, search: str) -> bool:
             entry.kind,
             entry.scenario_id,
             entry.scenario_name,
+            entry.agent,
             entry.participant,
             entry.participant_url,
             entry.status,

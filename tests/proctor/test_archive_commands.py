@@ -70,7 +70,7 @@ def test_show_tells_what_was_lost_in_words(archive: str, capsys: pytest.CaptureF
 
 def test_compare(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     compare_entries(archive, None, "day-one", "day-two")
-    assert "they part in turn 1" in capsys.readouterr().out
+    assert "they part in turns 1, 2, 3" in capsys.readouterr().out
     compare_entries(archive, None, "day-one", "day-one")
     assert "they did the same in every turn" in capsys.readouterr().out
 

@@ -1,0 +1,32 @@
+"""The pages have no serious or critical violation that axe (https://github.com/dequelabs/axe-core) can find."""
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+
+from tests.viewer.conftest import Reading, in_the_browser
+
+PAGES = {
+    "the overview": "/",
+    "a search without a result": "/?search=nothing-like-it",
+    "an assessment": "/view/day-one?turn=1",
+    "an assessment's beginning": "/view/day-one?turn=0",
+    "a campaign": "/view/campaign-1",
+    "a run of trials": "/view/run-1",
+    "two side by side": "/compare?a=day-one&b=day-two",
+    "a problem": "/view/unknown",
+}
+
+
+@in_the_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 420])
+async def test_axe_finds_no_serious_violation(site: str, reading: Reading, width: int, scheme: str) -> None:
+    found = []
+    async with reading(width, scheme) as reader:
+        for name, path in PAGES.items():
+            await reader.opens(f"{site}{path}")
+            for violation in (await Axe().run(reader.page)).response["violations"]:
+                if violation["impact"] in ("serious", "critical"):
+                    some = [node["target"][0] for node in violation["nodes"]][:3]
+                    found.append(f"{name}: {violation['id']}: {violation['help']}: {some} of {len(violation['nodes'])}")
+    assert not found, "\n".join(found)
