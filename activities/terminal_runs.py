@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from activities.campaign_plan import CampaignPlan, Cell, EndedCell, Raw, Summed,
 from activities.campaigns import keep_cells
 from activities.deployment import Deployment
 from activities.task_files import packed
+from activities.terminal.datasets import KnownDatasets, dataset_hash, datasets_home
 from activities.terminal.failures import TaskError
 from activities.terminal_trials import TrialActivities
 from activities.trial_plan import TRIAL_WORKFLOW
@@ -68,7 +69,7 @@ class TerminalRuns:
         """Find the tasks, keep their files as they are now, and lay out every attempt at each of them."""
         asked = parse_terminal_request(request)
         config = asked.config
-        folders = await asyncio.to_thread(self._find, config)
+        config, folders, pinned = await asyncio.to_thread(self._find, config)
         if len(folders) * config.n_attempts > _MOST_TRIALS:
             raise BadRequestError(
                 f"{len(folders)} tasks with {config.n_attempts} attempts each are more than {_MOST_TRIALS:,} trials: "
@@ -80,10 +81,16 @@ class TerminalRuns:
                 "no worker beside a Docker engine runs just now: the trials wait until one does (`proctor worker` "
                 "where an engine is)"
             )
-        cells, hashes = [], []
+        cells, hashes = [], {}
         for folder in folders:
             ref, of_task = await self._cells(campaign_id, folder, config)
-            hashes.append(f"{folder.name} {ref.sha256}")
+            if pinned.get(folder.name, ref.sha256) != ref.sha256:
+                raise BadRequestError(
+                    f"The files of {folder.name} in {config.dataset} were changed on the evaluator's machine: their "
+                    f"sha256 is {ref.sha256}, and was {pinned[folder.name]} when the dataset was pulled. Pull it "
+                    f"again: proctor terminal-bench datasets pull {config.dataset}"
+                )
+            hashes[folder.name] = ref.sha256
             cells.append(of_task)
         role, url = asked.participant
         return CampaignPlan(
@@ -97,7 +104,9 @@ class TerminalRuns:
             groups=groups_of(cell for of_task in cells for cell in of_task),
             at_once=config.n_concurrent_trials,
             tries=config.tries,
-            shared=_shared(asked, self._config.containers_task_queue, sha256("\n".join(hashes).encode()).hexdigest()),
+            shared=_shared(
+                asked.model_copy(update={"config": config}), self._config.containers_task_queue, dataset_hash(hashes)
+            ),
             verbose_updates=config.verbose_updates and self._config.verbose_updates,
             warnings=warnings,
             cleanup=None if config.keep_images else TrialActivities.remove_run.__name__,
@@ -126,23 +135,31 @@ class TerminalRuns:
             runs=await self._store.put(as_lines(run_of(trial, results.participant) for trial in results.results)),
         )
 
-    def _find(self, config: TerminalConfig) -> list[Path]:
+    def _find(self, config: TerminalConfig) -> tuple[TerminalConfig, list[Path], Mapping[str, str]]:
+        """The settings with the dataset's version, the folders of its tasks, and the hashes that these must have."""
         home = Path(self._config.datasets_dir).resolve()
         dataset = (home / config.dataset).resolve()
+        pinned: Mapping[str, str] = {}
         if not dataset.is_relative_to(home) or not dataset.is_dir():
-            folders = [each.name for each in home.iterdir() if each.is_dir()] if home.is_dir() else []
-            there_are = ", ".join(sorted(folders)[:20])
-            raise BadRequestError(
-                f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks: name "
-                f"one of those below its datasets_dir ({there_are or 'which is empty'})."
-            )
+            known = KnownDatasets(datasets_home(self._config.state))
+            try:
+                pulled = known.find(config.dataset)
+                dataset, pinned = known.folder(pulled), pulled.tasks
+            except TaskError as problem:
+                folders = [each.name for each in home.iterdir() if each.is_dir()] if home.is_dir() else []
+                there_are = ", ".join(sorted(folders)[:20])
+                raise BadRequestError(
+                    f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks "
+                    f"below its datasets_dir ({there_are or 'which is empty'}). {problem}."
+                ) from None
+            config = config.model_copy(update={"dataset": pulled.label})
         try:
             found = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
         except TaskError as problem:
             raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
         if not found:
             raise BadRequestError(f"No task of {config.dataset} is left: see config.task_ids and exclude_task_ids.")
-        return sorted(found, key=lambda folder: folder.name)[: config.n_tasks]
+        return config, sorted(found, key=lambda folder: folder.name)[: config.n_tasks], pinned
 
     async def _cells(self, campaign_id: str, folder: Path, config: TerminalConfig) -> tuple[BlobRef, list[Cell]]:
         try:

@@ -29,6 +29,8 @@ app.add_typer(agent_app, name="agent")
 app.add_typer(scenarios_app, name="scenarios")
 app.add_typer(judge_app, name="judge")
 app.add_typer(terminal_app, name="terminal-bench")
+datasets_app = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
+terminal_app.add_typer(datasets_app, name="datasets")
 
 token_app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 app.add_typer(token_app, name="token")
@@ -942,7 +944,10 @@ OutputOption = Annotated[
 @terminal_app.command("run")
 def run_terminal_bench(
     dataset: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder of tasks; with --gateway the name of one of its datasets.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
+        ),
     ] = None,
     agent_url: Annotated[
         str | None, typer.Option("--agent", metavar="URL", help="The agent's A2A address; or oracle, or null.")
@@ -1086,6 +1091,70 @@ def terminal_up(
     run_terminal_up(read_terminal_settings(flags, config_file), datasets_dir, state, is_open=is_open)
 
 
+DatasetArgument = Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The dataset.")]
+PinOption = Annotated[
+    str | None, typer.Option("--sha256", metavar="HASH", help="The hash that the tasks must have (`datasets show`).")
+]
+
+
+@datasets_app.callback()
+def datasets() -> None:
+    """Datasets of terminal tasks, by name and version, pinned by the hash of their files."""
+
+
+@datasets_app.command("add")
+def add_dataset(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
+    ],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
+    ] = None,
+    path: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
+    commit: Annotated[
+        str | None, typer.Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
+    ] = None,
+    sha256: PinOption = None,
+    state: StateOption = None,
+) -> None:
+    """Add a dataset and pull its files. Of a registry, only learn which datasets it has."""
+    from proctor.dataset_commands import add_dataset
+
+    add_dataset(source, name, version, path, commit, sha256, state)
+
+
+@datasets_app.command("pull")
+def pull_dataset(
+    dataset: DatasetArgument,
+    sha256: PinOption = None,
+    is_update: Annotated[
+        bool, typer.Option("--update", help="Pin the files as they are now, though their hash is another one.")
+    ] = False,
+    state: StateOption = None,
+) -> None:
+    """Get the files of a dataset from its source. They must have the hash that they had before."""
+    from proctor.dataset_commands import pull_dataset
+
+    pull_dataset(dataset, sha256, state, is_update=is_update)
+
+
+@datasets_app.command("list")
+def list_datasets(state: StateOption = None) -> None:
+    """List the datasets that are known."""
+    from proctor.dataset_commands import list_datasets
+
+    list_datasets(state)
+
+
+@datasets_app.command("show")
+def show_dataset(dataset: DatasetArgument, state: StateOption = None) -> None:
+    """Show a dataset: its source, its hash, and its tasks."""
+    from proctor.dataset_commands import show_dataset
+
+    show_dataset(dataset, state)
+
+
 TokensFileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="Another file of tokens.")]
 
 
@@ -1145,7 +1214,7 @@ def revoke_token(
     revoke_tokens(which, state, file)
 
 
-for _each in (app, agent_app, token_app, scenarios_app, judge_app, terminal_app):
+for _each in (app, agent_app, token_app, scenarios_app, judge_app, terminal_app, datasets_app):
     for _command in _each.registered_commands:
         _command.cls = OnceCommand
 

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
+from activities.terminal.datasets import KnownDatasets, datasets_home
+from activities.terminal.failures import TaskError
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.console import make_console
@@ -60,7 +62,7 @@ class TerminalRunOptions:
         chosen = self.settings.evaluation
         config: dict[str, Any] = {
             "benchmark": BENCHMARK,
-            "dataset": Path(self.dataset).name or self.dataset,
+            "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,
             "agent": self.agent,
             "exclude_task_ids": chosen.exclude_task_ids,
             "n_attempts": chosen.n_attempts,
@@ -160,15 +162,21 @@ async def _play(
 
 def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
     """Settings of an evaluator of the command's own, which has the dataset's folder among its datasets."""
-    dataset = Path(options.dataset).absolute()
-    if not dataset.is_dir():
-        raise UsageError(f"--dataset {options.dataset}: there is no such folder; name one that holds tasks")
-    level = options.settings.logging.level
-    return with_scenarios(
-        read_settings(
-            GreenAgentConfig, host=LOOPBACK, state=options.state, datasets_dir=str(dataset.parent), log_level=level
-        )
+    folder = Path(options.dataset).absolute()
+    config = read_settings(
+        GreenAgentConfig,
+        host=LOOPBACK,
+        state=options.state,
+        datasets_dir=str(folder.parent) if folder.is_dir() else None,
+        log_level=options.settings.logging.level,
     )
+    if not folder.is_dir():
+        known = KnownDatasets(datasets_home(config.state))
+        try:
+            known.folder(known.find(options.dataset))
+        except TaskError as problem:
+            raise UsageError(f"--dataset {options.dataset}: there is no such folder. {problem}") from None
+    return with_scenarios(config)
 
 
 def _keep_exact(path: str, results: bytes) -> None:

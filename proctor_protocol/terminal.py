@@ -53,7 +53,8 @@ class TerminalConfig(WireModel):
 
     Attributes:
         benchmark: always ``terminal-bench``.
-        dataset: the name of a folder of tasks, below the evaluator's ``datasets_dir``.
+        dataset: the name of a folder of tasks, below the evaluator's ``datasets_dir``; or a dataset that was pulled
+            there, ``NAME`` or ``NAME@VERSION`` (``proctor terminal-bench datasets``).
         task_ids: names of tasks, or patterns with ``*``, ``?`` and ``[…]``; all tasks where missing.
         exclude_task_ids: names or patterns of tasks to leave out.
         n_tasks: at most so many tasks, the first by name.
