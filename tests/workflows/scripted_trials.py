@@ -101,8 +101,10 @@ class ScriptedTrials:
     def of(self, task_id: str) -> list[str]:
         return [step for step, about in self.calls if about == task_id]
 
-    def worker(self, client: Client, task_queue: str) -> AbstractAsyncContextManager[None]:
-        campaigns = CampaignActivities(self._deployment, [ScriptedRuns(self._deployment)])
+    def worker(
+        self, client: Client, task_queue: str, runs: type[TerminalRuns] = ScriptedRuns
+    ) -> AbstractAsyncContextManager[None]:
+        campaigns = CampaignActivities(self._deployment, [runs(self._deployment)])
         queues = QueueActivities()
         activities = [
             campaigns.plan_campaign,
