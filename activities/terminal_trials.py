@@ -22,6 +22,7 @@ from activities.terminal.failures import (
     ContainerEndedError,
     EngineUnavailableError,
     EnvironmentLostError,
+    ImageFailedError,
     LimitExceededError,
     TerminalError,
 )
@@ -39,18 +40,19 @@ from activities.trial_plan import (
     Worked,
 )
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import Blob, FailureMode, TerminalTaskMessage, TrialResult
+from proctor_protocol.terminal import Blame, Blob, FailureMode, TerminalTaskMessage, TrialResult
 from proctor_storage.blobs import BlobRef
 
 if TYPE_CHECKING:
     from activities.terminal.command_endpoint import CommandEndpoint
     from activities.terminal.engine import Engine
     from activities.terminal.tasks import TerminalTask
+    from activities.terminal.testing import TestsOutcome
 
 log = logging.getLogger(__name__)
 
 _LONGEST_SAID = 4_000
-_LONGEST_LOG = 4_000
+_LONGEST_LOG = 8_000
 _MOST_NAMED = 50
 """Rewards, and processes left running, that are named in a result."""
 
@@ -169,16 +171,19 @@ class TrialActivities:
                 for place in (environment, await terminal.fresh.find(self._engine, environment)):
                     if place and (ended := await terminal.environments.ended_by_itself(self._engine, place)):
                         raise ContainerEndedError(f"{ended}, while the tests ran.") from None
+                if await terminal.fresh.is_kept(self._engine, environment):
+                    raise self._engine.failed("it lost the container of the tests", "they begin again") from None
                 raise
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
-            blame=outcome.blame or "task" if outcome.failure_mode != FailureMode.NONE else None,
+            blame=_blame_of(outcome, given.plan) if outcome.failure_mode != FailureMode.NONE else None,
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
             rewards={json_safe_text(name): reward for name, reward in list(outcome.rewards.items())[:_MOST_NAMED]},
             left_running=[json_safe_text(each.command) for each in outcome.left_running[:_MOST_NAMED]],
+            limits_reached=outcome.quotas.in_words(),
             verifier=outcome.verifier,
             verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
             doubts=[
@@ -410,10 +415,16 @@ async def _failing() -> AsyncIterator[None]:
             "blame": problem.blame,
             "failure_mode": str(problem.failure_mode),
             "log": json_safe_text(problem.log[-_LONGEST_LOG:]),
+            "build_failed": isinstance(problem, ImageFailedError),
         }
         raise ApplicationError(
             json_safe_text(str(problem)), details, type=failures.TRIAL_FAILED, non_retryable=True
         ) from None
+
+
+def _blame_of(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
+    """Who is to blame for tests that fail; where the task's own solution is played, not the agent."""
+    return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
 def _environment_of(given: StepInput) -> EnvironmentRef:

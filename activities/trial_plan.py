@@ -108,7 +108,8 @@ class Worked(Model):
 class Tested(Model):
     """What came of the tests; ``is_resolved`` is None where they gave no verdict.
 
-    ``rewards`` are a reward file's numbers by name; ``left_running`` are the processes that the agent left. For
+    ``rewards`` are a reward file's numbers by name; ``left_running`` are the processes that the agent left,
+    ``limits_reached`` sentences on the limits of its container. For
     ``verifier``, ``verifier_reason`` and ``doubts`` see ``TrialResult``.
     """
 
@@ -120,6 +121,7 @@ class Tested(Model):
     parser_results: dict[str, TestStatus] | None = None
     rewards: dict[str, float] = Field(default_factory=dict)
     left_running: list[str] = Field(default_factory=list)
+    limits_reached: list[str] = Field(default_factory=list)
     verifier: VerifierKind | None = None
     verifier_reason: str | None = None
     doubts: list[Doubt] = Field(default_factory=list)

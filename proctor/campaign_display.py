@@ -22,7 +22,7 @@ from proctor_protocol.campaigns import (
     CellEndedUpdate,
     Tally,
 )
-from proctor_protocol.terminal import FailureMode, TerminalResults
+from proctor_protocol.terminal import FailureMode, TerminalResults, TrialResult
 from proctor_protocol.updates import ErrorOccurredUpdate
 
 _LABEL_WIDTH = 10
@@ -49,6 +49,10 @@ class _Group:
         self.failed += ended.failure_kind is not None
         if ended.score is not None:
             self.scores.append(ended.score)
+
+
+_BUILD_LINES = 30
+"""Lines of a failed build that are printed."""
 
 
 class CampaignDisplay:
@@ -235,3 +239,20 @@ def print_table(console: Console, results: TerminalResults) -> None:
     for k, share in results.pass_at_k.items():
         if k > 1:
             console.print(Text(f"pass@{k}    {share.in_words()}"))
+
+
+def build_failures(results: TerminalResults) -> list[TrialResult]:
+    """The first trial of each task whose image could not be built."""
+    found: dict[str, TrialResult] = {}
+    for trial in results.results:
+        if trial.details.get("build_failed"):
+            found.setdefault(trial.task_id, trial)
+    return list(found.values())
+
+
+def print_build_failures(console: Console, failed: list[TrialResult]) -> None:
+    """For each of these trials the last lines that its build printed."""
+    for trial in failed:
+        console.print(Text(f"\n{clean(trial.task_id)}: {clean(trial.failure or '')}", style="red"), soft_wrap=True)
+        for line in str(trial.details.get("log") or "").splitlines()[-_BUILD_LINES:]:
+            console.print(Text(f"    {clean(line)}"), soft_wrap=True)

@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,12 +18,13 @@ from rich.text import Text
 from activities.terminal.datasets import KnownDatasets, datasets_home
 from activities.terminal.failures import TaskError
 from proctor.caller import AssessmentCall, authorization, is_loopback
-from proctor.campaign_display import CampaignDisplay, print_table
+from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.following import followed, require_completed
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
+from proctor.phrases import counted
 from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
@@ -33,7 +35,7 @@ from proctor.up import start_unless
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
-from proctor_protocol.terminal import BENCHMARK, AgentKind, Blob, TerminalResults
+from proctor_protocol.terminal import BENCHMARK, AgentKind, Blob, TerminalResults, TrialResult
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ async def _play(
         with CampaignDisplay(console, quiet) as display:
             accepted, ended = await followed(call, display, interrupted, "run")
         task_id = accepted.task_id if accepted else ""
+    unbuilt: list[TrialResult] = []
     if ended.results is not None:
         results = read_terminal_results(ended.results)
         if json_file:
@@ -156,8 +159,21 @@ async def _play(
         if not quiet:
             print_table(console, results)
             console.print(Text(f"results   {folder}"), soft_wrap=True)
+        unbuilt = build_failures(results)
+        print_build_failures(make_console(sys.stderr), unbuilt)
     require_completed(ended, "run")
+    require_built(unbuilt)
     return ExitCode.DONE
+
+
+def require_built(unbuilt: Sequence[TrialResult]) -> None:
+    """Say that images could not be built, if any.
+
+    Raises:
+        CommandError: so that the command ends with exit code 1.
+    """
+    if unbuilt:
+        raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
 
 
 def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:

@@ -268,6 +268,8 @@ class TrialResult(WireModel):
         doubts: why the verdict is doubtful: what the participant changed of what runs the tests.
         tries: how often the trial was played.
         usage: tokens and cost as the participant tells them; nobody checks that.
+        details: ``left_running``, the processes that the participant left; ``limits_reached``, sentences on limits of
+            its container; ``rewards`` by name; ``build_failed`` and ``log`` of an image that could not be built.
         phases: seconds by step: ``build``, ``start``, ``agent``, ``tests``, ``logs``, ``stop``.
         files: logs, recording and transcript in the store.
     """
@@ -393,6 +395,11 @@ def as_text(results: TerminalResults) -> str:
     return "\n".join(lines)
 
 
+def _limits_reached(trial: TrialResult) -> list[str]:
+    found = trial.details.get("limits_reached")
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
 def trial_as_text(trial: TrialResult) -> str:
     """A trial's verdict in words, with its doubts and its tests."""
     verdict = "no verdict" if trial.is_resolved is None else "resolved" if trial.is_resolved else "not resolved"
@@ -401,7 +408,8 @@ def trial_as_text(trial: TrialResult) -> str:
         verdict + (", doubtful" if trial.doubts else "") + (where[trial.verifier] if trial.verifier else ""),
         *([f"reason: {trial.verifier_reason}"] if trial.verifier_reason else []),
         *(f"doubtful: {doubt.statement} {doubt.reason}" for doubt in trial.doubts),
-        *([trial.failure] if trial.failure else []),
+        *([f"{trial.failure_mode}: {trial.failure}"] if trial.failure else []),
+        *(f"limit reached: {each}" for each in _limits_reached(trial)),
         *(f"{status}: {name}" for name, status in (trial.parser_results or {}).items()),
     ]
     return "\n".join(lines)

@@ -197,7 +197,7 @@ class TerminalTrial:
             TrialActivities.run_trial_tests,
             step,
             task_queue=step.prepared.host_queue,
-            **limits.on_engine("run the tests", 2 * self._plan.test_seconds + 600),
+            **limits.on_engine("run the tests", 3 * self._plan.test_seconds + 600),
         )
         return tested
 
@@ -264,7 +264,7 @@ class TerminalTrial:
             failure_mode=FailureMode(details.get("failure_mode", FailureMode.UNKNOWN)),
             failure=sentence,
             blame=details.get("blame", "evaluator"),
-            details={"log": details["log"]} if details.get("log") else {},
+            details={name: details[name] for name in ("log", "build_failed") if details.get(name)},
         )
 
     def _about(self, began_at: datetime) -> dict[str, Any]:
@@ -289,12 +289,14 @@ def _untested(worked: Worked) -> Tested:
 
 
 def _noticed(tested: Tested) -> dict[str, Any]:
-    """What a result says besides the verdict: rewards by name, and the agent's services that ran beside the tests."""
+    """What a result says besides the verdict: rewards by name, the processes that the agent left, its limits."""
     noticed: dict[str, Any] = {}
     if len(tested.rewards) > 1:
         noticed["rewards"] = tested.rewards
     if tested.left_running:
         noticed["left_running"] = tested.left_running
+    if tested.limits_reached:
+        noticed["limits_reached"] = tested.limits_reached
     return noticed
 
 

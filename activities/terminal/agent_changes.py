@@ -70,6 +70,7 @@ _TOOL_SETTINGS = re.compile(
     r"|/(?:root|home/[^/]+)/(?:\.curlrc|\.wgetrc|\.netrc|\.pip/.*|\.config/(?:pip|uv|curlrc)(?:/.*)?"
     r"|\.cache/(?:uv|pip)(?:/.*)?|\.local/share/uv(?:/.*)?|\.local/bin/env(?:\.fish)?))$"
 )
+_PRELOAD = "/etc/ld.so.preload"
 _WORD = re.compile(r"[A-Za-z0-9_.+/\[-]+")
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*)", re.MULTILINE)
 _FOLDER = re.compile(r"\bcd\s+[\"']?(/[^\s\"';&|]*)")
@@ -295,6 +296,8 @@ class _Rule:
     def _setting(self, path: str) -> str | None:
         if _SHELL_FILES.match(path):
             return "what a shell reads when it starts" if self._reads_shell_files else None
+        if path == _PRELOAD:  # only an instruction that names it makes this the agent's work
+            return "the loader's settings"
         if _TOOL_SETTINGS.match(path) and basename(path) not in self._words:
             return "the loader's settings" if "/ld.so" in path else "the settings of a tool that tests use"
         return None

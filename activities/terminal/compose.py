@@ -18,7 +18,7 @@ from typing import Any
 from activities.terminal import compose_files, host_access, shell
 from activities.terminal.copying import copy_to
 from activities.terminal.engine import RUN, TRIAL, Engine
-from activities.terminal.failures import EngineUnavailableError, EnvironmentFailedError
+from activities.terminal.failures import EngineUnavailableError, EnvironmentFailedError, EnvironmentLostError
 from activities.terminal.host_access import HostMount
 from activities.terminal.images import read_compose
 from activities.terminal.references import ImageRef
@@ -34,7 +34,8 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
 
     Raises:
         EnvironmentFailedError: compose can't start them; with what it says.
-        EngineUnavailableError: there is no compose on this machine.
+        EnvironmentLostError: an image of theirs is gone.
+        EngineUnavailableError: there is no compose on this machine, or the engine fails.
     """
     document = await asyncio.to_thread(written, engine, task, image, name, run, trial)
     files = await _fill_volumes(engine, task, image, name, {RUN: run, TRIAL: trial})
@@ -60,6 +61,10 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
         raise EnvironmentFailedError(f"The services of {task.id} did not start in {_SECONDS:g} s", ended.output)
     if ended.exit_code != 0:
         lines = [line for line in ended.output.splitlines() if line.strip()]
+        if lines and (passing := engine.refused(lines[-1])) is not None:
+            raise passing
+        if any("o such image" in line for line in lines[-2:]):
+            raise EnvironmentLostError(f"An image of {task.id} was removed before its containers started")
         raise EnvironmentFailedError(
             f"docker compose can't start the services of {task.id}: {(lines or ['it says nothing'])[-1][:500]}",
             ended.output,

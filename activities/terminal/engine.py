@@ -34,6 +34,17 @@ _NETWORK = re.compile(
 )
 """How an engine says that it can't reach a registry."""
 
+_ENGINES_OWN = re.compile(
+    r"too many open files|layer does not exist|input/output error|read-only file system|ttrpc: closed"
+    r"|containerd.*(?:connection|unavailable|deadline)|failed to register layer|failed to mount .*overlay"
+    r"|cannot connect to the docker daemon",
+    re.IGNORECASE,
+)
+_COMMAND_FAILED = re.compile(r"returned a non-zero code|did not complete successfully")
+"""How an engine says that a command of the Dockerfile failed."""
+
+"""How an engine says that it or its machine fails: the task is not to blame, and it may work at the next attempt."""
+
 _OWN_COMMANDS = 100_000
 """How many are remembered."""
 
@@ -182,6 +193,8 @@ class Engine:
                 raise self.unavailable(problem.message) from problem
             if _FULL in problem.message:
                 raise self.full() from problem
+            if problem.status >= 500 and (own := self.refused(problem.message)) is not None:
+                raise own from problem
             raise
         except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
             raise self.unavailable(str(problem) or type(problem).__name__) from problem
@@ -199,6 +212,12 @@ class Engine:
             "that the evaluator's user may use its socket, or name another in DOCKER_HOST"
         )
 
+    def failed(self, what: str, why: str) -> EngineUnavailableError:
+        """The failure of an engine that answers, and can't do what it should."""
+        return EngineUnavailableError(
+            f"The Docker engine at {self.url} has a failure: {what} ({' '.join(why.split())[:300]}): see its log"
+        )
+
     def full(self) -> EngineUnavailableError:
         """The failure of an engine whose disk is full."""
         return EngineUnavailableError(
@@ -209,6 +228,8 @@ class Engine:
         """What an engine says that can't build or pull, if what it was given is not to blame; None if that is."""
         if _FULL in message:
             return self.full()
+        if _ENGINES_OWN.search(message) and not _COMMAND_FAILED.search(message):
+            return self.failed("it refuses", message)
         if _NETWORK.search(message):
             return RegistryUnavailableError(
                 f"An image can't be fetched just now ({' '.join(message.split())[:300]}): see that the engine's "

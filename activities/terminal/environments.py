@@ -57,6 +57,7 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
 
     Raises:
         EnvironmentFailedError: it doesn't start, or its healthcheck fails.
+        EnvironmentLostError: its image is gone.
         EngineUnavailableError: the engine doesn't answer.
     """
     name = container_name(task.id, run, trial)
@@ -72,6 +73,8 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
             container = await _start_one(engine, task, image, name, run, trial)
         ref = await _prepared(engine, task, container, name, run, trial)
     except DockerError as problem:
+        if problem.status == 404 and "o such image" in problem.message:
+            raise EnvironmentLostError(f"The image of {task.id} was removed before its container started") from problem
         raise EnvironmentFailedError(
             f"The container of {task.id} doesn't start: {' '.join(problem.message.split())[:500]}"
         ) from problem

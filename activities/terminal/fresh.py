@@ -16,23 +16,28 @@ from contextlib import suppress
 from typing import IO, Any
 
 from aiodocker import DockerError
+from pydantic import BaseModel, ConfigDict
 
 from activities.terminal import environments
 from activities.terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
 from activities.terminal.commands import lost, run_plainly
 from activities.terminal.engine import RUN, TRIAL, Engine
 from activities.terminal.failures import EnvironmentFailedError
-from activities.terminal.references import EnvironmentRef
+from activities.terminal.quotas import QuotasReached
+from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TerminalTask
 
 SUFFIX = "-verifier"
 """What is added to the name of an agent's container: the container of its tests."""
 
 SECOND = "-verifier-2"
-"""The same for the second look, with all of the agent's changes."""
+"""The same for a second look, with all of the agent's changes or with none."""
 
 VERIFIER = "proctor.verifier"
 """The label of such a container."""
+
+_LEFT = "proctor.left"
+"""The label of a volume that has a ``LeftBehind`` as JSON."""
 
 _LEFT_OUT = ("/tests", "/logs/verifier", "/proc", "/sys", "/dev")
 _GUARDED = (*USUAL_FOLDERS, "/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc")
@@ -47,6 +52,20 @@ _WORDS_AT_MOST = 50_000
 _RM = "PATH=/usr/bin:/bin rm -rf --"
 
 _known_commands: dict[str, ImageCommands] = {}
+
+
+class LeftBehind(BaseModel):
+    """What was seen of an agent's container when the agent's time was over.
+
+    Attributes:
+        processes: those that the agent left.
+        quotas: the limits that it reached.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    processes: tuple[Process, ...] = ()
+    quotas: QuotasReached = QuotasReached()
 
 
 async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCommands:
@@ -116,7 +135,7 @@ async def start(
     held: Collection[str],
     suffix: str = SUFFIX,
 ) -> EnvironmentRef:
-    """Stop the agent's container, and start a fresh one with its changes; one that is there is replaced.
+    """Start a fresh container with the agent's changes; one that is there is replaced.
 
     Args:
         engine: where the containers are.
@@ -127,19 +146,17 @@ async def start(
         suffix: what is added to the name of the agent's container.
 
     Raises:
-        EnvironmentFailedError: the fresh container doesn't start, or doesn't go on with the agent's files.
+        EnvironmentFailedError: the fresh container doesn't go on with the agent's files or volumes.
         EnvironmentLostError: one of the containers is gone.
-        EngineUnavailableError: the engine doesn't answer.
+        EngineUnavailableError: the engine doesn't answer, or doesn't start the container.
     """
-    await stop(engine, environment)
     await remove(engine, environment, suffix)
     about = await _inspect(engine, environment.container_id, environment)
     try:
         made = await _make(engine, environment, about, suffix)
     except DockerError as problem:
-        raise EnvironmentFailedError(
-            f"A fresh container of {task.id} for its tests doesn't start: {' '.join(problem.message.split())[:500]}"
-        ) from problem
+        # The agent's container was made in the same way, and started.
+        raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", problem.message) from problem
     fresh = _reference(environment, made, suffix)
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
@@ -150,6 +167,50 @@ async def start(
     if not is_idle(about["Config"]):
         await _begin_again(engine, task, fresh)
     return fresh
+
+
+async def note_left(engine: Engine, environment: EnvironmentRef, left: LeftBehind) -> None:
+    """Note on the engine that the tests run in a fresh container, and what is known of the agent's one.
+
+    The agent's container may be stopped after that. A worker that comes later reads the note.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    labels = {RUN: environment.run, TRIAL: environment.trial, _LEFT: left.model_dump_json()}
+    await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
+
+
+async def noted_left(engine: Engine, environment: EnvironmentRef) -> LeftBehind | None:
+    """What ``note_left`` noted; None where it noted nothing.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    try:
+        volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
+        return LeftBehind.model_validate_json(volume["Labels"][_LEFT])
+    except (DockerError, KeyError, ValueError):
+        return None
+
+
+def _note_of(environment: EnvironmentRef) -> str:
+    return f"{environment.container}-left-{environment.container_id[:12]}"
+
+
+async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
+    """Whether the files of the agent's container are there, and its tests run elsewhere: they can begin again.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    if await noted_left(engine, environment) is None:
+        return False
+    try:
+        await engine.ask("GET", f"containers/{environment.container_id}/json")
+    except DockerError:
+        return False
+    return True
 
 
 async def stop(engine: Engine, environment: EnvironmentRef) -> None:

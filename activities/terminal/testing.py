@@ -35,6 +35,7 @@ from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
 from activities.terminal.process_needs import process_need
+from activities.terminal.quotas import QuotasReached, quotas_reached
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TaskFormat, TerminalTask
 from proctor_protocol.results import Doubt
@@ -57,7 +58,8 @@ class TestsOutcome(BaseModel):
     """What the tests said.
 
     Attributes:
-        failure_mode: ``none``, ``test_timeout`` or ``parse_error``.
+        failure_mode: ``none``, ``test_timeout``, ``parse_error``, or ``unknown_agent_error`` where the image's command
+            doesn't run with the agent's files.
         failure: the same as a sentence; None where nothing failed.
         blame: ``participant`` where the agent kept the tests from running; None where that isn't known.
         tests: each test by name; None where that can't be said.
@@ -67,6 +69,7 @@ class TestsOutcome(BaseModel):
         log: what the tests printed, capped.
         seconds: how long they took.
         left_running: the processes that the agent left. They ran on beside the tests where these ran in its container.
+        quotas: the limits of its container that the agent reached.
         verifier: where the tests ran.
         verifier_reason: why they ran in the agent's container although a fresh one was asked for.
         doubts: why the verdict may be another one than that of an untouched container.
@@ -84,6 +87,7 @@ class TestsOutcome(BaseModel):
     log: str = ""
     seconds: float = 0.0
     left_running: tuple[Process, ...] = ()
+    quotas: QuotasReached = QuotasReached()
     verifier: VerifierKind = "same-container"
     verifier_reason: str | None = None
     doubts: tuple[Doubt, ...] = ()
@@ -115,19 +119,47 @@ async def run_tests(
         EngineUnavailableError: the engine doesn't answer.
     """
     seconds = timeout or task.test_timeout
-    if verifier == "same-container":
+    noted = await fresh.noted_left(engine, environment)
+    need = None
+    if noted is None:
+        quotas = await quotas_reached(engine, environment)
         left = await environments.close_to_agent(engine, environment, task, kept)
+        noted = fresh.LeftBehind(processes=left, quotas=quotas)
+        if verifier == "separate":
+            need = process_need(task, await asyncio.to_thread(read_texts, task, environment.workdir))
+            need = need if left or _has_services(environment) else None
+            if need is None:
+                await fresh.note_left(engine, environment, noted)
+    if verifier == "same-container":
         held = await _held(engine, task, environment)
         outcome = await _run_in(engine, task, environment, seconds, on_output)
         doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
-        return outcome.model_copy(update={"left_running": left, "doubts": (*doubts, *outcome.doubts)})
-    need = process_need(task, await asyncio.to_thread(read_texts, task, environment.workdir))
-    left = ()
-    if await environments.stands(engine, environment) or await fresh.find(engine, environment) is None:
-        left = await environments.close_to_agent(engine, environment, task, kept)
-        if need is not None and (left or _has_services(environment)):
-            return await _run_restored(engine, task, environment, seconds, on_output, left, need)
-    return await _run_fresh(engine, task, environment, seconds, on_output, left)
+        outcome = outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
+    elif need is not None:
+        outcome = await _run_restored(engine, task, environment, seconds, on_output, need)
+    else:
+        outcome = await _run_fresh(engine, task, environment, seconds, on_output)
+    outcome = outcome.model_copy(update={"left_running": noted.processes, "quotas": noted.quotas})
+    return await _blamed(engine, task, environment, seconds, outcome)
+
+
+async def _blamed(
+    engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float, outcome: TestsOutcome
+) -> TestsOutcome:
+    """Say who is to blame where tests say nothing readable: the agent, if they do without its changes."""
+    if outcome.failure_mode != FailureMode.PARSE_ERROR or outcome.blame is not None:
+        return outcome
+    try:
+        place = await fresh.start(engine, task, environment, (), (), fresh.SECOND)
+        control = await _run_in(engine, task, place, seconds, None)
+    except (EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
+        return outcome
+    finally:
+        await fresh.remove(engine, environment, fresh.SECOND)
+    if control.failure_mode != FailureMode.NONE:
+        return outcome
+    failure = f"{outcome.failure}. Without the agent's changes they can be read, so these changes are the cause"
+    return outcome.model_copy(update={"blame": "participant", "failure": failure, "reward": 0.0, "is_resolved": False})
 
 
 def _has_services(environment: EnvironmentRef) -> bool:
@@ -153,7 +185,6 @@ async def _run_fresh(
     environment: EnvironmentRef,
     seconds: float,
     on_output: Callable[[bytes], None] | None,
-    left: tuple[Process, ...],
 ) -> TestsOutcome:
     """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
     await fresh.stop(engine, environment)
@@ -163,7 +194,12 @@ async def _run_fresh(
         place = await fresh.start(engine, task, environment, changes, held)
     except EnvironmentFailedError as problem:
         return TestsOutcome(
-            failure_mode=FailureMode.UNKNOWN, failure=str(problem), blame="task", left_running=left, verifier="separate"
+            failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
+            failure=str(problem),
+            blame="participant",
+            reward=0.0,
+            is_resolved=False,
+            verifier="separate",
         )
     outcome = await _run_in(engine, task, place, seconds, on_output)
     doubts: tuple[Doubt, ...] = ()
@@ -176,9 +212,7 @@ async def _run_fresh(
                     doubts = _doubts(held, "The tests pass only with this change of the agent's.")
             finally:
                 await fresh.remove(engine, environment, fresh.SECOND)
-    return outcome.model_copy(
-        update={"left_running": left, "verifier": "separate", "doubts": (*doubts, *outcome.doubts)}
-    )
+    return outcome.model_copy(update={"verifier": "separate", "doubts": (*doubts, *outcome.doubts)})
 
 
 async def _run_restored(
@@ -187,7 +221,6 @@ async def _run_restored(
     environment: EnvironmentRef,
     seconds: float,
     on_output: Callable[[bytes], None] | None,
-    left: tuple[Process, ...],
     need: str,
 ) -> TestsOutcome:
     """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
@@ -195,9 +228,7 @@ async def _run_restored(
     await fresh.restore(engine, environment, held)
     outcome = await _run_in(engine, task, environment, seconds, on_output)
     doubts = _doubts(held, "It was restored from the image before the tests.") if held and _rate(outcome) < 1 else ()
-    return outcome.model_copy(
-        update={"left_running": left, "verifier_reason": need, "doubts": (*doubts, *outcome.doubts)}
-    )
+    return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
 
 
 def _rate(outcome: TestsOutcome) -> float:

@@ -11,10 +11,12 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress, Said
-from proctor.campaign_display import CampaignDisplay
+from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures
 from proctor.display import AssessmentDisplay
+from proctor.errors import CommandError
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
+from proctor.terminal_run import require_built
 from proctor.under_way_display import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.provenance import ModelUse, Provenance
@@ -27,6 +29,7 @@ from proctor_protocol.results import (
     ReportedAction,
     assessment_results,
 )
+from proctor_protocol.terminal import TerminalResults, TrialResult
 from proctor_protocol.updates import (
     ActionObservedUpdate,
     ErrorOccurredUpdate,
@@ -470,3 +473,29 @@ def test_what_is_under_way_is_shown_as_what_it_turns_out_to_be() -> None:
         for update in recorded_updates():
             display_of_one.show(Progress(update))
     assert said.replace("No worker takes it.\n", "") == written(as_assessment)
+
+
+def test_a_failed_build_shows_its_last_30_lines_once_for_each_task() -> None:
+    trials = [
+        TrialResult(
+            trial_id=f"run-{attempt}",
+            trial_name=f"broken.{attempt}",
+            task_id="broken",
+            attempt=attempt,
+            failure="The image can't be built from Dockerfile: a command failed",
+            details={"build_failed": True, "log": "".join(f"line {number}\n" for number in range(50))},
+        )
+        for attempt in (1, 2)
+    ]
+    results = TerminalResults(
+        run_id="run", dataset="d", participant="oracle", status="completed", n_tasks=1, n_attempts=2, n_trials=2,
+        n_resolved=0, n_unresolved=2, accuracy=0, results=trials,
+    )  # fmt: skip
+    file = io.StringIO()
+    print_build_failures(Console(file=file, width=100), build_failures(results))
+    head, *lines = file.getvalue().split("\n")[1:-1]
+    assert head == "broken: The image can't be built from Dockerfile: a command failed"
+    assert lines == [f"    line {number}" for number in range(20, 50)]
+    with pytest.raises(CommandError, match="the images of 1 task could not be built"):
+        require_built(build_failures(results))
+    assert build_failures(results.model_copy(update={"results": []})) == []

@@ -1,11 +1,14 @@
-"""What scripted agents do to the tasks of ``scenarios/terminal_bench``.
+"""What scripted agents do to tasks.
 
-``python -m tests.terminal_bench.agents PORT`` serves the one that solves them all, to be killed.
+``python -m tests.terminal_bench.agents PORT`` serves the one that solves all of ``scenarios/terminal_bench``, to be
+killed.
 """
 
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
+from functools import partial
 
 from activities.terminal.task_model import TerminalTask
 from activities.terminal.tasks import find_tasks, load_task
@@ -17,15 +20,21 @@ from tests.docker_engine import TASKS
 from tests.terminal_bench.asking import ScriptedTerminalAgent, ran
 
 
-def task_of(message: TerminalTaskMessage) -> TerminalTask:
-    """Which of our tasks a message is about: not every harness tells its name."""
+def own_tasks() -> list[TerminalTask]:
+    """The tasks of ``scenarios/terminal_bench``."""
+    return [load_task(folder) for folder in find_tasks(TASKS)]
+
+
+def task_of(tasks: Sequence[TerminalTask], message: TerminalTaskMessage) -> TerminalTask:
+    """Which of the tasks a message is about: not every harness tells its name."""
     said = " ".join(message.instruction.split())
-    return next(task for task in map(load_task, find_tasks(TASKS)) if " ".join(task.instruction.split()) in said)
+    found = [task for task in tasks if " ".join(task.instruction.split()) in said]
+    return max(found, key=lambda task: len(task.instruction))
 
 
-async def play_solution(message: TerminalTaskMessage, shell: Shell) -> str:
+async def play_solution(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
     """Do what the task's own solution does."""
-    solution = task_of(message).solution
+    solution = task_of(tasks, message).solution
     assert solution is not None
     if solution.script is not None:
         return (await ran(shell, solution.script.read_text())).in_words()
@@ -37,11 +46,24 @@ async def play_solution(message: TerminalTaskMessage, shell: Shell) -> str:
     return "typed"
 
 
-async def play_half(message: TerminalTaskMessage, shell: Shell) -> str:
+async def play_beginning(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
+    """Do the first half of what the task's own solution does, by lines."""
+    solution = task_of(tasks, message).solution
+    assert solution is not None
+    lines = solution.script.read_text().splitlines() if solution.script is not None else []
+    return (await ran(shell, "\n".join(lines[: len(lines) // 2]) + "\ntrue\n")).in_words()
+
+
+async def attack(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
+    """Do what the file ``attack.sh`` in the task's folder says."""
+    return (await ran(shell, (task_of(tasks, message).folder / "attack.sh").read_text())).in_words()
+
+
+async def play_half(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
     """Solve every other task, and get the others wrong in a way that leaves something to be seen."""
-    task_id = task_of(message).id
+    task_id = task_of(tasks, message).id
     if task_id in ("hello-file", "exported-variable", "sort-table", "find-secret"):
-        return await play_solution(message, shell)
+        return await play_solution(tasks, message, shell)
     if task_id == "partial-credit":
         await ran(
             shell,
@@ -51,27 +73,27 @@ async def play_half(message: TerminalTaskMessage, shell: Shell) -> str:
     return "half done"
 
 
-async def give_up(message: TerminalTaskMessage, shell: Shell) -> str:
+async def give_up(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
     """Solve the task, then fail: the tests have the say in all harnesses, where they run them at all."""
-    await play_solution(message, shell)
+    await play_solution(tasks, message, shell)
     raise RuntimeError("no idea")
 
 
-async def go_on(message: TerminalTaskMessage, shell: Shell) -> str:
+async def go_on(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
     """Solve the task, and never end."""
-    await play_solution(message, shell)
+    await play_solution(tasks, message, shell)
     await asyncio.sleep(3600)
     return "never"
 
 
-async def idle(message: TerminalTaskMessage, shell: Shell) -> str:
+async def idle(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
     """Do nothing."""
     return "nothing was to be done"
 
 
 if __name__ == "__main__":
     serve_executor(
-        lambda _config: ScriptedTerminalAgent(play_solution),
+        lambda _config: ScriptedTerminalAgent(partial(play_solution, own_tasks())),
         PurpleAgentConfig(host="127.0.0.1", port=int(sys.argv[1])),
         name="solver",
         description="Solves the tasks of scenarios/terminal_bench.",

@@ -1,5 +1,6 @@
 """A whole run of tasks and agents that do an evaluator harm: each is its own trial's failure, and the run goes on."""
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.examples.terminal_agent.shell import Shell
 from tests.activities.terminal.writing import COMPOSE, DONE, format_one, format_two
 from tests.docker_engine import BASE_IMAGE
+from tests.proctor.commands import Sandbox
 from tests.stack import running_stack
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.work import only_nightly
@@ -23,6 +25,8 @@ EXPECTED = {
     "honest": (True, "none", None),
     "fills-disk": (None, "unknown_agent_error", "participant"),
     "fork-bomb": (False, "none", None),
+    "eats-memory": (True, "none", None),
+    "silences-tests": (False, "parse_error", "participant"),
     "ignores-its-time": (False, "agent_timeout", "participant"),
     "prints-100-mb": (True, "none", None),
     "reads-early": (False, "none", None),
@@ -41,7 +45,10 @@ def write_tasks(folder: Path) -> None:
     format_two(folder / "honest")
     format_two(folder / "fills-disk", toml="[environment]\nstorage_mb = 50")
     format_one(folder / "fork-bomb", {"docker-compose.yaml": f"{COMPOSE}    pids_limit: 100\n    cpus: 0.5\n"})
+    format_two(folder / "eats-memory", toml="[environment]\nmemory_mb = 64")
     format_two(folder / "prints-100-mb")
+    unreadable = f"[ -e /app/quiet ] && exit\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
+    format_two(folder / "silences-tests", {"tests/test.sh": unreadable})
     format_two(folder / "ignores-its-time", toml="[agent]\ntimeout_sec = 15")
     format_one(folder / "reads-early", {"Dockerfile": f"FROM {BASE_IMAGE}\nWORKDIR /app\nCOPY . /app\n"})
     format_two(folder / "leaves-processes", {"tests/test.sh": SLOW})
@@ -63,6 +70,10 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
         match task.task_id:
             case "fills-disk":
                 await ran(shell, "head -c 150000000 /dev/zero > /app/big; sleep 50")
+            case "eats-memory":
+                await ran(shell, "python3 -c 'bytearray(500_000_000)'; touch /app/done")
+            case "silences-tests":
+                await ran(shell, "touch /app/done /app/quiet")
             case "fork-bomb":
                 await shell.run(BOMB, 2)
             case "ignores-its-time":
@@ -91,6 +102,14 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
             ended = await run(
                 stack.gateway_url, "*", url=url, access="endpoint", dataset="hostile", leave_running="services"
             )
+        done = await asyncio.to_thread(
+            Sandbox(tmp_path).run,  # `call` would need an event loop of its own
+            *("terminal-bench", "run", "--gateway", stack.gateway_url, "--dataset", "hostile", "--agent", "null"),
+            *("--task-id", "broken-dockerfile"),
+        )
+    assert done.returncode == 1
+    assert "ls: cannot access '/nowhere'" in done.stderr
+    assert "the images of 1 task could not be built" in done.stderr
     results = ended.results
     for trial in results.results:
         print(trial.task_id, trial.is_resolved, trial.failure_mode, trial.blame, trial.failure, sep=" | ")
@@ -98,6 +117,11 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
     trials = {trial.task_id: trial for trial in results.results}
     said = {name: (trial.is_resolved, trial.failure_mode.value, trial.blame) for name, trial in trials.items()}
     assert said == EXPECTED
+    limits = {name: [str(each) for each in trial.details.get("limits_reached", [])] for name, trial in trials.items()}  # type: ignore[union-attr]
+    assert limits["eats-memory"] == ["memory: the kernel killed 1 of the agent's processes"]
+    assert limits["fork-bomb"][0].startswith("processes: ")
+    assert "its container may hold 50 MB" in (trials["fills-disk"].failure or "")
+    assert [name for name, said in limits.items() if said] == ["eats-memory", "fork-bomb"]
     assert all(trial.tries == 1 for trial in trials.values())
     told = Counter(task.task_id for task in agent.told)
     assert set(told.values()) == {1}, f"somebody was told twice: {told}"

@@ -119,6 +119,41 @@ async def test_a_worker_that_dies_in_any_step(terminal_stack: Stack, docker_engi
     await is_whole(client, ended, docker_engine)
 
 
+PHASES = ["the agent's changes are read", "the fresh container is prepared", "the tests run"]
+
+
+@only_nightly
+@pytest.mark.parametrize("phase", PHASES)
+async def test_a_worker_that_dies_in_the_middle_of_the_tests(
+    terminal_stack: Stack, docker_engine: str, phase: str
+) -> None:
+    """The verifier is ``separate``: the next worker goes on with the files of the agent's container."""
+    client = await connect(terminal_stack.config)
+    running = asyncio.create_task(run(terminal_stack.gateway_url, *FIVE, agent="oracle", n_attempts=2))
+    await eventually(lambda: asyncio.to_thread(is_in_phase, docker_engine, phase))
+    await kill_worker(terminal_stack)
+    ended = await running
+    assert {trial.verifier for trial in ended.results.results} == {"separate"}
+    await is_whole(client, ended, docker_engine)
+
+
+def is_in_phase(engine: str, phase: str) -> bool:
+    """Whether the tests of some trial on the engine are in this phase."""
+
+    def docker(*words: str) -> str:
+        asked = subprocess.run(["docker", "--host", engine, *words], capture_output=True, text=True, check=False)
+        return asked.stdout
+
+    listed = docker("ps", "--all", "--filter", "label=proctor.run", "--format", "{{.Names}} {{.State}}").splitlines()
+    states = dict(line.split() for line in listed)
+    fresh = [name for name in states if name.endswith("-verifier")]
+    if phase == "the agent's changes are read":
+        agents = [name for name, state in states.items() if name.endswith("-tests") and state == "exited"]
+        return any(f"{name.removesuffix('-tests')}-verifier" not in fresh for name in agents)
+    tested = [name for name in fresh if "/tests/" in docker("top", name, "-eo", "pid,args")]
+    return bool(tested) if phase == "the tests run" else len(fresh) > len(tested)
+
+
 @only_nightly
 @pytest.mark.parametrize("step", STEPS)
 async def test_an_engine_that_dies_in_any_step(mortal: tuple[DockerEngine, Stack], step: str) -> None:

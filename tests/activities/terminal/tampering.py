@@ -3,6 +3,10 @@
 None of them makes ``/app/done``, which is what the tests look for.
 """
 
+import base64
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 from tests.activities.terminal.writing import format_one, format_two
@@ -79,7 +83,7 @@ TAMPERING: dict[str, str] = {
     + _file("/pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-p evilplugin"'),
     "/etc/ld.so.preload": "",
 }
-"""``/etc/ld.so.preload`` is filled in by ``preloading``: it needs a compiled library."""
+"""``command`` gives that of ``/etc/ld.so.preload``: it needs a compiled library."""
 
 HARBOR = (
     "python3 replaced",
@@ -118,3 +122,32 @@ def version_one(folder: Path) -> Path:
 def harbor(folder: Path) -> Path:
     """A task of the second format that pytest tests."""
     return format_two(folder, {"tests/test.sh": f"#!/bin/bash\n{_SCRIPT}{_REWARD}", "tests/test_outputs.py": TESTED})
+
+
+def command(name: str, folder: Path) -> str | None:
+    """The shell command of an attack; a library that it needs is compiled in a folder. None without a C compiler."""
+    if name != "/etc/ld.so.preload":
+        return TAMPERING[name]
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return None
+    source, library = folder / "evil.c", folder / "evil.so"
+    source.write_text(PRELOADED)
+    subprocess.run([compiler, "-shared", "-fPIC", "-Os", "-s", "-o", library, source], check=True)
+    encoded = base64.b64encode(library.read_bytes()).decode()
+    return f"mkdir -p /app/evil; echo {encoded} | base64 -d > /app/evil/e.so; echo /app/evil/e.so > /etc/ld.so.preload"
+
+
+def write_attacks(folder: Path) -> None:
+    """A task for each attack on each format; the attack is in the file ``attack.sh``, which is no part of the task."""
+    folder.mkdir(parents=True)
+    for make, names in ((version_one, VERSION_ONE), (harbor, HARBOR)):
+        for number, name in enumerate(names, 1):
+            if (attack := command(name, folder)) is not None:
+                readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+                made = make(folder / f"{make.__name__.replace('_', '-')}-{number:02}-{readable}")
+                (made / "attack.sh").write_text(attack)
+                instruction = next(made / name for name in ("task.yaml", "instruction.md") if (made / name).exists())
+                instruction.write_text(instruction.read_text().replace("Make", f"Attack {number}. Make"))
+    for left in folder.glob("evil.*"):
+        left.unlink()

@@ -1,17 +1,25 @@
 """What agents and tasks do to an evaluator: each ends as its own trial's failure, with its mode and a sentence."""
 
 import asyncio
+import re
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from aiodocker import DockerError
 
-from activities.terminal import commands, environments
-from activities.terminal.engine import Engine
-from activities.terminal.failures import EnvironmentLostError, ImageFailedError, LimitExceededError, TerminalError
-from activities.terminal.images import prepare_image
+from activities.terminal import commands, environments, fresh
+from activities.terminal.engine import Engine, labelled
+from activities.terminal.failures import (
+    EngineUnavailableError,
+    EnvironmentLostError,
+    ImageFailedError,
+    LimitExceededError,
+    TerminalError,
+)
+from activities.terminal.images import prepare_image, remove_images
 from activities.terminal.tasks import load_task
-from proctor_protocol.terminal import FailureMode, LeaveRunning
+from proctor_protocol.terminal import FailureMode, LeaveRunning, VerifierKind
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE
@@ -74,6 +82,7 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
     outcome = await trial.test()
     assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.NONE, False)
     assert outcome.left_running == ()
+    assert any(each.startswith("processes: ") for each in outcome.quotas.in_words())
 
 
 async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
@@ -83,10 +92,22 @@ async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials
     assert (outcome.is_resolved, outcome.left_running) == (True, ())
 
 
-async def test_memory_has_an_end(trial: Trial) -> None:
-    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?")
+async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nmemory_mb = 64"))
+    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?; touch /app/done")
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
+    outcome = await trial.test(verifier="separate")
+    assert outcome.is_resolved, outcome.log
+    assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
+
+
+async def test_a_limit_of_processes_that_held_is_told(trials: Trials, tmp_path: Path) -> None:
+    trial = await trials.of(format_two(tmp_path / "task"))
+    await trial.act("for each in $(seq 300); do sleep 0.5 & done; wait; touch /app/done", timeout=20)  # 200 may run
+    outcome = await trial.test(verifier="separate")
+    (said,) = outcome.quotas.in_words()
+    assert re.fullmatch(r"processes: \d+ could not be started", said)
 
 
 async def test_a_command_that_ignores_its_time_limit(trial: Trial) -> None:
@@ -155,6 +176,9 @@ async def test_a_broken_dockerfile(trials: Trials, tmp_path: Path, dockerfile: s
         ('Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host', "evaluator"),
         ("toomanyrequests: You have reached your pull rate limit", "evaluator"),
         ("write /var/lib/docker/tmp/x: no space left on device", "evaluator"),
+        ("failed to register layer: exit status 1", "evaluator"),
+        ("ttrpc: closed: unknown", "evaluator"),
+        ("The command '/bin/sh -c ls /read-only file system' returned a non-zero code: 2", None),
     ],
 )
 def test_who_is_to_blame_for_an_image_that_is_not_there(said: str, blame: str | None) -> None:
@@ -179,10 +203,56 @@ async def test_a_container_that_does_not_stay(trials: Trials, tmp_path: Path) ->
     assert "going" in problem.value.log
 
 
+@pytest.mark.parametrize(("message", "kind"), [("layer does not exist", EngineUnavailableError), ("bad", DockerError)])
+def test_a_failure_of_the_engine_is_the_evaluators(message: str, kind: type[Exception]) -> None:
+    """It passes: the step is tried again, and then the trial is played again."""
+    with pytest.raises(kind) as problem, Engine("unix:///nowhere").speaking():
+        raise DockerError(500, message)
+    assert getattr(problem.value, "blame", None) == ("evaluator" if kind is EngineUnavailableError else None)
+
+
+async def test_an_image_that_was_removed_is_built_again(trials: Trials, tmp_path: Path) -> None:
+    task = load_task(format_two(tmp_path / "task"))
+    image = await prepare_image(trials.engine, task, trials.run)
+    await remove_images(trials.engine, trials.run)
+    with pytest.raises(EnvironmentLostError, match="The image of task was removed"):
+        await environments.start(trials.engine, task, image, trials.run, "trial-1")
+
+
+@pytest.mark.parametrize("verifier", ["separate", pytest.param("same-container", marks=only_nightly)])
+async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
+    trials: Trials, tmp_path: Path, verifier: VerifierKind
+) -> None:
+    """Without its changes the tests can be read: they run once more, in a fresh container."""
+    tested = f"[ -e /app/quiet ] && exit\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": tested}))
+    await trial.act("touch /app/quiet")
+    outcome = await trial.test(verifier=verifier)
+    said = (outcome.failure_mode, outcome.blame, outcome.is_resolved, outcome.reward)
+    assert said == (FailureMode.PARSE_ERROR, "participant", False, 0.0)
+    assert "Without the agent's changes they can be read" in (outcome.failure or "")
+    left = await trials.engine.ask("GET", "containers/json", {"all": True, "filters": labelled(trials.run)})
+    assert [each["Names"] for each in left if each["Names"][0].endswith(fresh.SECOND)] == []
+
+
+async def test_an_images_command_that_does_not_run_with_the_agents_files_is_its_fault(
+    trials: Trials, tmp_path: Path
+) -> None:
+    command = "[ -e /app/broken ] && exit 3; sleep 1000"
+    compose = f'services:\n  client:\n    build: .\n    command: [sh, -c, "{command}"]\n'
+    trial = await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
+    trial.task = trial.task.model_copy(update={"needs_processes": False})
+    await trial.act("touch /app/broken")
+    outcome = await trial.test(verifier="separate")
+    said = (outcome.failure_mode, outcome.blame, outcome.is_resolved)
+    assert said == (FailureMode.UNKNOWN_AGENT_ERROR, "participant", False), outcome
+
+
 async def test_tests_that_do_not_parse(trials: Trials, tmp_path: Path) -> None:
     folder = format_one(tmp_path / "task", {"run-tests.sh": "echo everything is fine\n"})
     outcome = await (await trials.of(folder)).test()
-    assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.PARSE_ERROR, None, None)
+    said = (outcome.failure_mode, outcome.blame, outcome.is_resolved, outcome.reward)
+    assert said == (FailureMode.PARSE_ERROR, None, None, None), "they say nothing without the agent's changes, either"
     assert "no short test summary" in (outcome.failure or "")
     assert outcome.log == "everything is fine\n"
 
