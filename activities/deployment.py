@@ -5,7 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import httpx
@@ -16,7 +16,7 @@ from activities.judging.panel import Judge
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
 from activities.models.usage import Meter, read_prices
-from activities.packages.confinement import Limits
+from activities.packages.confinement import Limits, find_missing_protections
 from activities.packages.freezing import packed, unpack
 from activities.packages.manager import (
     Fingerprint,
@@ -24,6 +24,7 @@ from activities.packages.manager import (
     ScenarioPackage,
     ScenarioValidationError,
     fingerprint,
+    is_shipped,
 )
 from activities.packages.processes import ScenarioCode
 from activities.plan import Plan
@@ -34,6 +35,7 @@ from activities.simulations.shared_host import SharedHost
 from activities.simulations.shared_hosts import SharedHosts
 from activities.simulations.simulations import Simulations
 from proctor_observing import tracing
+from proctor_processes.own_folders import OwnFolder
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -64,7 +66,7 @@ class Deployment:
         self.prices = read_prices(config.prices)
         set_requests_at_once(config.model_requests_at_once)
         self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
-        self._unpacked: TemporaryDirectory[str] | None = None
+        self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
         self._http = httpx.AsyncClient(
@@ -139,11 +141,26 @@ class Deployment:
         Raises:
             activities.packages.manager.ScenarioError: it can't be played.
         """
+        self._require_protection(directory)
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
         name = await asyncio.to_thread(blob_ref, package.initial_state)
         return replace(package, initial_state=b"", large_state=name)
+
+    def _require_protection(self, directory: Path) -> None:
+        """Refuse code that did not come with proctor where it can't be confined, unless the operator trusts it.
+
+        Raises:
+            activities.packages.manager.ScenarioValidationError: with what this machine lacks, and the setting.
+        """
+        if self.config.trust_scenarios or is_shipped(directory) or not any(directory.rglob("*.py")):
+            return
+        if missing := find_missing_protections():
+            raise ScenarioValidationError(
+                f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
+                "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
+            )
 
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
         """The UES scenario that an assessment begins with, in pieces: from a blob of its own, or, where it is large,
@@ -179,7 +196,7 @@ class Deployment:
         """Where a scenario's files lie unpacked, for this worker alone; those used last stay longest."""
         async with self._unpacking:
             if self._unpacked is None:
-                self._unpacked = TemporaryDirectory(prefix="proctor-scenarios-")
+                self._unpacked = OwnFolder("proctor-scenarios-")
             folder = self._folders.pop(ref.sha256, None)
             if folder is None or not folder.is_dir():
                 # Named like the scenario, as sentences about it are.

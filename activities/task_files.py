@@ -9,10 +9,10 @@ import stat
 import tarfile
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from activities.archives import extract
 from activities.terminal.failures import TaskError
+from proctor_processes.own_folders import OwnFolder
 from proctor_storage.blobs import BlobRef, BlobStore
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class TaskFolders:
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store
-        self._home = TemporaryDirectory(prefix="proctor-tasks-")
+        self._home = OwnFolder("proctor-tasks-")
         self._folders: dict[str, Path] = {}
         self._digests: dict[str, str] = {}
         self._unpacking = asyncio.Lock()

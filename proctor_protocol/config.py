@@ -256,6 +256,10 @@ class GreenAgentConfig(AgentBeatsConfig):
     pages_may_act: bool = False
     containers: Literal["auto", "on", "off"] = "auto"
     containers_task_queue: str = "containers"
+    trust_scenarios: bool = Field(
+        default=False,
+        description="Play scenarios that did not come with proctor also where this machine can't confine their code.",
+    )
     containers_allow: str = Field(
         default="", description="What terminal tasks may have of the host, by name, with commas."
     )

@@ -114,14 +114,24 @@ class ScenarioManager:
         return self.directory / scenario_id
 
 
+def is_shipped(directory: Path) -> bool:
+    """Whether a scenario's folder is among those that came with proctor."""
+    folder = _installed_folder()
+    return folder is not None and directory.resolve().parent == folder.resolve()
+
+
 def _resolve(directory: str | Path) -> Path:
     path = Path(directory)
     if str(directory) == DEFAULT_DIRECTORY and not any(path.glob(f"*/{_SCENARIO_FILE}")):
-        # Found without importing it: activities know scenarios only as folders.
-        spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
-        for location in (spec.submodule_search_locations or []) if spec else []:
-            return Path(location)
+        return _installed_folder() or path.absolute()
     return path.absolute()
+
+
+def _installed_folder() -> Path | None:
+    """Found without importing it: activities know scenarios only as folders."""
+    spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
+    locations = spec.submodule_search_locations if spec else None
+    return next((Path(location) for location in locations or []), None)
 
 
 def fingerprint(directory: Path) -> Fingerprint:
@@ -291,9 +301,8 @@ def _import(directory: Path, where: str) -> ModuleType:
         return import_evaluators(directory)
     except SyntaxError as problem:
         file = Path(problem.filename).name if problem.filename else _EVALUATORS_FILE
-        raise EvaluatorLoadError(
-            f"{_where(directory, file)} line {problem.lineno} is not Python: {problem.msg}"
-        ) from problem
+        line = f" line {problem.lineno}" if problem.lineno else ""
+        raise EvaluatorLoadError(f"{_where(directory, file)}{line} is not Python: {problem.msg}") from problem
     except BaseException as problem:
         # The last frame inside the scenario's own folder is the place that its author can mend.
         frames = [

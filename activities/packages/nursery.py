@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from activities.packages import tasks
-from activities.packages.confinement import Limits, confine, die_with_parent
+from activities.packages.confinement import Limits, confine, die_with_parent, filter_of_calls
 from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
@@ -38,6 +38,8 @@ def main(control: socket.socket, parent: int) -> None:
     import_late_ones()
     build_models(BaseModel)
     tls()
+    for connects in (True, False):
+        filter_of_calls(connects=connects)
     gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
     woken, wake = os.pipe()
     os.set_blocking(wake, False)

@@ -137,7 +137,9 @@ def serve(job: socket.socket) -> None:
             enclose(holding.directory, None)
             _hold(job, holding)
         elif b'"task":"compile"' in first[:40]:
-            frames.send(job, compile_modules(CompileTask.model_validate_json(first).directory))
+            compiling = CompileTask.model_validate_json(first)
+            enclose(compiling.directory, None)
+            frames.send(job, compile_modules(compiling.directory))
         else:
             task, compiled = JudgeTask.model_validate_json(first), frames.receive(job)
             enclose(task.directory, task.simulation)

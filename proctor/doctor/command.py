@@ -77,7 +77,7 @@ def looks_at(
         Look("archive", lambda: look_at_store(config.archive_url, "archive"), 15),
         Look("scenarios", lambda: look_at_scenarios(config)),
         Look("disk", lambda: look_at_disks(config)),
-        Look("confinement", look_at_confinement),
+        Look("confinement", lambda: look_at_confinement(config)),
         Look("simulator", lambda: look_at_simulators(config)),
         Look("gateway", lambda: look_at_gateway(gateway), 15),
         Look("oidc", lambda: look_at_provider(config)),

@@ -7,6 +7,7 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
+from activities.packages.confinement import find_missing_protections
 from activities.packages.landlock import landlock_version
 from activities.packages.manager import ScenarioError, ScenarioManager
 from proctor.doctor.findings import Finding
@@ -64,19 +65,19 @@ async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
     return Finding("scenarios", "ok", f"{len(ids)} can be played: {', '.join(ids)}.")
 
 
-async def look_at_confinement() -> Finding:
+async def look_at_confinement(config: GreenAgentConfig) -> Finding:
     """What keeps scenarios' code from the rest of this machine."""
-    version = landlock_version()
-    if version >= 4:
-        said = f"Scenario code is confined by seccomp and Landlock {version}: files and TCP ports."
+    missing = find_missing_protections()
+    if not missing:
+        said = (
+            f"Scenario code is confined by seccomp and Landlock {landlock_version()}: system calls, files, TCP ports."
+        )
         return Finding("confinement", "ok", said)
-    remedy = "Use Linux 6.7 or later with Landlock, or play only scenarios whose authors you know."
-    if version:
-        said = f"Scenario code is confined by seccomp and Landlock {version}: files, but no TCP ports."
-        return Finding("confinement", "warning", said, remedy)
-    return Finding(
-        "confinement", "warning", "Scenario code can read and write files here: there is no Landlock.", remedy
-    )
+    said = f"Scenario code is not confined: {'; '.join(missing)}. Scenarios that did not come with proctor are"
+    if config.trust_scenarios:
+        return Finding("confinement", "warning", f"{said} played all the same (AGENTBEATS_GREEN_TRUST_SCENARIOS).")
+    remedy = "Use Linux 6.7 or later, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust their authors."
+    return Finding("confinement", "warning", f"{said} refused.", remedy)
 
 
 async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:

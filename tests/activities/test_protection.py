@@ -1,0 +1,70 @@
+"""Code that did not come with proctor is refused where the machine can't confine it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from activities.deployment import Deployment
+from activities.packages import confinement, system_calls
+from activities.packages.confinement import find_missing_protections
+from activities.packages.manager import ScenarioError
+from proctor.doctor.places import look_at_confinement
+from proctor_protocol.config import GreenAgentConfig, merge_configs
+from tests.activities.scenario_code import GOOD, Write
+from tests.stack import SCENARIOS
+
+
+@pytest.fixture
+def unprotected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with an old kernel and without libseccomp."""
+    monkeypatch.setattr(confinement, "landlock_version", lambda: 0)
+    monkeypatch.setattr(confinement, "filter_of_calls", lambda connects: None)
+
+
+def config_of(folder: Path, tmp_path: Path) -> GreenAgentConfig:
+    return GreenAgentConfig(scenarios_dir=str(folder), storage_url=str(tmp_path / "store"))
+
+
+async def refusal(config: GreenAgentConfig, scenario_id: str) -> str:
+    deployment = Deployment(config)
+    try:
+        await deployment.load_package(scenario_id)
+    except ScenarioError as problem:
+        return str(problem)
+    finally:
+        await deployment.aclose()
+    return ""
+
+
+@pytest.mark.usefixtures("unprotected")
+async def test_a_strangers_scenario_is_refused_unless_the_operator_trusts_it(
+    write_scenario: Write, tmp_path: Path
+) -> None:
+    config = config_of(write_scenario(files={"evaluators.py": GOOD}), tmp_path)
+    sentence = await refusal(config, "small")
+    assert sentence.startswith("small has code, and this machine can't confine it: system calls are not filtered")
+    assert "files can be read" in sentence
+    assert "TCP ports can be reached" in sentence
+    assert "AGENTBEATS_GREEN_TRUST_SCENARIOS=true" in sentence
+    found = await look_at_confinement(config)
+    assert (found.state, found.said[-8:]) == ("warning", "refused.")
+    trusting = merge_configs(config, {"trust_scenarios": True})
+    assert await refusal(trusting, "small") == ""
+    assert "played all the same" in (await look_at_confinement(trusting)).said
+
+
+@pytest.mark.usefixtures("unprotected")
+async def test_a_scenario_that_came_with_proctor_is_played_everywhere(tmp_path: Path) -> None:
+    assert await refusal(config_of(SCENARIOS, tmp_path), "email_triage_basic") == ""
+
+
+async def test_without_the_library_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    assert system_calls.make_filter(connects=True) is None
+
+
+async def test_this_machine_confines_code(tmp_path: Path) -> None:
+    if find_missing_protections():
+        pytest.skip(f"not this one: {find_missing_protections()}")
+    assert (await look_at_confinement(config_of(SCENARIOS, tmp_path))).state == "ok"
