@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -32,6 +33,7 @@ _DIGEST = 32
 """Characters of a content's digest at the end of an image's name."""
 
 _LOG_LINES = 60
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
 
@@ -241,7 +243,7 @@ async def _stream(
     engine: Engine, path: str, parameters: dict[str, Any], body: IO[bytes] | None, seconds: float, done: str
 ) -> str:
     """Have the engine build or pull; returns what it prints, and fails with that where it fails."""
-    lines: list[str] = []
+    printed = ""
     wrong: str | None = None
     try:
         async with (
@@ -254,16 +256,17 @@ async def _stream(
                 for line in filter(None, map(bytes.strip, whole)):
                     said = json.loads(line)
                     wrong = said.get("error") or wrong
-                    lines.extend(str(said.get("stream") or said.get("status") or "").splitlines())
-                del lines[:-_LOG_LINES]
+                    # A line that a command prints may come in several pieces, each of them in colour.
+                    printed += str(said["stream"]) if "stream" in said else f"{said.get('status') or ''}\n"
+                printed = "\n".join(printed.split("\n")[-_LOG_LINES:])
     except TimeoutError:
         raise ImageFailedError(
             f"The image could not be {done} in {seconds:g} s: make it quicker, or allow more with build_timeout_sec",
-            "\n".join(lines),
+            _COLOUR.sub("", printed),
         ) from None
     except DockerError as problem:
         wrong = problem.message
-    log = "\n".join(line for line in lines if line.strip())
+    log = "\n".join(line for line in _COLOUR.sub("", printed).splitlines() if line.strip())
     if wrong and (passing := engine.refused(wrong)) is not None:
         raise passing
     if wrong:

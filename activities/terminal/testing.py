@@ -50,6 +50,8 @@ _COMPARED_AT_MOST = 50_000_000
 """Bytes of test files that are compared with the task's when the tests have run."""
 
 _DOUBTS_AT_MOST = 20
+_KILLED = 137
+"""The exit code of a command that ended by SIGKILL."""
 
 _LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
@@ -348,7 +350,10 @@ async def _watched(
         except EnvironmentLostError:
             await environments.look(engine, environment, task)  # says why, if it was stopped over its storage
             raise
-        await environments.look(engine, environment, task)
+        # What was killed may have been so with its container, which the engine notices a little later.
+        for wait in (0.0, *([0.2] * 5 if ended.exit_code == _KILLED else [])):
+            await asyncio.sleep(wait)
+            await environments.look(engine, environment, task)
         return ended
     finally:
         for each in (testing, watching):

@@ -145,6 +145,7 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     said = capsys.readouterr().out
     assert "not resolved, tested in a fresh container\n" in said
     assert "failed: test_counts" in said
+    assert "limit reached: processes: 98 could not be started" in said
     show_entry(archive, None, "run-1.sort-log.1", False, False)
     said = " ".join(capsys.readouterr().out.split())
     assert "resolved, doubtful, tested in a fresh container" in said

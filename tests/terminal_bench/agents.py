@@ -6,6 +6,7 @@ killed.
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -47,11 +48,17 @@ async def play_solution(tasks: Sequence[TerminalTask], message: TerminalTaskMess
 
 
 async def play_beginning(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:
-    """Do the first half of what the task's own solution does, by lines."""
-    solution = task_of(tasks, message).solution
-    assert solution is not None
-    lines = solution.script.read_text().splitlines() if solution.script is not None else []
-    return (await ran(shell, "\n".join(lines[: len(lines) // 2]) + "\ntrue\n")).in_words()
+    """Do the first half of what the task's own solution does, by lines.
+
+    Without a solution, make an empty file at each path that the instruction names.
+    """
+    task = task_of(tasks, message)
+    if task.solution is not None and task.solution.script is not None:
+        lines = task.solution.script.read_text().splitlines()
+        return (await ran(shell, "\n".join(lines[: len(lines) // 2]) + "\ntrue\n")).in_words()
+    for path in sorted(set(re.findall(r"(?<![\w/.])(/[\w/.-]*\w)", task.instruction))):
+        await ran(shell, f"[ -e {path} ] || {{ mkdir -p $(dirname {path}); touch {path}; }}")
+    return "files made"
 
 
 async def attack(tasks: Sequence[TerminalTask], message: TerminalTaskMessage, shell: Shell) -> str:

@@ -223,7 +223,11 @@ async def compare(
     rows: list[tuple[str, ...]] = []
     for name in names:
         part = PARTS[name]
-        chosen = [task for task in tasks if task.id in (part.tasks or {task.id})]
+        chosen = [
+            task
+            for task in tasks
+            if task.id in (part.tasks or {task.id}) and (task.solution is not None or name != "oracle")
+        ]
         async with serving(ScriptedTerminalAgent(partial(part.solve, tasks))) as url:
             ours = [await in_ours(harnesses, name, part, chosen, url, verifier) for verifier in verifiers]
             theirs: dict[str, tuple[str, Verdicts]] = {}

@@ -189,6 +189,7 @@ def write_trial(
             "parser_results": tests,
             "verifier": "separate",
             "doubts": [DOUBT] if is_doubtful else [],
+            "details": {"limits_reached": [text or "processes: 98 could not be started"]},
             "recording_path": "sessions/agent.cast",
             "usage": [ModelUse(model=text or "m-1", input_tokens=5_100, output_tokens=420, cost=0.03, currency="USD")],
             "trial_started_at": at,

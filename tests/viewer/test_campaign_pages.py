@@ -74,6 +74,7 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str, reading: 
         await expect(page.get_by_role("heading", level=1)).to_have_text("sort-log")
         await expect(page.get_by_text("Doubtful. The agent may have moved this verdict.")).to_be_visible()
         await expect(page.get_by_text("The agent changed pytest's settings (/conftest.py).")).to_be_visible()
+        await expect(page.get_by_text("processes: 98 could not be started")).to_be_visible()
         await expect(page.locator("#instruction")).to_contain_text("Count the requests")
         await expect(page.locator("#tests li.met")).to_have_count(2)
         failed, by_docker = page.locator(".steps li.failed").first, page.locator(".steps li.failed").last

@@ -1,5 +1,6 @@
 """Verdicts that an agent cannot move: tests in a fresh container, against what an agent may have changed."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -8,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiodocker import DockerError
 
-from activities.terminal import environments
+from activities.terminal import environments, fresh
 from activities.terminal.engine import Engine
+from activities.terminal.failures import EnvironmentLostError
+from activities.terminal.references import EnvironmentRef
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, command, harbor, version_one
+from tests.activities.terminal.writing import DONE, format_two
 from tests.work import NIGHTLY, only_nightly
 
 _FEW = ("python3 replaced", "conftest.py in /", "a listening process that rewrites tests")
@@ -118,6 +123,34 @@ async def test_a_worker_that_is_killed_in_a_phase_moves_no_verdict(
         with pytest.raises(Killed):
             await trial.test(verifier="separate")
     assert await _tested(trial) == _SAYS[act]
+
+
+async def test_tests_whose_fresh_container_is_lost_begin_again_with_the_agents_files(
+    trials: Trials, tmp_path: Path
+) -> None:
+    """Not the trial: the agent's container and its files are there."""
+    slow = f"sleep 2\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 2\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": slow}))
+    trial.task = trial.task.model_copy(update={"needs_processes": False})
+    await trial.act("touch /app/done; nohup sleep 900 >/dev/null 2>&1 &")
+    assert not await fresh.is_kept(trials.engine, trial.ref)
+    testing = asyncio.create_task(trial.test(verifier="separate"))
+    while (place := await fresh.find(trials.engine, trial.ref)) is None or not await _is_testing(trials.engine, place):
+        await asyncio.sleep(0.05)
+    await trials.engine.ask("POST", f"containers/{place.container_id}/kill")
+    with pytest.raises(EnvironmentLostError):
+        await testing
+    assert await environments.ended_by_itself(trials.engine, place) is None
+    assert await fresh.is_kept(trials.engine, trial.ref)
+    assert await _tested(trial) == (True, ())
+
+
+async def _is_testing(engine: Engine, place: EnvironmentRef) -> bool:
+    try:
+        running = await engine.ask("GET", f"containers/{place.container_id}/top", {"ps_args": "-eo pid,args"})
+    except DockerError:
+        return False
+    return any("/tests/" in " ".join(each) for each in running["Processes"])
 
 
 def _is_at(at_request: int, number: int, _request: str) -> bool:
