@@ -28,7 +28,7 @@ GUARDED_BY: dict[str, tuple[str, ...]] = {
     "activities/metering.py": ("tests/activities/test_usage.py", "tests/assessments/with_a_model/test_models.py"),
     "workflows/judging.py": ("tests/workflows/test_judging.py", "tests/workflows/test_story.py"),
     "workflows/ending.py": ("tests/workflows/test_cancelling.py", "tests/workflows/test_ways_out.py"),
-    "proctor_storage/blobs.py": ("tests/proctor_storage/test_blobs.py",),
+    "proctor_storage/blobs.py": ("tests/proctor_storage/test_blobs.py", "tests/proctor_storage/test_object_stores.py"),
     "proctor_storage/archive.py": ("tests/proctor_storage/test_archive.py",),
     "a2a_gateway/door/quotas.py": ("tests/a2a_gateway/test_callers.py", "tests/a2a_gateway/test_door.py"),
     "a2a_gateway/starting.py": ("tests/a2a_gateway/test_sending.py", "tests/a2a_gateway/test_callers.py"),

@@ -1,5 +1,6 @@
 """Tokens and costs: what is unknown stays unknown, and nothing is taken for 0."""
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import BaseModel
 from pydantic_core import to_json
+from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.testing import ActivityEnvironment
 
+from activities.failures import CALLED_OFF
 from activities.metering import attempt_meter, usage_of
 from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
 from activities.models.structured import ask
@@ -101,6 +104,31 @@ async def test_a_model_that_fails_leaves_what_it_was_asked_with_its_failure(has_
     if isinstance(failed.value, ApplicationError):
         assert (failed.value.type, failed.value.non_retryable) == ("ModelUnavailableError", False)
         assert [use.calls for use in usage_of(activity_error(failed.value))] == [1]
+
+
+@pytest.mark.parametrize("is_requested", [True, False])
+@pytest.mark.parametrize("has_asked", [True, False])
+async def test_only_a_requested_cancellation_becomes_a_failure_with_usage(has_asked: bool, is_requested: bool) -> None:
+    """A worker that is stopped leaves the step to the next one, which must not be told that it was cancelled."""
+
+    async def ask_and_wait() -> None:
+        with attempt_meter(PRICES) as meter:
+            if has_asked:
+                llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
+                llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
+            environment.cancel(
+                ActivityCancellationDetails(cancel_requested=is_requested, worker_shutdown=not is_requested)
+            )
+            await asyncio.sleep(60)
+
+    environment = ActivityEnvironment()
+    details = ActivityCancellationDetails(cancel_requested=is_requested, worker_shutdown=not is_requested)
+    expected = ApplicationError if has_asked and is_requested else asyncio.CancelledError
+    with pytest.raises(expected) as ended:
+        await environment.run(noting(ask_and_wait))
+    if isinstance(ended.value, ApplicationError):
+        assert (ended.value.type, ended.value.non_retryable) == (CALLED_OFF, True)
+        assert [use.calls for use in usage_of(activity_error(ended.value))] == [1]
 
 
 def activity_error(cause: BaseException) -> ActivityError:
