@@ -116,9 +116,7 @@ async def test_only_a_requested_cancellation_becomes_a_failure_with_usage(has_as
             if has_asked:
                 llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url="http://127.0.0.1:9/v1"), "openai/m", "3")
                 llm.callbacks[0].on_llm_end(answer(input_tokens=5, output_tokens=5, total_tokens=10))  # type: ignore[index, union-attr]
-            environment.cancel(
-                ActivityCancellationDetails(cancel_requested=is_requested, worker_shutdown=not is_requested)
-            )
+            environment.cancel(details)
             await asyncio.sleep(60)
 
     environment = ActivityEnvironment()
