@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,7 +27,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turns
-from proctor_protocol.runs import RunResults, in_words
+from proctor_protocol.runs import RunResults
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
@@ -40,6 +41,12 @@ T = TypeVar("T")
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
+_SCENARIO_WIDTH = 18
+"""Columns that a scenario's id has on a narrow screen before it is folded."""
+
+_WIDE = 100
+"""Columns from which on a list has all of its columns."""
+
 _PERIOD = re.compile(r"(\d+)([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _LIVE_SECONDS = 2.0
@@ -124,18 +131,22 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     if not shown and not running:
         console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)
         return
+    is_wide = console.width >= _WIDE
+    ids = [each.scenario_id for each in running] + [entry.scenario_id for entry in shown]
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
     for name in ("id", "began", "scenario", "agent"):
-        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold")
-    for name in ("score", "turns"):
+        least = max(map(len, ids), default=0) if name == "scenario" else 0
+        min_width = min(least, _SCENARIO_WIDTH) or None
+        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold", min_width=min_width)
+    for name in ("score", "turns") if is_wide else ("score",):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("status")
     for each in running:
-        since = f"{each.started_at.astimezone():%Y-%m-%d %H:%M}"
-        table.add_row(each.id[:_SHORT_ID], since, each.scenario_id, clean(each.participant_url), "", "", each.status)
+        cells = (each.id[:_SHORT_ID], _began(each.started_at, is_wide), each.scenario_id, clean(each.participant_url))
+        table.add_row(*cells, *([""] * (2 if is_wide else 1)), each.status)
     for entry in shown:
         if entry.id not in under_way:
-            table.add_row(*_row(entry))
+            table.add_row(*_row(entry, is_wide))
     show(console, table)
     if len(entries) > limit:
         console.print(f"{len(entries) - limit} more: --limit {len(entries)} shows all")
@@ -143,7 +154,14 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
         console.print(f"{in_campaigns} more are of these campaigns: --campaign ID lists them", soft_wrap=True)
 
 
-def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
+def _began(moment: datetime, is_wide: bool) -> str:
+    """A local time; on a narrow screen without the year, if that is this one."""
+    local = moment.astimezone()
+    is_short = not is_wide and local.year == datetime.now().astimezone().year
+    return f"{local:%m-%d %H:%M}" if is_short else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _row(entry: ArchiveEntry, is_wide: bool) -> tuple[str | Text, ...]:
     score = f"{entry.told}/{entry.max_score}" if entry.max_score else "unscored"
     turns = str(entry.turns_taken)
     if entry.kind == "campaign":
@@ -153,11 +171,11 @@ def _row(entry: ArchiveEntry) -> tuple[str | Text, ...]:
         score, turns = "resolved" if entry.score else "not resolved" if entry.max_score else "no verdict", ""
     return (
         entry.id if entry.kind == "trial" else entry.id[:_SHORT_ID],
-        f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}",
+        _began(entry.started_at, is_wide),
         Text(clean(entry.scenario_id)),
         Text(shorten(entry.agent)),
         score,
-        turns,
+        *([turns] if is_wide else []),
         f"{entry.status}{', partial' if entry.is_partial else ''}",
     )
 
@@ -236,7 +254,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
         sys.stdout.buffer.write(result.model_dump_json(indent=1).encode() + b"\n")
         return
     if isinstance(result, RunResults):
-        words = in_words(result)
+        words = ""
     elif isinstance(result, TerminalResults):
         words = as_text(result)
     else:
@@ -246,6 +264,10 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     head = f"{entry.id}  {entry.kind}  {entry.status}\n{entry.scenario_id}, {entry.agent}, {began}"
     for line in f"{head}\n{words}".splitlines():
         console.print(Text(clean(line)), soft_wrap=True)
+    if isinstance(result, RunResults):
+        from proctor.run import print_run
+
+        print_run(console, result)
 
 
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
@@ -360,14 +382,15 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     if kind in (".html", ".csv", ".parquet"):
         if not path.absolute().parent.is_dir():
             raise UsageError(f"--to {to}: there is no folder {path.parent}")
-        _WRITERS[kind](kept, entries, path)
+        written = _WRITERS[kind](kept, entries, path)
     elif kind:
         raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
     else:
         there = _opened(to, "--to")
         for entry in entries:
             _asked(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
-    make_console().print(Text(f"{_entries(entries)} written to {to}"), soft_wrap=True)
+        written = _entries(entries)
+    make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
 
 
 def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
@@ -379,12 +402,13 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
 
 
 def _entries(entries: Sequence[ArchiveEntry]) -> str:
-    if all(entry.kind == "assessment" for entry in entries):
-        return counted(len(entries), "assessment")
-    return counted(len(entries), "entry", "entries")
+    """How many there are of each kind: ``1 campaign and 4 assessments``."""
+    kinds = Counter(entry.kind for entry in entries)
+    told = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
+    return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]])) or "nothing"
 
 
-def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     pages = Pages(kept)
     if len(entries) == 1:
         page = _asked(lambda: pages.entry(entries[0], as_file=True))
@@ -396,6 +420,7 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> N
             f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
         )
     path.write_text(page, encoding="utf-8")
+    return f"a page of {_entries(entries)} ({_size(path.stat().st_size)})"
 
 
 _COLUMNS = (
@@ -434,7 +459,7 @@ def _rows(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, obje
     return rows
 
 
-def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
     rows = _rows(kept, entries)
@@ -443,6 +468,11 @@ def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> No
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return _told_rows(rows, columns)
+
+
+def _told_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
+    return f"{counted(len(rows), 'row')} of {counted(len(columns), 'column')}"
 
 
 def _cell(value: object) -> object:
@@ -452,7 +482,7 @@ def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> None:
+def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     try:
         import pyarrow  # type: ignore[import-untyped]
         from pyarrow import parquet
@@ -462,9 +492,10 @@ def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -
     columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
     table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns})
     parquet.write_table(table, path)
+    return _told_rows(rows, columns)
 
 
-_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], None]] = {
+_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
     ".html": _write_page,
     ".csv": _write_csv,
     ".parquet": _write_parquet,

@@ -35,6 +35,7 @@ class AssessOptions:
 
     ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
+    ``has_warned``: the points that stay unscored without a model have been named already.
     ``json_file`` is where the exact result goes, ``-`` for standard output.
     """
 
@@ -50,6 +51,7 @@ class AssessOptions:
     is_whole: bool = False
     has_pages: bool = True
     has_progress: bool = True
+    has_warned: bool = False
 
     def write_request(self) -> str:
         """The request as JSON."""
@@ -114,7 +116,9 @@ async def follow(
 ) -> ExitCode:
     """Show how an assessment goes, and write its result; raises as ``play`` does."""
     async with following_call as call:
-        with AssessmentDisplay(console, options.quiet or not options.has_progress) as display:
+        with AssessmentDisplay(
+            console, options.quiet or not options.has_progress, has_warned=options.has_warned
+        ) as display:
             accepted, ended = await followed(call, display, interrupted)
     return _conclude(options, console, ended, accepted.workflow_url if accepted else None)
 

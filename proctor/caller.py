@@ -208,6 +208,16 @@ class AssessmentCall:
             pause = min(pause * 2, _LONGEST_PAUSE)
             stream = self._open(client)
 
+    @property
+    def task_id(self) -> str:
+        """The task's id; "" until the gateway has taken the request."""
+        return self._task_id
+
+    @property
+    def gateway_url(self) -> str:
+        """Where the gateway is."""
+        return self._gateway_url
+
     async def cancel(self) -> bool:
         """Cancel the assessment; whether the gateway confirmed it within ``CANCEL_SECONDS``."""
         try:

@@ -29,6 +29,9 @@ _LABEL_WIDTH = 10
 _LONGEST_WHY = 160
 _BAR_WIDTH = 24
 _LONGEST_GROUP = 60
+_COLUMNS_BESIDE = 36
+"""Columns that the numbers beside a group's name need."""
+
 _LINES_BESIDE = 8
 """Lines of a terminal that the table of groups leaves to others."""
 
@@ -170,9 +173,10 @@ class CampaignDisplay:
             table.add_column(heading, justify="right", no_wrap=True)
         ordered = sorted(self._groups.items(), key=lambda group: group[1].done >= group[1].total)
         room = max(self._console.height - _LINES_BESIDE, 1)
+        longest = max(min(_LONGEST_GROUP, self._console.width - _COLUMNS_BESIDE), 10)
         for name, group in ordered[:room]:
             table.add_row(
-                Text(shorten(clean(name), _LONGEST_GROUP)),
+                Text(shorten(clean(name), longest)),
                 f"{group.done}/{group.total}",
                 Text(str(group.passed), style="green" if group.passed else ""),
                 Text(str(group.failed), style="red" if group.failed else ""),

@@ -29,6 +29,8 @@ from proctor_protocol.updates import (
 
 _LABEL_WIDTH = 9
 _ACTION_LINES = 2
+_UNSCORED = "points will stay unscored"
+"""Part of the evaluator's warning of points that no model judges."""
 
 
 class _Turn:
@@ -50,10 +52,12 @@ class AssessmentDisplay:
     Args:
         console: where to; without a terminal there are only whole lines and no control codes.
         quiet: show nothing but problems.
+        has_warned: leave out the warning of points that stay unscored: the command has given it.
     """
 
-    def __init__(self, console: Console, quiet: bool = False) -> None:
+    def __init__(self, console: Console, quiet: bool = False, *, has_warned: bool = False) -> None:
         self._console = console
+        self._has_warned = has_warned
         self._quiet = quiet
         self._turn: _Turn | None = None
         self._problem: ErrorOccurredUpdate | None = None
@@ -124,6 +128,8 @@ class AssessmentDisplay:
                 ]
                 self._line("scenario", Text(f"{clean(update.scenario_name)}: {', '.join(parts)}"))
                 for warning in update.warnings:
+                    if self._has_warned and _UNSCORED in warning:
+                        continue
                     self._line("warning", Text(clean(warning), style="yellow"))
             case TurnStartedUpdate():
                 self._end_turn()

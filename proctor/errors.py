@@ -1,6 +1,9 @@
 """How a command ends: its exit code, and the sentence that goes with it."""
 
+import shutil
+import textwrap
 from enum import IntEnum
+from typing import TextIO
 
 
 class ExitCode(IntEnum):
@@ -35,3 +38,15 @@ class CancelledError(CommandError):
     """What was asked for was called off, here or by somebody else."""
 
     exit_code = ExitCode.CANCELLED
+
+
+def fit(text: str, stream: TextIO) -> str:
+    """A text for a stream: on a terminal its lines are broken between words; elsewhere they stay as they are."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = [
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)

@@ -5,8 +5,10 @@ from contextlib import aclosing
 from typing import Protocol
 
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
+from proctor.console import command_name
 from proctor.errors import CancelledError, CommandError, UsageError
 from proctor.phrases import clean
+from proctor.settings import default_gateway
 
 
 class Display(Protocol):
@@ -77,9 +79,19 @@ async def _cancel(
     display.say(f"cancelling the {what} …")
     if not await call.cancel() and not following.done():
         raise CommandError(
-            f"the gateway did not confirm within {CANCEL_SECONDS:.0f} s that the {what} is cancelled; "
-            "look into the Temporal UI"
+            f"the gateway did not confirm within {CANCEL_SECONDS:.0f} s that the {what} is cancelled. {_remedy(call)}"
         )
     await asyncio.wait({following}, timeout=CANCEL_SECONDS)
     if not following.done():
         raise CancelledError(f"the {what} is cancelled")
+
+
+def _remedy(call: AssessmentCall) -> str:
+    """How to cancel a task whose gateway is too busy to answer now."""
+    where = "" if call.gateway_url == default_gateway() else f" --gateway {call.gateway_url}"
+    if call.task_id:
+        return f"To cancel it later: {command_name()} cancel {call.task_id}{where}"
+    return (
+        f"It has not answered with an id yet either. Find the id later with `{command_name()} list`, then cancel it: "
+        f"{command_name()} cancel ID{where}"
+    )

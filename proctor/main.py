@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from proctor.errors import CommandError
-from proctor.once import OnceCommand
+from proctor.errors import CommandError, fit
+from proctor.help_pages import CommandWithExamples, GroupedCommands
 
 app = typer.Typer(
     name="proctor",
+    cls=GroupedCommands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -86,6 +87,14 @@ TokenFileOption = Annotated[
         callback=_use_token_file,
         expose_value=False,
         help="A file with your token, where the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
+    ),
+]
+GatewayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gateway",
+        metavar="URL",
+        help="The evaluator's address.  [default: AGENTBEATS_GATEWAY_URL, else this machine's]",
     ),
 ]
 SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
@@ -199,9 +208,7 @@ def assess(
     agent_urls: Annotated[
         list[str], typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
     ],
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     seed: SeedOption = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
@@ -224,6 +231,11 @@ def assess(
     from proctor.settings import default_gateway
 
     require_one(scenarios, agent_urls)
+    has_warned = False
+    if offline and not quiet:
+        from proctor.scenario_commands import warn_of_unscored_points
+
+        has_warned = warn_of_unscored_points(scenarios[0])
     options = AssessOptions(
         scenario_id=scenarios[0],
         agent_url=agent_urls[0],
@@ -235,11 +247,8 @@ def assess(
         json_file=json_file,
         quiet=quiet,
         is_whole=is_whole,
+        has_warned=has_warned,
     )
-    if offline and not quiet:
-        from proctor.scenario_commands import warn_of_unscored_points
-
-        warn_of_unscored_points(scenarios[0])
     raise typer.Exit(run_assess(options))
 
 
@@ -324,9 +333,7 @@ def show(
 @app.command()
 def follow(
     name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")],
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     output: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")
     ] = None,
@@ -342,9 +349,7 @@ def follow(
 @app.command()
 def cancel(
     name: Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")],
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     token_file: TokenFileOption = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. What was done so far is kept."""
@@ -454,9 +459,7 @@ def replay(
             help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
         ),
     ] = False,
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     temporal_address: Annotated[
         str | None, typer.Option(help="Temporal's front end, host:port (default: the gateway's).")
     ] = None,
@@ -504,9 +507,7 @@ def fork(
     max_turns: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="At most so many turns, inherited ones counted.")
     ] = None,
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
     json_file: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
@@ -548,9 +549,7 @@ def doctor(
         list[str] | None,
         typer.Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
     ] = None,
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     temporal_address: TemporalOption = None,
     ues_url: Annotated[
         str | None, typer.Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
@@ -806,9 +805,7 @@ def run(
     grow: Annotated[
         str | None, typer.Option(metavar="TASK", help="Take over what this ended campaign has played.")
     ] = None,
-    gateway: Annotated[
-        str | None, typer.Option(metavar="URL", help="The evaluator.  [default: this machine's]")
-    ] = None,
+    gateway_url: GatewayOption = None,
     output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
     detach: Annotated[bool, typer.Option("--detach", help="Start it, and don't wait.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
@@ -844,7 +841,7 @@ def run(
     request["config"] |= {name: value for name, value in chosen.items() if value is not None}
     options = RunOptions(
         request=checked(request, what[0] if is_file else "proctor run"),
-        gateway_url=gateway or default_gateway(),
+        gateway_url=gateway_url or default_gateway(),
         output=output,
         detach=detach,
         quiet=quiet,
@@ -1036,9 +1033,7 @@ def run_terminal_bench(
 @terminal_app.command("follow")
 def follow_terminal_bench(
     task_id: Annotated[str, typer.Argument(metavar="RUN", help="The run's task id.")],
-    gateway_url: Annotated[
-        str | None, typer.Option("--gateway", metavar="URL", help="The evaluator's address (default: this machine).")
-    ] = None,
+    gateway_url: GatewayOption = None,
     output_path: OutputOption = None,
     config_file: ConfigFileOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
@@ -1216,7 +1211,7 @@ def revoke_token(
 
 for _each in (app, agent_app, token_app, scenarios_app, judge_app, terminal_app, datasets_app):
     for _command in _each.registered_commands:
-        _command.cls = OnceCommand
+        _command.cls = CommandWithExamples
 
 
 def main() -> None:
@@ -1227,5 +1222,5 @@ def main() -> None:
     try:
         app()
     except CommandError as problem:
-        print(f"proctor: {problem}", file=sys.stderr)
+        print(fit(f"proctor: {problem}", sys.stderr), file=sys.stderr)
         sys.exit(problem.exit_code)

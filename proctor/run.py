@@ -67,7 +67,7 @@ async def _run(options: RunOptions) -> ExitCode:
         with CampaignDisplay(console, options.quiet) as display:
             _, ended = await followed(call, display, interrupted, "campaign")
     if ended.results is not None:
-        conclude_run(console, ended.results, options.output, began_at, options.quiet)
+        conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
     require_completed(ended, "campaign")
     return ExitCode.DONE
 
@@ -88,8 +88,10 @@ async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
     raise CommandError("the gateway's stream ended without an answer")
 
 
-def conclude_run(console: Console, exact: bytes, output: str | None, began_at: datetime, quiet: bool = False) -> None:
-    """Show the results of a campaign, and write them and what plays it again into a new folder below ``output``.
+def conclude_run(
+    console: Console, exact: bytes, output: str | None, began_at: datetime, gateway_url: str, quiet: bool = False
+) -> None:
+    """Show the results of a campaign and where its page is; write them and what plays it again below ``output``.
 
     Raises:
         CommandError: they are none, or can't be written.
@@ -97,8 +99,14 @@ def conclude_run(console: Console, exact: bytes, output: str | None, began_at: d
     results = read_run(exact)
     if not quiet:
         print_run(console, results)
-    if output is None:
-        return
+    if output is not None:
+        _write(console, results, exact, output, began_at, quiet)
+    if not quiet:
+        page = f"{gateway_url.rstrip('/')}/view/{results.campaign_id}"
+        console.print(Text(f"page      {page}"), soft_wrap=True)
+
+
+def _write(console: Console, results: RunResults, exact: bytes, output: str, began_at: datetime, quiet: bool) -> None:
     folder = new_folder(Path(output), f"{began_at:%Y-%m-%d_%H-%M-%S}", "--output")
     request = RunRequest.model_validate({"participants": results.agents, "config": results.config})
     try:
@@ -123,32 +131,23 @@ def read_run(exact: bytes) -> RunResults:
 
 
 def print_run(console: Console, results: RunResults) -> None:
-    """A campaign's results as tables: agents on scenarios, and agents side by side."""
-    table = Table(box=None, padding=(0, 2), pad_edge=False)
-    table.add_column("agent")
-    table.add_column("scenario")
-    for heading in ("mean", "95 % interval", "passed", "pass^k", "judged", "failed", "cost"):
-        table.add_column(heading, justify="right")
+    """A campaign's results as tables of at most 80 columns: agents on scenarios, and agents side by side."""
     rows = [row for row in results.summaries if row.of == "overall"]
-    has_one_scenario = len({row.scenario for row in rows}) == 2
-    for row in rows:
-        if row.scenario or not has_one_scenario:
-            table.add_row(*_cells(row), style="" if row.scenario else "bold")
     console.print()
-    show(console, table)
+    show(console, _summaries(rows))
     console.print()
     for warning in results.judge_warnings:
-        console.print(Text(f"warning: {clean(warning)}", style="yellow"), soft_wrap=True)
+        show(console, Text(f"warning: {clean(warning)}", style="yellow"))
     for note in _notes(rows):
-        console.print(Text(note, style="dim"), soft_wrap=True)
+        show(console, Text(note, style="dim"))
     for comparison in results.comparisons:
         for line in comparison_in_words(comparison):
-            console.print(Text(line), soft_wrap=True)
+            show(console, Text(line))
     print_forks(console, results.forks)
     failed = [cell for cell in results.cells if cell.failure]
     for cell in failed[:_FAILURES_SHOWN]:
         about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"
-        console.print(Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"), soft_wrap=True)
+        show(console, Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"))
     if len(failed) > _FAILURES_SHOWN:
         console.print(f"          and {len(failed) - _FAILURES_SHOWN} more")
     if results.missing or results.stopped:
@@ -172,17 +171,39 @@ def _notes(rows: Sequence[Summary]) -> list[str]:
     return [*notes, *(f"no interval for {', '.join(which)}: {reason}" for reason, which in why.items())]
 
 
-def _cells(row: Summary) -> tuple[str, ...]:
+def _summaries(rows: Sequence[Summary]) -> Table:
+    """A row for each agent over all scenarios, and below it one for each scenario; empty columns are left out.
+
+    With a single scenario, there is only the row of each agent on it.
+    """
+    scenarios = {row.scenario for row in rows if row.scenario}
+    repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
+    most = max(repeats, default=0)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario", overflow="fold")
+    headings = ("mean", "95 % interval", "passed", f"pass^{most}", "judged", "failed", "cost")
+    shown = [row for row in rows if row.scenario or len(scenarios) != 1]
+    columns = list(zip(*[_cells(row, most) for row in shown], strict=True))
+    kept = [number for number, column in enumerate(columns) if any(column)]
+    for number in kept:
+        table.add_column(headings[number], justify="right", no_wrap=True)
+    for agent in dict.fromkeys(row.agent for row in shown):
+        for row in sorted((row for row in shown if row.agent == agent), key=lambda row: row.scenario is not None):
+            is_whole = row.scenario is None or len(scenarios) == 1
+            name = clean(agent) if is_whole else f"  {clean(row.scenario or '')}"
+            cells = _cells(row, most)
+            table.add_row(Text(name), *(cells[number] for number in kept), style="bold" if is_whole else "")
+    return table
+
+
+def _cells(row: Summary, most: int) -> tuple[str, ...]:
     passes, counts = row.passes, row.counts
-    most = max(passes.hat, default=0) if passes else 0
     failed = counts.failed_by_participant + counts.failed_otherwise
     return (
-        clean(row.agent),
-        row.scenario or "all",
         f"{row.percent.mean:.1f}%" if row.percent else "",
         interval_in_words(row.percent),
         f"{passes.passed}/{passes.runs}" if passes else "",
-        f"{passes.hat[most]:.2f} (k={most})" if passes and most > 1 else "",
+        f"{passes.hat[most]:.2f}" if passes and most > 1 and most in passes.hat else "",
         f"{counts.judged}/{counts.runs}",
         str(failed) if failed else "",
         "" if row.cost is None else f"{row.cost:.4g}",

@@ -145,8 +145,10 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
     return f"Without a model, {points} of {total} points are not scored: {named}"
 
 
-def warn_of_unscored_points(scenario_id: str) -> None:
+def warn_of_unscored_points(scenario_id: str) -> bool:
     """Warn before an assessment without models where more than a tenth of the points won't be scored.
+
+    Returns whether it has warned.
 
     The scenario is looked for on this machine. An evaluator elsewhere reports its own scenario's points when it begins.
     """
@@ -154,12 +156,13 @@ def warn_of_unscored_points(scenario_id: str) -> None:
     try:
         file = manager.find(scenario_id) / "scenario.json"
         if not file.is_file():
-            return
+            return False
         scenario = ScenarioConfig.model_validate_json(file.read_bytes())
     except (ScenarioError, ScenarioNotFoundError, OSError, ValidationError):
-        return  # the evaluator says what is wrong with it
+        return False  # the evaluator says what is wrong with it
     if sentence := points_needing_model(scenario, _UNSCORED_WITHOUT_WARNING):
         warn([f"{clean(sentence)}. Configure a model and leave out --offline to have them scored."])
+    return sentence is not None
 
 
 def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: bool = False) -> None:

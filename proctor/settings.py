@@ -6,12 +6,19 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from proctor.errors import UsageError
+from proctor.errors import UsageError, fit
 from proctor_processes.cores import usable_cores
-from proctor_protocol.config import AgentBeatsConfig, GreenAgentConfig, unknown_variables, validate_config
+from proctor_protocol.config import (
+    GATEWAY_VARIABLE,
+    AgentBeatsConfig,
+    GreenAgentConfig,
+    unknown_variables,
+    validate_config,
+)
 from proctor_protocol.problems import show_value
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
@@ -48,7 +55,15 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
 
 
 def default_gateway() -> str:
-    """Where this machine's own gateway listens, by its settings."""
+    """The gateway that the environment names (``AGENTBEATS_GATEWAY_URL``); else this machine's own, by its settings.
+
+    Raises:
+        UsageError: the variable is not an HTTP address.
+    """
+    if named := os.environ.get(GATEWAY_VARIABLE, "").strip():
+        if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
+            raise UsageError(f"{GATEWAY_VARIABLE} is {named!r}: give an address such as http://127.0.0.1:8000")
+        return named
     config = read_settings(GreenAgentConfig)
     return config.card_url or f"http://127.0.0.1:{config.port}"
 
@@ -146,4 +161,4 @@ def warn_of_unknown_variables() -> None:
 def warn(sentences: Iterable[str]) -> None:
     """Say what the person who started this should know, and go on."""
     for sentence in sentences:
-        print(f"proctor: warning: {sentence}", file=sys.stderr, flush=True)
+        print(fit(f"proctor: warning: {sentence}", sys.stderr), file=sys.stderr, flush=True)

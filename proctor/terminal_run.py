@@ -20,7 +20,7 @@ from activities.terminal.failures import TaskError
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
-from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
 from proctor.following import followed, require_completed
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
@@ -116,6 +116,7 @@ async def _run(options: TerminalRunOptions) -> ExitCode:
         call = AssessmentCall(options.gateway_url, options.request())
         return await _play(call, options.gateway_url, console, interrupted, output, options.quiet, options.json_file)
     config = _own_settings(options)
+    await _require_engine(config)
     with state_folder(Path(config.state)) as folder:
         gateway, ues, temporal, temporal_ui = free_ports(4)
         stack = LocalStack(
@@ -174,6 +175,24 @@ def require_built(unbuilt: Sequence[TrialResult]) -> None:
     """
     if unbuilt:
         raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
+
+
+async def _require_engine(config: GreenAgentConfig) -> None:
+    """Make sure that a Docker engine answers before anything is started.
+
+    Raises:
+        UnreachableError: none does.
+    """
+    from activities.terminal.engine import Engine
+    from activities.terminal.failures import EngineUnavailableError
+
+    engine = Engine(config.docker_url)
+    try:
+        await engine.check()
+    except EngineUnavailableError as problem:
+        raise UnreachableError(str(problem)) from None
+    finally:
+        await engine.aclose()
 
 
 def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:

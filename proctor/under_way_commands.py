@@ -67,7 +67,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
     assert ended.results is not None
     match _kind_of(ended.results):
         case "run_results":
-            conclude_run(console, ended.results, output, datetime.now())
+            conclude_run(console, ended.results, output, datetime.now(), gateway_url)
             return "campaign"
         case "terminal_bench_results":
             print_table(console, read_terminal_results(ended.results))

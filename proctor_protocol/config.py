@@ -28,6 +28,8 @@ COMMON_PREFIX = "AGENTBEATS_"
 """How the environment variables begin that hold for evaluator and participants alike."""
 
 TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
+GATEWAY_VARIABLE = "AGENTBEATS_GATEWAY_URL"
+CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
 """Where commands that ask a gateway for something find the token that they send; the file has it alone."""
 
 
@@ -464,7 +466,7 @@ def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name in sorted(name for name in names if name.upper().startswith(COMMON_PREFIX)):
         rest = name.upper().removeprefix(COMMON_PREFIX)
-        if f"{COMMON_PREFIX}{rest}" not in {*nearest.values(), TOKEN_VARIABLE, TOKEN_FILE_VARIABLE}:
+        if f"{COMMON_PREFIX}{rest}" not in {*nearest.values(), *CALLER_VARIABLES}:
             close = get_close_matches(rest, nearest, n=1)
             found[name] = nearest[close[0]] if close else None
     return found

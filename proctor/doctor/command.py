@@ -19,9 +19,9 @@ from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_sc
 from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_provider, look_at_simulators
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
-from proctor.settings import read_settings, with_connection
+from proctor.settings import default_gateway, read_settings, with_connection
 from proctor.state import with_secret
-from proctor_protocol.config import GreenAgentConfig, unknown_variables, validate_config
+from proctor_protocol.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
 
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
@@ -68,7 +68,8 @@ def looks_at(
     config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
 ) -> list[Look]:
     """What there is to look at in a deployment with these settings."""
-    gateway = (gateway_url or f"http://{config.host}:{config.port}").rstrip("/")
+    named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
+    gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")
     participants = list(agents) or [config.example_participant_url]
     looks = [
         Look("settings", lambda: _settings(config)),

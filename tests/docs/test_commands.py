@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import typer
+from click.testing import CliRunner
 
+from proctor.help_pages import EXAMPLES, GROUPS
 from proctor.main import app
 from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
@@ -77,6 +79,20 @@ def test_a_command_is_understood(command: Command) -> None:
             assert set(options) <= set(re.findall(r"--[a-z-]+", done.stdout)), options
         case name:
             assert name in SHELL | {"curl", "harbor", "tb", "tcld"}, f"what runs {name}?"
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_each_example_of_a_help_page_is_understood_and_printed_on_that_page(command: str) -> None:
+    for example in EXAMPLES[command]:
+        assert command == "proctor" or example.startswith(command)
+        read_as_typed(example.split()[1:])
+    shown = CliRunner().invoke(PROCTOR, [*command.split()[1:], "--help"], prog_name="proctor", terminal_width=80)
+    assert shown.output.partition("Examples:")[2].split("\n\n")[0].strip().split("\n  ") == list(EXAMPLES[command])
+
+
+def test_the_help_lists_each_command_in_one_group() -> None:
+    named = [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(PROCTOR.commands)
 
 
 @pytest.mark.parametrize("block", of_language("console", "sh"), ids=str)

@@ -218,6 +218,26 @@ def test_a_gateway_that_is_not_there_is_3_with_what_to_start(sandbox: Sandbox, n
     assert "`proctor up`" in done.stderr
 
 
+def test_the_environment_names_the_gateway_and_a_flag_overrules_it(sandbox: Sandbox, nobody: str) -> None:
+    done = sandbox.call("cancel", "some-task", AGENTBEATS_GATEWAY_URL=nobody)
+    assert (done.returncode, nobody in done.stderr) == (3, True)
+    assert "no setting" not in done.stderr
+    done = sandbox.call("cancel", "some-task", "--gateway", nobody, AGENTBEATS_GATEWAY_URL="http://192.0.2.1:8000")
+    assert (done.returncode, nobody in done.stderr) == (3, True)
+    done = sandbox.call("cancel", "some-task", AGENTBEATS_GATEWAY_URL="localhost:8000")
+    assert done.returncode == 2
+    assert "AGENTBEATS_GATEWAY_URL is 'localhost:8000': give an address such as" in done.stderr
+
+
+def test_terminal_trials_without_a_docker_engine_are_3_before_anything_starts(sandbox: Sandbox) -> None:
+    (sandbox.folder / "tasks").mkdir()
+    words = ("terminal-bench", "run", "--dataset", "tasks", "--agent", "oracle")
+    done = sandbox.call(*words, DOCKER_HOST=f"unix://{sandbox.folder}/no-engine.sock")
+    assert done.returncode == 3
+    assert "no-engine.sock" in done.stderr
+    assert "started" not in done.stdout
+
+
 def test_an_address_that_is_no_gateway_is_3(sandbox: Sandbox) -> None:
     done = sandbox.call("assess", "email_triage_basic", "--agent", "http://127.0.0.1:1", "--gateway", "nonsense")
     assert done.returncode == 3
