@@ -44,6 +44,7 @@ _GUARDED = (*USUAL_FOLDERS, "/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/et
 """Folders that stay folders, also where the agent put a link in their place."""
 
 _AT_ONCE = 8
+_LOOKS = 5
 _BATCH = 256 * 2**20
 _IN_MEMORY = 16 * 2**20
 _COPY_SECONDS = 1800.0
@@ -314,8 +315,10 @@ async def _begin_again(engine: Engine, task: TerminalTask, fresh: EnvironmentRef
     """Have the image's own services read the agent's files."""
     try:
         await engine.ask("POST", f"containers/{fresh.container_id}/restart", {"t": 1})
-        if not await environments.stands(engine, fresh):
-            raise EnvironmentFailedError(f"The command of {task.id}'s image ends with the agent's files")
+        for _ in range(_LOOKS):
+            await asyncio.sleep(0.2)
+            if not await environments.stands(engine, fresh):
+                raise EnvironmentFailedError(f"The command of {task.id}'s image ends with the agent's files")
     except DockerError as problem:
         raise EnvironmentFailedError(
             f"The command of {task.id}'s image doesn't start with the agent's files: {problem.message[:300]}"

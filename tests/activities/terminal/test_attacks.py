@@ -243,7 +243,7 @@ async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
 async def test_an_images_command_that_does_not_run_with_the_agents_files_is_its_fault(
     trials: Trials, tmp_path: Path
 ) -> None:
-    command = "[ -e /app/broken ] && exit 3; sleep 1000"
+    command = "sleep 0.3; [ -e /app/broken ] && exit 3; sleep 1000"
     compose = f'services:\n  client:\n    build: .\n    command: [sh, -c, "{command}"]\n'
     trial = await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
     trial.task = trial.task.model_copy(update={"needs_processes": False})
