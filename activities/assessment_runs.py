@@ -12,29 +12,26 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
-from temporalio.service import RPCError, RPCStatusCode
 
 from activities import failures
 from activities.admission import require_models
 from activities.archiving.lines import as_lines
 from activities.campaign_plan import (
-    MEMO_LEDGER,
-    PROCTOR_OWNER,
     CampaignPlan,
     Cell,
     EndedCell,
     Raw,
     Summed,
     SumUpInput,
-    TakenOver,
     groups_of,
 )
-from activities.campaigns import ENDED_CELLS, keep_cells
+from activities.campaigns import keep_cells
 from activities.deployment import Deployment
 from activities.origins import Origins
 from activities.packages.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.plan import Model
-from proctor_protocol.provenance import ModelUse
+from activities.taking_over import taken_over
+from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import (
@@ -47,7 +44,7 @@ from proctor_protocol.runs import (
     unknown_run_settings,
 )
 from proctor_protocol.statistics import Points, Run
-from proctor_storage.blobs import BlobNotFoundError, BlobRef
+from proctor_storage.blobs import BlobRef
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
@@ -105,9 +102,9 @@ class AssessmentRuns:
             }
         config = asked.config
         cells = self._cells(asked, hashes)
-        taken_over = None
+        taken = None
         if config.grows:
-            taken_over, cells, told = await self._taken_over(config.grows, cells, owner)
+            taken, cells, told = await taken_over(self._store, config.grows, cells, owner, "a campaign of assessments")
             warnings += told
         shared: dict[str, JsonValue] = {
             "agents": dict(asked.participants),
@@ -131,7 +128,7 @@ class AssessmentRuns:
             max_cost=config.max_cost,
             max_tokens=config.max_tokens,
             max_seconds=None if config.max_hours is None else config.max_hours * 3600,
-            taken_over=taken_over,
+            taken_over=taken,
             proctor_version=version("proctor"),
         )
 
@@ -241,72 +238,6 @@ class AssessmentRuns:
             if number % config.num_shards == config.shard_index
         ]
 
-    async def _taken_over(
-        self, campaign_id: str, cells: Sequence[Cell], owner: str
-    ) -> tuple[TakenOver | None, list[Cell], list[str]]:
-        """What an ended campaign of the same caller has played of these cells, and those that are left."""
-        handle = activity.client().get_workflow_handle(campaign_id)
-        try:
-            described = await handle.describe()
-            is_theirs = (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner
-            ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
-        except RPCError as problem:
-            if problem.status != RPCStatusCode.NOT_FOUND:
-                raise  # Temporal is away, which is none of the caller's fault
-            ref = None
-        if ref is None:
-            raise BadRequestError(f"config.grows is {campaign_id}: name a campaign of assessments that has ended.")
-        try:
-            ledger = ENDED_CELLS.validate_json(await self._store.get(ref))
-        except BlobNotFoundError:
-            raise BadRequestError(
-                f"config.grows is {campaign_id}, whose results were removed (proctor prune): ask without config.grows."
-            ) from None
-        known = {cell.cell_id for cell in cells}
-        played = [each for each in ledger if each.cell_id in known and _counts(each)]
-        mine = await self._kept(played)
-        if not mine:
-            return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
-        taken = {each.cell_id for each in mine}
-        page = await self._store.put(ENDED_CELLS.dump_json(mine))
-        return (
-            TakenOver(
-                page=page,
-                cell_ids=sorted(taken),
-                count=len(mine),
-                succeeded=sum(each.outcome.succeeded for each in mine),
-                failed=sum(each.outcome.failure_kind is not None for each in mine),
-                scored=sum(each.outcome.score is not None for each in mine),
-                score=sum(each.outcome.score or 0.0 for each in mine),
-            ),
-            [cell for cell in cells if cell.cell_id not in taken],
-            [f"{lost} results of {campaign_id} were removed: these are played again"]
-            if (lost := len(played) - len(mine))
-            else [],
-        )
-
-    async def _kept(self, played: Sequence[EndedCell]) -> list[EndedCell]:
-        """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
-        slots = asyncio.Semaphore(_READ_AT_ONCE)
-
-        async def is_there(each: EndedCell) -> bool:
-            if each.outcome.result is None:
-                return False
-            async with slots:
-                try:
-                    await self._store.put(await self._store.get(each.outcome.result))
-                except BlobNotFoundError:
-                    return False
-            return True
-
-        there = await asyncio.gather(*map(is_there, played))
-        return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
-
-
-def _counts(ended: EndedCell) -> bool:
-    """Whether a cell needn't be played again: it came to its end, or failed by the participant's fault."""
-    return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
-
 
 def _title(scenarios: Sequence[str]) -> str:
     more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
@@ -357,20 +288,6 @@ def _lane_limits(config: RunConfig, cells: Iterable[Cell]) -> dict[str, int]:
 def _as_id(name: str) -> str:
     """A name as part of a workflow's id."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
-
-
-def tokens_of(uses: Sequence[ModelUse]) -> int | None:
-    """Tokens in and out; None where nobody was asked, or somebody doesn't tell."""
-    counted = [(use.input_tokens, use.output_tokens) for use in uses]
-    if not counted or any(one is None or other is None for one, other in counted):
-        return None
-    return sum((one or 0) + (other or 0) for one, other in counted)
-
-
-def cost_of(uses: Sequence[ModelUse]) -> float | None:
-    """What the models cost; None where nobody was asked, or a price is unknown."""
-    costs = [use.cost for use in uses]
-    return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 
 
 def _status(played: PlayedAssessment) -> str:

@@ -31,7 +31,7 @@ class TrialPlan(Model):
         files: all of the task's files, as they were when the run was admitted.
         play: how often the cell was played with this one.
         queue: the task queue of workers whose machine has an engine.
-        participant: the role of who works on it.
+        participant: the agent's name in the run.
     """
 
     trial_id: str

@@ -76,9 +76,13 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
     runs = []
     for entry in sorted(entries, key=lambda each: each.started_at):
         agent = next((name for name in agents if name in _names(entry)), None)
-        if agent is None or entry.kind != "assessment" or entry.forked_from:
+        if agent is None or entry.kind == "campaign" or entry.forked_from:
             continue
-        version = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
+        version: tuple[object, ...] = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
+        points = Points(score=entry.score, max_score=entry.max_score)
+        if entry.kind == "trial":
+            version = (entry.package,)  # a task's files
+            points = Points(score=entry.earned or 0.0, max_score=entry.max_score)
         known = versions[entry.scenario_id]
         if version not in known:
             known.append(version)
@@ -93,7 +97,7 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
                 repeat=next(repeats[agent, scenario, entry.seed]),
                 status=entry.status,
                 failed_by_participant=entry.failed_by_participant,
-                overall=Points(score=entry.score, max_score=entry.max_score),
+                overall=points,
             )
         )
     return runs

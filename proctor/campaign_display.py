@@ -14,6 +14,7 @@ from rich.text import Text
 
 from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Said
 from proctor.caller import Progress as ProgressEvent
+from proctor.comparison_words import comparison_in_words
 from proctor.console import show
 from proctor.phrases import clean, shorten
 from proctor_protocol.campaigns import (
@@ -200,15 +201,18 @@ def _clock(seconds: float) -> str:
 
 
 def print_table(console: Console, results: TerminalResults) -> None:
-    """A run's results as a table: a row for each task, and the sums below."""
+    """A run's results as a table: a row for each task and agent, the sums below, and agents side by side."""
+    several = len(results.by_agent) > 1
     table = Table(box=None, padding=(0, 2), pad_edge=False)
+    if several:
+        table.add_column("agent")
     for heading, justify in (("task", "left"), ("resolved", "right"), ("reward", "right"), ("time", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     table.add_column("failures", overflow="fold")
-    by_task: dict[str, list[int]] = {}
+    by_task: dict[tuple[str, str], list[int]] = {}
     for number, trial in enumerate(results.results):
-        by_task.setdefault(trial.task_id, []).append(number)
-    for task_id, numbers in by_task.items():
+        by_task.setdefault((trial.participant, trial.task_id), []).append(number)
+    for (agent, task_id), numbers in sorted(by_task.items()):
         trials = [results.results[number] for number in numbers]
         resolved = sum(bool(trial.is_resolved) for trial in trials)
         rewards = [trial.reward if trial.reward is not None else float(bool(trial.is_resolved)) for trial in trials]
@@ -220,6 +224,7 @@ def print_table(console: Console, results: TerminalResults) -> None:
         doubtful = sum(bool(trial.doubts) for trial in trials)
         modes = sorted({str(trial.failure_mode) for trial in trials if trial.failure_mode != FailureMode.NONE})
         table.add_row(
+            *([Text(clean(agent))] if several else []),
             Text(clean(task_id)),
             Text(f"{resolved}/{len(trials)}", style="green" if resolved == len(trials) else "red"),
             f"{sum(rewards) / len(rewards):.2f}",
@@ -229,15 +234,30 @@ def print_table(console: Console, results: TerminalResults) -> None:
     console.print()
     show(console, table)
     console.print()
-    interval = results.accuracy_interval.in_words().partition(" ")[2] if results.accuracy_interval else ""
     missing = f"; {results.n_missing} never played" if results.n_missing else ""
-    console.print(
-        Text(
-            f"accuracy {results.accuracy:.1%} {interval}".rstrip()
-            + f": {results.n_resolved} of {results.n_trials} trials resolved{missing}",
-            style="bold",
+    if several:
+        for each in results.by_agent:
+            cost = f", cost {each.cost:.4g}" if each.cost is not None else ""
+            accuracy = (
+                f"accuracy {each.accuracy.in_words()}: {each.n_resolved} of {each.n_trials} trials resolved{cost}"
+            )
+            console.print(Text(f"{clean(each.agent)}: {accuracy}", style="bold"), soft_wrap=True)
+        for comparison in results.comparisons:
+            for line in comparison_in_words(comparison):
+                console.print(Text(line), soft_wrap=True)
+        if missing:
+            console.print(Text(missing[2:]))
+    else:
+        interval = results.accuracy_interval.in_words().partition(" ")[2] if results.accuracy_interval else ""
+        console.print(
+            Text(
+                f"accuracy {results.accuracy:.1%} {interval}".rstrip()
+                + f": {results.n_resolved} of {results.n_trials} trials resolved{missing}",
+                style="bold",
+            )
         )
-    )
+    if results.stopped:
+        console.print(Text(results.stopped, style="yellow"), soft_wrap=True)
     if results.n_doubtful:
         console.print(Text(results.doubts_in_words(), style="yellow"))
     for k, share in results.pass_at_k.items():

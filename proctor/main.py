@@ -946,8 +946,9 @@ def run_terminal_bench(
             metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
         ),
     ] = None,
-    agent_url: Annotated[
-        str | None, typer.Option("--agent", metavar="URL", help="The agent's A2A address; or oracle, or null.")
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
     ] = None,
     task_ids: Annotated[
         list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
@@ -972,6 +973,18 @@ def run_terminal_bench(
     cleanup: Annotated[
         bool | None, typer.Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
     ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="X", help="Begin no trial that would probably pass this cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Begin no trial that would probably use more tokens.")
+    ] = None,
+    max_hours: Annotated[
+        float | None, typer.Option(metavar="H", help="Begin no trial that would probably take longer.")
+    ] = None,
+    grow: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Take over the trials that this ended run has played.")
+    ] = None,
     access: Annotated[
         str | None, typer.Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
     ] = None,
@@ -988,8 +1001,9 @@ def run_terminal_bench(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")] = False,
     token_file: TokenFileOption = None,
 ) -> None:
-    """Have an agent work on tasks, and test what it did. Ctrl-C cancels the run; what was done is kept."""
+    """Have agents work on tasks, and test what they did. Ctrl-C cancels the run; what was done is kept."""
     from proctor.errors import UsageError
+    from proctor.run_settings import agents_in
     from proctor.terminal_run import TerminalRunOptions
     from proctor.terminal_run import run_terminal_bench as run
     from proctor.terminal_settings import read_terminal_settings
@@ -1004,6 +1018,9 @@ def run_terminal_bench(
         ("evaluation", "agent_timeout_sec"): agent_timeout_sec,
         ("evaluation", "test_timeout_sec"): test_timeout_sec,
         ("evaluation", "cleanup"): cleanup,
+        ("evaluation", "max_cost"): max_cost,
+        ("evaluation", "max_tokens"): max_tokens,
+        ("evaluation", "max_hours"): max_hours,
         ("evaluation", "access"): access,
         ("evaluation", "output_path"): output_path,
         ("dataset", "path"): dataset,
@@ -1012,16 +1029,16 @@ def run_terminal_bench(
     folder = settings.dataset.path or (settings.dataset.name if gateway_url else None)
     if not folder:
         raise UsageError("which tasks? name their folder with --dataset, or as dataset.path in config.toml")
-    kind, url = ("a2a", agent_url or settings.white_agent.url)
-    if url in ("oracle", "null"):
-        kind, url = str(url), None
-    elif not url:
+    agents = agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
+    if not agents and settings.white_agent.url:
+        agents = {"terminal_agent": settings.white_agent.url}
+    if not agents:
         raise UsageError("which agent? give its address with --agent, or say --agent oracle or --agent null")
     options = TerminalRunOptions(
         settings=settings,
         dataset=folder,
-        agent=kind,  # type: ignore[arg-type]
-        agent_url=url,
+        agents=agents,
+        grow=grow,
         gateway_url=gateway_url,
         state=state,
         quiet=quiet,

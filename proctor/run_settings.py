@@ -36,8 +36,13 @@ def seeds_in(words: str) -> list[int]:
     return found
 
 
-def agents_in(words: Sequence[str]) -> dict[str, str]:
-    """Agents such as ``mine=http://localhost:8001``, by name; one without a name is called ``agent``.
+def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
+    """Agents such as ``mine=http://localhost:8001``, by name.
+
+    Args:
+        words: what was typed.
+        unnamed: the name of an agent that is given without one.
+        known: words that stand for an agent themselves, and are its name.
 
     Raises:
         UsageError: two have one name.
@@ -46,7 +51,7 @@ def agents_in(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, url = word.partition("=")
         if not equals or "://" in name:
-            name, url = "agent", word
+            name, url = word if word in known else unnamed, word
         if name in found:
             raise UsageError(f"--agent {name} is there twice: give each a name of its own, NAME=URL")
         found[name] = url

@@ -26,7 +26,8 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
         _write_json(folder / "results.json", results.model_dump(mode="json"))
         _write_json(folder / "run_metadata.json", _metadata(folder, results))
         for trial in results.results:
-            problems += await _write_trial(folder / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
+            place = folder / _safe(trial.participant) if len(results.agents) > 1 else folder
+            problems += await _write_trial(place / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
     except OSError as problem:
         raise CommandError(f"the results can't be written to {folder}: {problem.strerror or problem}") from None
     return problems
@@ -63,6 +64,7 @@ def _metadata(folder: Path, results: TerminalResults) -> dict[str, Any]:
         "dataset_hash": results.dataset_hash,
         "output_path": str(folder.parent),
         "agent_name": results.participant,
+        "agents": dict(results.agents),
         "agent_kwargs": {"agent_url": results.participant_url} if results.participant_url else {},
         "task_ids": config.get("task_ids"),
         "exclude_task_ids": config.get("exclude_task_ids"),

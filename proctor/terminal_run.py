@@ -35,7 +35,7 @@ from proctor.up import start_unless
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
-from proctor_protocol.terminal import BENCHMARK, AgentKind, Blob, TerminalResults, TrialResult
+from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,20 @@ class TerminalRunOptions:
     Attributes:
         settings: of the run, from everywhere.
         dataset: a folder of tasks; with ``gateway_url`` the name of one of its datasets will do.
-        agent: who works on the tasks. agent_url: where the participant is.
+        agents: the address of each agent by its name; ``oracle`` or ``null`` in place of an address.
+        grow: a run that has ended, whose trials are taken over.
         gateway_url: an evaluator that runs; None has the command run one of its own.
         state: the folder of its own evaluator; None is the one of ``proctor up``.
     """
 
     settings: TerminalSettings
     dataset: str
-    agent: AgentKind
-    agent_url: str | None
+    agents: dict[str, str]
     gateway_url: str | None = None
     state: str | None = None
     quiet: bool = False
     json_file: str | None = None
+    grow: str | None = None
 
     def request(self) -> str:
         """The request as JSON."""
@@ -65,7 +66,6 @@ class TerminalRunOptions:
         config: dict[str, Any] = {
             "benchmark": BENCHMARK,
             "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,
-            "agent": self.agent,
             "exclude_task_ids": chosen.exclude_task_ids,
             "n_attempts": chosen.n_attempts,
             "n_concurrent_trials": chosen.n_concurrent_trials,
@@ -82,10 +82,13 @@ class TerminalRunOptions:
             "n_tasks": chosen.n_tasks,
             "global_agent_timeout_sec": chosen.agent_timeout_sec,
             "global_test_timeout_sec": chosen.test_timeout_sec,
+            "max_cost": chosen.max_cost,
+            "max_tokens": chosen.max_tokens,
+            "max_hours": chosen.max_hours,
+            "grows": self.grow,
         }
         config |= {name: value for name, value in optional.items() if value is not None}
-        participants = {"terminal_agent": self.agent_url} if self.agent_url else {}
-        return json.dumps({"participants": participants, "config": config})
+        return json.dumps({"participants": self.agents, "config": config})
 
 
 def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:

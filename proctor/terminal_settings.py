@@ -68,6 +68,9 @@ class EvaluationSection(_Section):
     task_ids: list[str] | None = None
     exclude_task_ids: list[str] = Field(default_factory=list)
     n_tasks: int | None = Field(default=None, ge=1)
+    max_cost: float | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_hours: float | None = Field(default=None, gt=0)
     tries: int = Field(default=3, ge=1, le=10)
     record: bool = True
     access: AgentAccess = "both"
@@ -113,7 +116,7 @@ class AgentSection(_Section):
 
 
 class TerminalSettings(_Section):
-    """All of it, as it stands in ``config.toml``."""
+    """All of it, as it stands in ``config.toml``; ``agents`` are addresses by name, of several agents for one run."""
 
     project: ProjectSection = ProjectSection()
     green_agent: GreenAgentSection = GreenAgentSection()
@@ -124,6 +127,7 @@ class TerminalSettings(_Section):
     a2a: A2ASection = A2ASection()
     safety: SafetySection = SafetySection()
     agent: AgentSection = AgentSection()
+    agents: dict[str, str] = Field(default_factory=dict)
 
 
 def read_terminal_settings(

@@ -61,6 +61,20 @@ def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
     return list(found.values())
 
 
+def tokens_of(uses: Sequence[ModelUse]) -> int | None:
+    """Tokens in and out; None where nobody was asked, or somebody doesn't tell."""
+    counted = [(use.input_tokens, use.output_tokens) for use in uses]
+    if not counted or any(one is None or other is None for one, other in counted):
+        return None
+    return sum((one or 0) + (other or 0) for one, other in counted)
+
+
+def cost_of(uses: Sequence[ModelUse]) -> float | None:
+    """What the models cost; None where nobody was asked, or a price is unknown."""
+    costs = [use.cost for use in uses]
+    return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
+
+
 class ParticipantCard(WireModel):
     """What a participant's agent card calls it."""
 

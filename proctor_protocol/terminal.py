@@ -7,6 +7,7 @@ modes and results are those of the ``terminal-bench`` package (0.2.18), where it
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Self
 
@@ -15,23 +16,24 @@ from pydantic import Field, JsonValue, ValidationError, field_validator, model_v
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import BadRequestError, check_addresses, check_roles, choose_participant, read_text
+from proctor_protocol.request import BadRequestError, check_addresses, read_text
 from proctor_protocol.results import Doubt
+from proctor_protocol.statistics import Comparison
 
 BENCHMARK = "terminal-bench"
 """What ``config.benchmark`` says in a request for a run."""
 
-PARTICIPANT_ROLES = ("terminal_agent", "white_agent", "agent", "assistant")
-"""The roles that name the participant among several, in order of preference."""
-
 _SHAPE = (
-    '{"participants": {"terminal_agent": URL}, "config": {"benchmark": "terminal-bench", "dataset": NAME, '
+    '{"participants": {NAME: URL, …}, "config": {"benchmark": "terminal-bench", "dataset": NAME, '
     '"task_ids": [NAME OR GLOB, …]}}'
 )
 _LAUNCH = re.compile(r"launch\s+terminal[-\s]?bench\s+evaluation", re.IGNORECASE)
 
 AgentKind = Literal["a2a", "oracle", "null"]
 """Who works on the tasks: the participant, the task's own solution, or nobody."""
+
+_NOT_A2A = ("oracle", "null")
+_LONGEST_NAME = 100
 
 AgentAccess = Literal["docker", "endpoint", "both"]
 """How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
@@ -74,6 +76,9 @@ class TerminalConfig(WireModel):
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
         verbose_updates: every trial that ends is told, or only how far the run is.
+        max_cost, max_tokens, max_hours: no trial starts that would probably pass the limit: of what the agents' models
+            cost, of their tokens (both as the agents report them), of time.
+        grows: the id of a run that has ended: its trials of the same agent, task and settings are taken over.
     """
 
     benchmark: Literal["terminal-bench"]
@@ -97,6 +102,10 @@ class TerminalConfig(WireModel):
     keep_images: bool = False
     record: bool = True
     verbose_updates: bool = True
+    max_cost: float | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_hours: float | None = Field(default=None, gt=0, le=24 * 365)
+    grows: str | None = Field(default=None, min_length=1, max_length=200)
 
     @field_validator("task_ids", "exclude_task_ids")
     @classmethod
@@ -116,16 +125,37 @@ class TerminalConfig(WireModel):
         return base * self.global_timeout_multiplier * self.test_timeout_multiplier
 
 
-class TerminalRequest(WireModel):
-    """Who works on which tasks; ``participants`` (role to A2A address) is empty for ``oracle`` and ``null``."""
+@dataclass(frozen=True)
+class TerminalAgent:
+    """An agent of a run: the name that the request gives it, what it is, and the address of a participant."""
 
-    participants: dict[str, str] = Field(default_factory=dict)
+    name: str
+    kind: AgentKind
+    url: str = ""
+
+
+class TerminalRequest(WireModel):
+    """Which agents work on which tasks.
+
+    ``participants`` is the A2A address of each agent by its name. In place of an address, ``oracle`` stands for the
+    tasks' own solutions and ``null`` for no agent. It may be empty where ``config.agent`` is one of these.
+    """
+
+    participants: dict[str, str] = Field(default_factory=dict, max_length=100)
     config: TerminalConfig
 
-    _addresses_are_urls = field_validator("participants")(check_addresses)
+    @field_validator("participants")
+    @classmethod
+    def _addresses_are_urls(cls, participants: dict[str, str]) -> dict[str, str]:
+        check_addresses({name: url for name, url in participants.items() if url not in _NOT_A2A})
+        if unnamed := [name for name in participants if not name.strip() or len(name) > _LONGEST_NAME]:
+            raise ValueError(
+                f"{show_value(unnamed[0])} names an agent: write a name of 1 to {_LONGEST_NAME} characters"
+            )
+        return participants
 
     @model_validator(mode="after")
-    def _one_participant(self) -> Self:
+    def _has_agents(self) -> Self:
         if self.config.agent != "a2a":
             if self.participants:
                 raise ValueError(
@@ -137,15 +167,17 @@ class TerminalRequest(WireModel):
                 'participants is empty: name the agent, such as {"terminal_agent": "http://localhost:8001"}, or '
                 'choose "agent": "oracle" or "null" in config'
             )
-        check_roles(self.participants, PARTICIPANT_ROLES, PARTICIPANT_ROLES[0])
         return self
 
     @property
-    def participant(self) -> tuple[str, str]:
-        """The role and the address of the agent; the address is empty for ``oracle`` and ``null``."""
-        if self.config.agent != "a2a":
-            return self.config.agent, ""
-        return choose_participant(self.participants, PARTICIPANT_ROLES)
+    def agents(self) -> list[TerminalAgent]:
+        """The agents, sorted by name: data parts of A2A have no order."""
+        if not self.participants:
+            return [TerminalAgent(self.config.agent, self.config.agent)]
+        return [
+            TerminalAgent(name, url) if url in _NOT_A2A else TerminalAgent(name, "a2a", url)  # type: ignore[arg-type]
+            for name, url in sorted(self.participants.items())
+        ]
 
 
 def is_terminal_request(raw: dict[str, Any] | str | None) -> bool:
@@ -256,6 +288,8 @@ class TrialResult(WireModel):
     """One attempt of one participant at one task.
 
     Attributes:
+        participant: the agent's name in the run.
+        taken_over: whether an earlier run played it.
         trial_name: ``TASK.ATTEMPT-of-ATTEMPTS.RUN``, the name of the trial's folder.
         is_resolved: whether all tests passed; None where that could not be found out.
         reward: 0 to 1; where the task has no reward of its own, 1 for resolved and 0 for not.
@@ -277,8 +311,10 @@ class TrialResult(WireModel):
     message_type: Literal["trial_result"] = "trial_result"
     trial_id: str
     trial_name: str
+    participant: str = ""
     task_id: str
     attempt: int = Field(ge=1)
+    taken_over: bool = False
     instruction: str = ""
     is_resolved: bool | None = None
     reward: float | None = Field(default=None, ge=0, le=1)
@@ -320,8 +356,28 @@ class Share(WireModel):
         return f"{self.value:.1%}{interval}"
 
 
+class AgentResult(WireModel):
+    """One agent of a run, over all its trials; ``tokens`` and ``cost`` are None where it doesn't report them."""
+
+    agent: str
+    n_trials: int = Field(ge=0)
+    n_resolved: int = Field(ge=0)
+    n_failed: int = Field(default=0, ge=0)
+    n_doubtful: int = Field(default=0, ge=0)
+    accuracy: Share
+    mean_reward: float
+    pass_at_k: dict[int, Share] = Field(default_factory=dict)
+    tokens: int | None = None
+    cost: float | None = None
+
+
 class TerminalResults(WireModel):
     """The outcome of a run: the A2A artifact ``terminal_bench_results``.
+
+    ``participant`` has the names of all agents, ``agents`` their addresses, and ``by_agent`` the result of each.
+    ``comparisons`` are of each two agents, by tasks; the first one's points count positively. ``n_missing`` trials were
+    never played; ``stopped`` says which limit kept them from it. Intervals are Wilson's, of the effective number of
+    independent trials (``proctor_statistics.estimates.wilson``).
 
     ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
     ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``n_doubtful`` verdicts are doubtful.
@@ -336,8 +392,10 @@ class TerminalResults(WireModel):
     dataset_hash: str | None = None
     participant: str
     participant_url: str = ""
+    agents: dict[str, str] = Field(default_factory=dict)
     status: Literal["completed", "failed", "canceled"]
     failure: str | None = None
+    stopped: str | None = None
     n_tasks: int = Field(ge=0)
     n_attempts: int = Field(ge=1)
     n_trials: int = Field(ge=0)
@@ -355,6 +413,10 @@ class TerminalResults(WireModel):
     resolved_ids: list[str] = Field(default_factory=list)
     unresolved_ids: list[str] = Field(default_factory=list)
     failure_modes: dict[str, int] = Field(default_factory=dict)
+    by_agent: list[AgentResult] = Field(default_factory=list)
+    comparisons: list[Comparison] = Field(default_factory=list)
+    tokens: int | None = None
+    cost: float | None = None
     results: list[TrialResult] = Field(default_factory=list)
     started_at: Instant | None = None
     ended_at: Instant | None = None
@@ -386,12 +448,19 @@ def as_text(results: TerminalResults) -> str:
         f"Accuracy: {results.accuracy:.2%} ({results.n_resolved} resolved, {results.n_unresolved} not)",
         *([results.doubts_in_words()] if results.n_doubtful else []),
         *(f"pass@{k}: {share.in_words()}" for k, share in results.pass_at_k.items()),
+        *([results.stopped] if results.stopped else []),
     ]
+    if len(results.by_agent) > 1:
+        lines += [
+            f"{each.agent}: {each.n_resolved} of {each.n_trials} resolved, accuracy {each.accuracy.in_words()}"
+            for each in results.by_agent
+        ]
     for trial in results.results:
+        who = f"{trial.participant} · " if len(results.by_agent) > 1 else ""
         verdict = "resolved" if trial.is_resolved else "unresolved"
         mode = "" if trial.failure_mode == FailureMode.NONE else f" ({trial.failure_mode})"
         doubt = ", doubtful" if trial.doubts else ""
-        lines.append(f"- {trial.task_id} attempt {trial.attempt}: {verdict}{mode}{doubt}")
+        lines.append(f"- {who}{trial.task_id} attempt {trial.attempt}: {verdict}{mode}{doubt}")
     return "\n".join(lines)
 
 

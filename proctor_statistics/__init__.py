@@ -6,15 +6,16 @@ assessment.
 """
 
 from proctor_statistics.comparisons import compared, units_needed, units_needed_range
-from proctor_statistics.estimates import Unit, estimated
+from proctor_statistics.estimates import Unit, estimated, wilson
 from proctor_statistics.forks import forks_compared, spread_by_turn
 from proctor_statistics.items import items
-from proctor_statistics.passes import pass_at_k, pass_hat_k, pass_rates
+from proctor_statistics.passes import effective_runs, pass_at_k, pass_hat_k, pass_rates
 from proctor_statistics.summaries import summaries
 
 __all__ = [
     "Unit",
     "compared",
+    "effective_runs",
     "estimated",
     "forks_compared",
     "items",
@@ -25,4 +26,5 @@ __all__ = [
     "summaries",
     "units_needed",
     "units_needed_range",
+    "wilson",
 ]

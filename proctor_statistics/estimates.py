@@ -149,6 +149,22 @@ def _draws(
     return lows, highs
 
 
+def wilson(share: float, trials: float) -> tuple[float, float]:
+    """The score interval of a share, 0 to 1, of a number of trials that need not be whole.
+
+    Sources: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
+    Statistical Association 22, 1927; with an effective number of trials: Franco, Little, Louis and Slud, "Comparative
+    Study of Confidence Intervals for Proportions in Complex Sample Surveys", Journal of Survey Statistics and
+    Methodology 7, 2019.
+    """
+    z = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+    middle = share + z * z / (2 * trials)
+    half = z * (share * (1 - share) / trials + z * z / (4 * trials * trials)) ** 0.5
+    whole = 1 + z * z / trials
+    low, high = (middle - half) / whole, (middle + half) / whole
+    return 0.0 if share == 0 else max(low, 0.0), 1.0 if share == 1 else min(high, 1.0)
+
+
 def clopper_pearson(share: float, trials: float) -> tuple[float, float]:
     """The exact interval of a share, 0 to 1, of a number of trials that need not be whole.
 

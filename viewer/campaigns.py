@@ -124,7 +124,8 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
     from proctor_statistics import summaries
 
     rows = _rows_of_trials(results, runs)
-    return _view(rows, summaries([row.run for row in rows], threshold=100), [], [], 100, names)
+    found = [row.run for row in rows]
+    return _view(rows, summaries(found, threshold=100), [], results.comparisons, 100, names)
 
 
 def of_entries(entries: Sequence[ArchiveEntry]) -> CampaignView:
@@ -296,7 +297,7 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
         is_judged = trial.is_resolved is not None
         run = by_id.get(trial.trial_id) or Run(
             run_id=trial.trial_id,
-            agent=results.participant,
+            agent=trial.participant or results.participant,
             scenario=trial.task_id,
             repeat=trial.attempt - 1,
             status="completed" if is_judged else "failed",
@@ -316,6 +317,7 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
                 failure=trial.failure,
                 plays=trial.tries,
                 seconds=(ended - began).total_seconds() if ended and began else 0.0,
+                taken_over=trial.taken_over,
             )
         )
     return rows

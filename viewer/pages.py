@@ -184,7 +184,7 @@ class Pages:
             results=results,
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
-            stopped=None if isinstance(results, TerminalResults) else results.stopped,
+            stopped=results.stopped,
             stands=None,
             accuracy=_accuracy(results) if isinstance(results, TerminalResults) and results.n_trials else None,
             doubts=results.doubts_in_words() if isinstance(results, TerminalResults) else "",
@@ -192,7 +192,7 @@ class Pages:
             started_at=entry.started_at,
             seconds=entry.seconds,
             cost=entry.cost,
-            tokens=None if isinstance(results, TerminalResults) else results.tokens,
+            tokens=results.tokens,
             url=None if as_file else self._workflow_url(entry),
         )
 

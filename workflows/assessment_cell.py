@@ -16,8 +16,9 @@ from temporalio.exceptions import (
 )
 
 from activities import failures
-from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment, cost_of, tokens_of
+from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign_plan import CellInput, CellOutcome
+from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig
 from workflows import limits, names

@@ -9,6 +9,7 @@ from temporalio.contrib.workflow_streams import WorkflowStreamState
 
 from activities.campaign_plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
 from proctor_protocol.campaigns import Tally
+from proctor_protocol.terminal import BENCHMARK
 from proctor_storage.blobs import BlobRef
 
 _Unit = Literal["cost", "tokens", "seconds"]
@@ -132,14 +133,16 @@ class CampaignProgress(BaseModel):
     def limit_reached(self, plan: CampaignPlan, elapsed: float) -> str | None:
         """A sentence on the limit that nothing more may be started for, whatever it is; None for none."""
         if plan.max_cost is not None and self.unpriced:
-            return (
-                f"Stopped: a limit of {plan.max_cost:g} on costs can't be kept, since a model was asked that has no "
-                "known price. Add it to the worker's table of prices."
-            )
+            why = "a model was asked that has no known price. Add it to the worker's table of prices"
+            if plan.kind == BENCHMARK:
+                why = (
+                    "an agent doesn't report what its models cost. Have it send usage with cost, or leave the limit out"
+                )
+            return f"Stopped: a limit of {plan.max_cost:g} on costs can't be kept, since {why}."
         if plan.max_tokens is not None and self.uncounted:
             return (
-                f"Stopped: a limit of {plan.max_tokens:,} tokens can't be kept, since a model doesn't report how many "
-                "it uses."
+                f"Stopped: a limit of {plan.max_tokens:,} tokens can't be kept, since "
+                f"{'an agent' if plan.kind == BENCHMARK else 'a model'} doesn't report how many it uses."
             )
         for each in self._limits(plan, elapsed):
             if each.spent >= each.most:

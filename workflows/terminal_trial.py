@@ -100,6 +100,9 @@ class TerminalTrial:
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=_cost(result),
+            tokens=_tokens(result),
+            unpriced=self._plan.agent == "a2a" and (not result.usage or any(u.cost is None for u in result.usage)),
+            uncounted=self._plan.agent == "a2a" and _tokens(result) is None,
             places=self._places,
         )
 
@@ -272,6 +275,7 @@ class TerminalTrial:
         return {
             "trial_id": plan.trial_id,
             "trial_name": plan.trial_name,
+            "participant": plan.participant or plan.agent,
             "task_id": plan.task_id,
             "attempt": plan.attempt,
             "instruction": self._instruction,
@@ -323,6 +327,11 @@ def _details_of(problem: BaseException) -> dict[str, Any] | None:
 def _total(numbers: Any) -> int | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
+
+
+def _tokens(result: TrialResult) -> int | None:
+    counts = [count for use in result.usage for count in (use.input_tokens, use.output_tokens)]
+    return None if not counts or None in counts else sum(count or 0 for count in counts)
 
 
 def _cost(result: TrialResult) -> float | None:

@@ -27,7 +27,7 @@ from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.runs import RunRequest, is_run_request, parse_run_request
-from proctor_protocol.terminal import TerminalConfig, is_terminal_request, parse_terminal_request
+from proctor_protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
 from proctor_storage.archive import Archive
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
@@ -238,7 +238,7 @@ def share_of(request: dict[str, Any] | str | None) -> Share:
     """How much a request plays; a bad one plays nothing, and counts as one until that is known."""
     try:
         if is_terminal_request(request):
-            return _share_of_trials(parse_terminal_request(request).config)
+            return _share_of_trials(parse_terminal_request(request))
         if is_run_request(request):
             return _share_of_run(parse_run_request(request))
     except BadRequestError:
@@ -259,11 +259,12 @@ def _share_of_run(asked: RunRequest) -> Share:
     return Share(min(config.at_once, cells), cells)
 
 
-def _share_of_trials(config: TerminalConfig) -> Share:
+def _share_of_trials(asked: TerminalRequest) -> Share:
+    config = asked.config
     tasks = config.n_tasks
     if config.task_ids is not None and all(_PATTERN.isdisjoint(name) for name in config.task_ids):
         tasks = min(len(config.task_ids), tasks or len(config.task_ids))
     if tasks is None:
         return Share(config.n_concurrent_trials, None)
-    trials = tasks * config.n_attempts
+    trials = tasks * config.n_attempts * len(asked.agents)
     return Share(min(config.n_concurrent_trials, trials), trials)

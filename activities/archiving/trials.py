@@ -15,7 +15,7 @@ from activities.patience import patiently
 from activities.scrubbing import Scrubber
 from activities.terminal import recording
 from activities.trial_plan import TrialArchiveInput
-from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord
+from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
 from proctor_protocol.terminal import Blob
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef
@@ -65,6 +65,8 @@ class TrialArchiving:
             failed_by_participant=result.blame == "participant",
             sentence=result.failure or "",
             scenario_id=plan.task_id,
+            package=Content(sha256=plan.files.sha256, size=plan.files.size),
+            role=plan.participant,
             participant=plan.participant or plan.agent,
             participant_url=plan.participant_url,
             score=int(bool(result.is_resolved)),

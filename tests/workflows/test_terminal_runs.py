@@ -1,6 +1,7 @@
 """Runs of terminal trials as campaigns: what is planned of which files, with scripted steps."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,19 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
+from activities import trial_plan
 from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
 from activities.terminal_runs import TerminalRuns
+from activities.trial_plan import StepInput, Worked
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.provenance import ModelUse
+from proctor_protocol.terminal import FailureMode
+from proctor_storage.archive import Archive
 from tests.activities.terminal.writing import format_one
+from tests.proctor.commands import Sandbox
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
+from viewer.pages import Pages
 
 
 @pytest.fixture
@@ -61,3 +69,139 @@ async def test_a_pulled_dataset_is_played_as_it_was_pinned(
     assert "datasets pull core@1.0" in ended.sentence
     ended = await play(caller, asked(dataset="core@2", agent="null"))
     assert 'No dataset is called "core@2"; these are known: core@1.0.' in ended.sentence
+
+
+AGENTS = {"mine": "http://mine.example", "theirs": "http://theirs.example", "oracle": "oracle"}
+TOKENS = {"input_tokens": 60, "output_tokens": 40}
+
+
+def solved_by(trials: ScriptedTrials, **solves: set[str]) -> None:
+    """Each agent resolves these tasks, and no other; each trial costs 1 and takes 100 tokens."""
+
+    async def tested(given: StepInput) -> trial_plan.Tested:
+        now = datetime.now(UTC)
+        is_resolved = given.plan.task_id in solves[given.plan.participant]
+        return trial_plan.Tested(failure_mode=FailureMode.NONE, is_resolved=is_resolved, started_at=now, ended_at=now)
+
+    async def worked(given: StepInput) -> Worked:
+        now = datetime.now(UTC)
+        usage = [] if given.plan.agent != "a2a" else [ModelUse(model="m", cost=1.0, **TOKENS)]
+        return Worked(failure_mode=FailureMode.NONE, usage=usage, started_at=now, ended_at=now)
+
+    trials.deeds |= {"run_trial_tests": tested, "hand_over": worked}
+
+
+async def test_several_agents_are_told_apart_and_compared(
+    caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials, tmp_path: Path
+) -> None:
+    """By the names that the request gives them: in results, words, pages, and by ``proctor compare``."""
+    solved_by(trials, mine={"easy", "hard"}, theirs={"easy"}, oracle={"easy", "hard", "plain"})
+    ended = await play(caller, asked(AGENTS, task_ids=["*"], n_attempts=2))
+    results = ended.results
+    assert results is not None, ended.sentence
+    assert results.agents == AGENTS
+    assert (results.n_tasks, results.n_trials, results.n_resolved) == (3, 18, 12)
+    scores = {each.agent: each for each in results.by_agent}
+    assert {name: (each.n_resolved, each.n_trials) for name, each in scores.items()} == {
+        "mine": (4, 6),
+        "theirs": (2, 6),
+        "oracle": (6, 6),
+    }
+    # Both attempts at each task agree: three independent trials, of which all succeeded. Wilson's low: 3 / (3 + z²).
+    assert scores["oracle"].accuracy.low == pytest.approx(3 / (3 + 1.959964**2), abs=1e-5)
+    assert scores["oracle"].accuracy.high == 1
+    assert (scores["mine"].cost, scores["mine"].tokens, scores["oracle"].cost) == (6.0, 600, None)
+    found = {(each.first, each.second): each for each in results.comparisons}
+    difference = found["mine", "theirs"].difference
+    assert difference is not None
+    assert (difference.mean, found["mine", "theirs"].pairs) == (pytest.approx(100 / 3), 6)
+    for said in ("mine resolved 4 of 6 trials of small (accuracy 66.7%).", "theirs resolved 2 of 6 trials of small"):
+        assert said in ended.sentence
+    plans = [each for each in ended.updates if each["message_type"] == "update_cell_ended"]
+    assert plans[0]["label"] == "mine · easy · attempt 1 of 2"
+    archive = Archive(config.archive_url)
+    trial = archive.find(next(each.trial_id for each in results.results if each.participant == "theirs"))
+    assert (trial.role, trial.participant_url) == ("theirs", AGENTS["theirs"])
+    page = Pages(archive).campaign(archive.find(results.run_id))
+    assert all(f"<bdi>{name}</bdi>" in page for name in AGENTS)
+    for first, second in (("mine", "theirs"), ("mine", AGENTS["theirs"])):
+        done = Sandbox(tmp_path).call("compare", first, second, "--archive", config.archive_url)
+        assert done.returncode == 0, done.stderr
+        assert f"{first} less {second}: +33.3 points" in done.stdout
+        assert "over 6 pairs" in done.stdout
+
+
+async def test_trials_of_other_files_are_no_pairs(
+    caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials, tmp_path: Path
+) -> None:
+    solved_by(trials, mine={"easy"}, theirs={"easy"})
+    await play(caller, asked({"mine": AGENTS["mine"]}, task_ids=["easy"]))
+    (Path(config.datasets_dir) / "small" / "easy" / "task.yaml").write_text("instruction: Another one.\n")
+    await play(caller, asked({"theirs": AGENTS["theirs"]}, task_ids=["easy"]))
+    done = Sandbox(tmp_path).call("compare", "mine", "theirs", "--archive", config.archive_url)
+    assert "mine less theirs: never judged on the same" in done.stdout
+
+
+async def test_a_run_that_grows_plays_only_what_is_new(
+    caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
+) -> None:
+    solved_by(trials, mine={"easy"}, theirs={"easy", "hard"})
+    mine = {"mine": AGENTS["mine"]}
+    first = await play(caller, asked(mine))
+    trials.calls.clear()
+    both = {**mine, "theirs": AGENTS["theirs"]}
+    second = await play(caller, asked(both, n_attempts=2, grows=first.id))
+    assert second.results is not None, second.sentence
+    played = [(each.participant, each.task_id, each.attempt) for each in second.results.results if not each.taken_over]
+    assert len(played) == len([step for step, _ in trials.calls if step == "hand_over"]) == 6
+    assert ("mine", "easy", 1) not in played
+    assert [(each.agent, each.n_resolved, each.n_trials) for each in second.results.by_agent] == [
+        ("mine", 2, 4),
+        ("theirs", 4, 4),
+    ]
+    # Another file, another address and another setting are other trials.
+    (Path(config.datasets_dir) / "small" / "easy" / "solution.sh").write_text("true\n")
+    third = await play(caller, asked(both, grows=second.id))
+    assert third.results is not None
+    assert {each.task_id for each in third.results.results if not each.taken_over} == {"easy"}
+    for changed in (asked({"mine": "http://moved.example"}), asked(mine, verifier="same-container")):
+        changed["config"]["grows"] = third.id
+        other = await play(caller, changed)
+        assert other.results is not None
+        assert not any(each.taken_over for each in other.results.results)
+    nothing = await play(caller, asked(mine, grows="nothing"))
+    assert "config.grows is nothing: name a run of terminal tasks that has ended." in nothing.sentence
+
+
+async def test_limits_keep_trials_from_being_begun(caller: Caller, trials: ScriptedTrials) -> None:
+    solved_by(trials, mine={"easy"}, oracle=set())
+    mine = {"mine": AGENTS["mine"]}
+    ended = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_cost=3.5))
+    results = ended.results
+    assert results is not None, ended.sentence
+    assert (results.n_trials, results.n_missing, results.cost, results.tokens) == (3, 7, 3.0, 300)
+    assert "which would take about 1 in costs: 3 in costs of the limit of 3.5" in (results.stopped or "")
+    assert (results.stopped or "") in ended.sentence
+    few = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_tokens=250))
+    assert few.results is not None
+    assert few.results.n_trials == 2
+    trials.deeds.pop("hand_over")
+    silent = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_cost=3.5))
+    assert silent.results is not None
+    assert silent.results.n_trials == 1
+    assert "an agent doesn't report what its models cost" in (silent.results.stopped or "")
+    free = await play(caller, asked({"oracle": "oracle"}, max_cost=3.5))
+    assert free.results is not None
+    assert (free.results.n_trials, free.results.stopped) == (2, None)
+
+
+async def test_bad_agents_are_named(caller: Caller, trials: ScriptedTrials) -> None:
+    for participants, sentence in (
+        ({"mine": "not an address"}, "not an address"),
+        ({" ": "oracle"}, "names an agent: write a name of 1 to 100 characters"),
+        ({"n" * 101: "oracle"}, "names an agent: write a name of 1 to 100 characters"),
+        ({}, "participants is empty"),
+    ):
+        ended = await play(caller, asked(participants))
+        assert ended.state == "rejected"
+        assert sentence in ended.sentence
