@@ -14,7 +14,7 @@ from benchmarks.coverage import (
     share_coverage,
 )
 from proctor_protocol.statistics import Estimate
-from proctor_statistics import Unit, comparisons, estimated
+from proctor_statistics import Unit, comparisons, estimated, wilson
 from tests.work import NIGHTLY
 
 
@@ -119,3 +119,10 @@ def test_the_number_of_units_is_enough_in_four_of_five_campaigns(spread: float, 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.1, 0.5, 0.8, 0.95])
 def test_the_interval_of_a_share_covers_it(share: float) -> None:
     assert min(share_coverage(share, units) for units in range(2, 81)) >= 0.95
+
+
+@pytest.mark.parametrize("passed", [0, 1, 7, 10])
+def test_wilsons_interval_is_scipys(passed: int) -> None:
+    low, high = wilson(passed / 10, 10)
+    known = scipy.stats.binomtest(passed, 10).proportion_ci(method="wilson")
+    assert (low, high) == pytest.approx((known.low, known.high))
