@@ -28,7 +28,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from activities.terminal import compose, environments, fresh, tmux
-from activities.terminal.agent_changes import changes_of, held_back, read_texts, settings_in
+from activities.terminal.agent_changes import Change, changes_of, held_back, read_texts, settings_in
 from activities.terminal.commands import Executed, execute, run_plainly
 from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
@@ -133,7 +133,7 @@ async def run_tests(
             if need is None:
                 await fresh.note_left(engine, environment, noted)
     if verifier == "same-container":
-        held = await _held(engine, task, environment)
+        held = await _held(engine, task, environment, await changes_of(engine, environment))
         outcome = await _run_in(engine, task, environment, seconds, on_output)
         doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
         outcome = outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
@@ -172,10 +172,11 @@ def _has_services(environment: EnvironmentRef) -> bool:
 _WAITING = frozenset(["sleep", "tail", "sh", "bash", "dash", "docker-init", "tini", "dumb-init", "catatonit"])
 
 
-async def _held(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> dict[str, str]:
+async def _held(
+    engine: Engine, task: TerminalTask, environment: EnvironmentRef, changes: Sequence[Change]
+) -> dict[str, str]:
     """The agent's changes that could move the verdict, by path, each with what it is of."""
     texts = await asyncio.to_thread(read_texts, task, environment.workdir)
-    changes = await changes_of(engine, environment)
     settings = await settings_in(engine, environment, changes)
     image = await fresh.image_commands(engine, environment)
     return await asyncio.to_thread(held_back, changes, texts, image, settings)
@@ -191,7 +192,7 @@ async def _run_fresh(
     """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
     await fresh.stop(engine, environment)
     changes = await changes_of(engine, environment)
-    held = await _held(engine, task, environment)
+    held = await _held(engine, task, environment, changes)
     try:
         place = await fresh.start(engine, task, environment, changes, held)
     except EnvironmentFailedError as problem:
@@ -226,7 +227,7 @@ async def _run_restored(
     need: str,
 ) -> TestsOutcome:
     """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
-    held = await _held(engine, task, environment)
+    held = await _held(engine, task, environment, await changes_of(engine, environment))
     await fresh.restore(engine, environment, held)
     outcome = await _run_in(engine, task, environment, seconds, on_output)
     doubts = _doubts(held, "It was restored from the image before the tests.") if held and _rate(outcome) < 1 else ()
