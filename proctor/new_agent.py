@@ -5,6 +5,7 @@ from pathlib import Path
 
 from proctor.errors import ExitCode
 from proctor.new_project import words_of, write_project
+from proctor.purple_wheel import write_wheel
 
 
 def new_agent(name: str, folder: Path) -> ExitCode:
@@ -16,6 +17,7 @@ def new_agent(name: str, folder: Path) -> ExitCode:
     class_name = "".join(word.capitalize() for word in words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}
     target = write_project("agent", name, folder, "mail-clerk", values)
+    write_wheel(target / "wheels")
     print(f"{target}: edit execute_turn in agent.py, then\n")
     print(f"  cd {target}\n  pytest\n  python agent.py --port 8001")
     print("  proctor check-agent http://localhost:8001        (in another terminal)")

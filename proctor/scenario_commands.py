@@ -107,7 +107,7 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
         package = _playable(load_packages([folder.resolve()])[0])
     else:
         package = load_scenario(_manager(scenarios_dir), path_or_id)
-    faults = data_problems(initial_state_of(package.directory))
+    faults = [*data_problems(initial_state_of(package.directory)), *_case_problems(package)]
     warnings = [*package.warnings, *_lacks(package)]
     if not faults:
         tried = asyncio.run(try_evaluators(package, read_settings(GreenAgentConfig)))
@@ -128,6 +128,17 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
     console.print(Text(_points_by_source(criteria)))
     if sentence := points_needing_model(package.config):
         console.print(Text(sentence))
+
+
+def _case_problems(package: ScenarioPackage) -> list[str]:
+    """Why calibration cases can't be used: one is of a criterion that is gone, say."""
+    from activities.judging.cases import CasesError, read_cases
+
+    try:
+        read_cases(package.directory, package.config)
+    except CasesError as problem:
+        return [str(problem)]
+    return []
 
 
 def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> str | None:

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -83,7 +84,7 @@ class ScenarioManager:
     """The scenarios of a folder."""
 
     def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
-        """Look for scenarios in ``directory``; where the default has none, among those installed with proctor."""
+        """Look for scenarios in ``directory``, then among those that come with proctor."""
         self.directory = _resolve(directory)
 
     def list_ids(self) -> list[str]:
@@ -98,7 +99,7 @@ class ScenarioManager:
                 "(AGENTBEATS_GREEN_SCENARIOS_DIR) to a folder of scenarios",
                 [],
             )
-        return sorted(path.parent.name for path in self.directory.glob(f"*/{_SCENARIO_FILE}"))
+        return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})
 
     def find(self, scenario_id: str) -> Path:
         """The folder of a scenario.
@@ -111,7 +112,13 @@ class ScenarioManager:
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
             there_are = f"known scenarios: {', '.join(known)}" if known else f"there are none in {self.directory}"
             raise ScenarioNotFoundError(f"scenario {show_value(scenario_id)} not found; {there_are}", known)
-        return self.directory / scenario_id
+        paths = [folder / scenario_id for folder in self._folders()]
+        return next((path for path in paths if (path / _SCENARIO_FILE).is_file()), paths[0])
+
+    def _folders(self) -> list[Path]:
+        """The chosen one, then that of the scenarios that come with proctor."""
+        shipped = _installed_folder()
+        return [self.directory] if shipped in (None, self.directory) else [self.directory, shipped]
 
 
 def is_shipped(directory: Path) -> bool:
@@ -127,6 +134,7 @@ def _resolve(directory: str | Path) -> Path:
     return path.absolute()
 
 
+@cache
 def _installed_folder() -> Path | None:
     """Found without importing it: activities know scenarios only as folders."""
     spec = importlib.util.find_spec(DEFAULT_DIRECTORY)

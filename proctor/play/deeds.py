@@ -8,6 +8,7 @@ import json
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +22,7 @@ from ues_sim.http.routes.modalities import ROUTES
 _OWN = frozenset({"from_address", "from_number", "phone_number", "attendee_email", "role"})
 """Fields that say who the user is, or the participant: they are filled in."""
 _NUMBERED = frozenset({"message_ids", "message_id", "event_id", "contact_id", "replied_to_message_id"})
+_MOMENTS = frozenset({"start", "end"})
 _SHORT = {"to": "to_addresses", "cc": "cc_addresses", "bcc": "bcc_addresses", "body": "body_text", "text": "body_text"}
 
 IdOf = Callable[[str, int], str]
@@ -60,8 +62,13 @@ class Deed:
         """The shortest line that does it."""
         return " ".join([self.name, *(name.upper() for name in self.positional)])
 
-    def read(self, words: list[str], id_of: IdOf) -> dict[str, Any]:
+    def read(self, words: list[str], id_of: IdOf, zone: tzinfo = UTC) -> dict[str, Any]:
         """The action's parameters, from the words after its name.
+
+        Args:
+            words: as they were typed.
+            id_of: finds what a number stands for.
+            zone: of times that are typed without one.
 
         Raises:
             NotUnderstoodError: a field is missing, unknown or wrong.
@@ -74,7 +81,8 @@ class Deed:
             field = named or next((each for each in order if each not in given), None)
             if field is None:
                 raise NotUnderstoodError(f"{word!r} is too much: {self.usage}; `help {self.name}` has all fields")
-            given[field] = self._value(field, value if named else word, id_of)
+            text = value if named else word
+            given[field] = _moment(text, zone) if field in _MOMENTS else self._value(field, text, id_of)
         if missing := [name for name in self.positional if name not in given]:
             raise NotUnderstoodError(f"{', '.join(missing)} missing: {self.usage}")
         self._check(given)
@@ -108,6 +116,15 @@ class Deed:
         if "bool" in kind:
             return {"yes": True, "true": True, "no": False, "false": False}.get(text.lower(), text)
         return text.replace("\\n", "\n")
+
+
+def _moment(text: str, zone: tzinfo) -> str:
+    """A time as the simulator reads it: one without an offset is of the zone, other text stays as it is."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if at.tzinfo else at.replace(tzinfo=zone).isoformat()
 
 
 def _parts(text: str) -> list[str]:

@@ -129,7 +129,7 @@ class Desk:
         deed = find(word)
         if deed is None:
             raise NotUnderstoodError(f"{word!r} is no command: `help` lists them, `actions` what you can do")
-        self._do(deed, deed.read([self._text(word) for word in words_of(rest)], self._here.id_of))
+        self._do(deed, deed.read([self._text(word) for word in words_of(rest)], self._here.id_of, self._here.zone))
         return False
 
     @property

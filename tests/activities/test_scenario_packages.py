@@ -15,11 +15,14 @@ from activities.packages.manager import (
     ScenarioNotFoundError,
     ScenarioPackage,
     ScenarioValidationError,
+    is_shipped,
     load_evaluators,
     load_package,
 )
 
 Write = Callable[..., Path]
+
+SHIPPED = {"email_triage_basic", "reschedule_day"}
 
 CRITERION: dict[str, Any] = {
     "criterion_id": "c1",
@@ -59,15 +62,22 @@ def test_ids_are_the_folders_with_a_scenario(write_scenario: Write) -> None:
     directory = write_scenario("one")
     (directory / "notes").mkdir()
     (directory / "readme.txt").write_text("not a scenario")
-    assert ScenarioManager(directory).list_ids() == ["one", "two"]
+    assert set(ScenarioManager(directory).list_ids()) - SHIPPED == {"one", "two"}
+
+
+def test_the_scenarios_that_come_with_proctor_are_there_too_unless_one_has_the_same_name(write_scenario: Write) -> None:
+    directory = write_scenario("reschedule_day")
+    manager = ScenarioManager(directory)
+    assert manager.find("reschedule_day") == directory / "reschedule_day"
+    assert is_shipped(manager.find("email_triage_basic"))
 
 
 @pytest.mark.parametrize("name", ["three", "../scenarios/one", "/etc", "one\0", "", ".", "..", "one/", "ONE"])
 def test_an_unknown_id_is_answered_with_the_known_ones(write_scenario: Write, name: str) -> None:
     write_scenario("one")
-    with pytest.raises(ScenarioNotFoundError, match="known scenarios: one, two") as caught:
+    with pytest.raises(ScenarioNotFoundError, match="known scenarios: email_triage_basic, one, re") as caught:
         _load(write_scenario("two"), name)
-    assert caught.value.known == ["one", "two"]
+    assert set(caught.value.known) == {"one", "two"} | SHIPPED
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

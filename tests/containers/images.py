@@ -27,7 +27,9 @@ _PATIENCE = 1800.0
 def import_stand_in(engine: DockerEngine, folder: Path) -> None:
     """Have the stand-in; ``folder`` is an empty one to work in."""
     engine.docker("import", str(base_image(_PACKAGES)), "proctor/stand-in:debian")
-    lines = ["FROM proctor/stand-in:debian", f"ENV PIP_CERT={_CERTIFICATES}"]
+    # As python:3.12-slim: pip installs for the whole image, and Python is called python.
+    lines = ["FROM proctor/stand-in:debian", f"ENV PIP_CERT={_CERTIFICATES} PIP_BREAK_SYSTEM_PACKAGES=1"]
+    lines += ["RUN ln -sf python3 /usr/bin/python"]
     shutil.copyfile(os.environ.get("SSL_CERT_FILE") or _CERTIFICATES, folder / "certificates")
     lines += [f"COPY certificates {_CERTIFICATES}"]
     if index := _package_index():

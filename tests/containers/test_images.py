@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from proctor.new_agent import new_agent
 from proctor_protocol.results import AssessmentResults
-from tests.containers.images import TARGETS, build, import_stand_in
+from tests.containers.images import STAND_IN, TARGETS, build, import_stand_in
 from tests.containers.networks import Network, network
 from tests.docker_engine import DockerEngine, own_engine
 from tests.processes import ROOT, end, module, start
@@ -73,6 +74,15 @@ def pair(engine: DockerEngine, switch: Network) -> Iterator[tuple[str, str]]:
         yield containers[0], containers[1]
     finally:
         engine.docker("rm", "--force", "--volumes", *containers)
+
+
+def test_the_image_of_a_new_agent_is_built_and_runs(engine: DockerEngine, tmp_path: Path) -> None:
+    new_agent("mail-clerk", tmp_path)
+    engine.docker(
+        "build", "--network", "host", "--build-arg", f"BASE_IMAGE={STAND_IN}", "--tag", "mail-clerk",
+        str(tmp_path / "mail-clerk"), seconds=600,
+    )  # fmt: skip
+    assert "--card-url" in engine.docker("run", "--rm", "--network", "none", "mail-clerk", "--help")
 
 
 @pytest.mark.parametrize("image", TARGETS.values())

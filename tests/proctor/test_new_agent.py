@@ -1,15 +1,20 @@
 """``proctor new-agent``: a project whose tests pass, and whose agent plays."""
 
+import os
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from proctor.errors import UsageError
 from proctor.new_agent import new_agent
+from proctor.purple_wheel import dependencies
+from tests.processes import ROOT
 from tests.proctor.projects import require_clean, require_in_wheel, run
+from tests.proctor.test_ten_minutes import edit, guide
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
 from tests.work import NIGHTLY
@@ -31,15 +36,36 @@ def test_it_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_the_project_is_whole(project: Path) -> None:
     files = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
-    assert files == {".gitignore", "Dockerfile", "README.md", "agent.py", "pyproject.toml", "tests/test_agent.py"}
+    [wheel] = [name for name in files if name.startswith("wheels/proctor_purple-")]
+    plain = {".gitignore", "Dockerfile", "README.md", "agent.py", "pyproject.toml", "tests/test_agent.py"}
+    assert files == {*plain, wheel}
     assert tomllib.loads((project / "pyproject.toml").read_text())["project"]["name"] == "mail-clerk"
     assert "class MailClerk(BasePurpleAgent):" in (project / "agent.py").read_text()
-    assert not [path for path in project.rglob("*") if path.is_file() and "$name" in path.read_text()]
+    assert not [name for name in plain if "$name" in (project / name).read_text()]
 
 
 def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
     assert "1 passed" in run("pytest", "-p", "no:cacheprovider", folder=project)
     require_clean(project)
+
+
+def test_its_tests_pass_after_the_guides_edit(tmp_path: Path) -> None:
+    new_agent("mail-clerk", tmp_path)
+    edit(tmp_path / "mail-clerk" / "agent.py", guide()[1])
+    assert "1 passed" in run("pytest", "-p", "no:cacheprovider", folder=tmp_path / "mail-clerk")
+
+
+def test_its_wheel_is_that_of_the_light_distribution(project: Path, tmp_path: Path) -> None:
+    """Its image installs it, without an index for it."""
+    declared = tomllib.loads((ROOT / "packaging" / "purple" / "pyproject.toml").read_text())["project"]
+    assert {str(Requirement(each)) for each in declared["dependencies"]} == set(dependencies())
+    [wheel] = (project / "wheels").iterdir()
+    command = ["-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target", str(tmp_path), str(wheel)]
+    subprocess.run([sys.executable, *command], check=True)
+    code = "import purple_sdk, proctor_protocol; print(purple_sdk.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    where = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=environment, text=True)
+    assert where.startswith(str(tmp_path))
 
 
 async def test_its_agent_plays(project: Path, stack: Stack, tmp_path: Path) -> None:

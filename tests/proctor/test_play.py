@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from rich.console import Console
@@ -169,6 +170,15 @@ def read(line: str) -> dict[str, object]:
 )
 def test_a_line_is_an_action_with_its_fields(line: str, parameters: dict[str, object]) -> None:
     assert read(line) == parameters
+
+
+def test_a_time_without_an_offset_is_the_users_own() -> None:
+    typed = "calendar.create Lunch 2026-05-12T12:00 2026-05-12T13:00+00:00"
+    words = words_of(typed)
+    deed = find(words[0])
+    assert deed is not None
+    given = deed.read(words[1:], lambda kind, number: "", ZoneInfo("Europe/Berlin"))
+    assert (given["start"], given["end"]) == ("2026-05-12T12:00:00+02:00", "2026-05-12T13:00+00:00")
 
 
 @pytest.mark.parametrize(
