@@ -341,8 +341,13 @@ class _Rule:
         module, _, kind = name.partition(".")
         if dirname(path) not in self._folders or (name in self._told and module not in _PYTEST_ITSELF):
             return None
-        is_module = module in (TEST_MODULES if not kind else TEST_MODULES | sys.stdlib_module_names)
-        return f"the module {module}, which pytest imports" if is_module and kind in ("", "py", "pyc", "so") else None
+        if module not in TEST_MODULES | sys.stdlib_module_names:
+            return None
+        if kind:
+            is_module = kind in ("py", "pyc") or kind.endswith("so")
+        else:  # a folder shadows a module only with such a file
+            is_module = any(each.startswith(f"{path}/__init__.") for each in self._added)
+        return f"the module {module}, which pytest imports" if is_module else None
 
     def _pytest(self, path: str) -> str | None:
         folder, name = dirname(path), basename(path)

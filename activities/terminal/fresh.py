@@ -22,7 +22,7 @@ from activities.terminal import environments
 from activities.terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
 from activities.terminal.commands import lost, run_plainly
 from activities.terminal.engine import RUN, TRIAL, Engine
-from activities.terminal.failures import EnvironmentFailedError
+from activities.terminal.failures import EnvironmentFailedError, LimitExceededError
 from activities.terminal.quotas import QuotasReached
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TerminalTask
@@ -149,6 +149,7 @@ async def start(
     Raises:
         EnvironmentFailedError: the fresh container doesn't go on with the agent's files or volumes.
         EnvironmentLostError: one of the containers is gone.
+        LimitExceededError: the agent's files are larger than the task's storage, with their holes.
         EngineUnavailableError: the engine doesn't answer, or doesn't start the container.
     """
     await remove(engine, environment, suffix)
@@ -162,7 +163,8 @@ async def start(
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
     left_out = {*held, *mounts, *(each for each in _LEFT_OUT if each != "/tests" or not environment.had_tests)}
-    await _lay_over(engine, environment, fresh, changes, left_out)
+    most = (await environments.limits_of(engine, task))["storage"]
+    await _lay_over(engine, environment, fresh, changes, left_out, most)
     if any(each.path.startswith("/etc/ld.so") or "/lib" in each.path for each in changes):
         await run_plainly(engine, fresh, ["/bin/sh", "-c", "ldconfig 2>/dev/null || true"])
     if not is_idle(about["Config"]):
@@ -333,8 +335,9 @@ async def _lay_over(
     fresh: EnvironmentRef,
     changes: Sequence[Change],
     left_out: Collection[str],
+    most: int,
 ) -> None:
-    """Make the fresh container's files those of the agent's, apart from what is left out."""
+    """Make the fresh container's files those of the agent's, apart from what is left out; ``most`` bytes of them."""
     wanted = [each for each in changes if not _is_below(each.path, left_out)]
     await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
     parents_of_others = {above for path in left_out for above in _parents(path)}
@@ -347,13 +350,14 @@ async def _lay_over(
         steps.append((each.path, is_whole))
         if each.kind == "added" and is_whole:
             done = each.path
+    room = _Room(most)
     guarded = {above for folder in _GUARDED for above in [folder, *_parents(folder)]}
     out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
     tar = tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
     try:
         for at in range(0, len(steps), _AT_ONCE):
             batch = steps[at : at + _AT_ONCE]
-            got = await asyncio.gather(*(_get(engine, environment, path, is_whole) for path, is_whole in batch))
+            got = await asyncio.gather(*(_get(engine, environment, path, is_whole, room) for path, is_whole in batch))
             for (path, is_whole), piece in zip(batch, got, strict=True):
                 if piece is not None:
                     with piece:
@@ -388,7 +392,24 @@ async def _delete(engine: Engine, fresh: EnvironmentRef, paths: Sequence[str]) -
             batch.append(path)
 
 
-async def _get(engine: Engine, environment: EnvironmentRef, path: str, is_whole: bool) -> IO[bytes] | None:
+class _Room:
+    """How many bytes of an agent's files may still come."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
+
+    def take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise LimitExceededError(
+                f"The files that the agent changed have more than {self.most // 2**20:,} MB in all (storage_mb), "
+                "holes in them included: they are too large to be tested"
+            )
+
+
+async def _get(
+    engine: Engine, environment: EnvironmentRef, path: str, is_whole: bool, room: _Room | None = None
+) -> IO[bytes] | None:
     """A path of the agent's container as a tar file; of a folder only itself, unless ``is_whole``."""
     piece: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
     try:
@@ -398,6 +419,8 @@ async def _get(engine: Engine, environment: EnvironmentRef, path: str, is_whole:
             is_first = True
             async for chunk in response.content.iter_any():
                 piece.write(chunk)
+                if room is not None:
+                    room.take(len(chunk))
                 if is_first and not is_whole and piece.tell() >= 512:
                     if _begins_with_folder(piece):
                         break

@@ -1,4 +1,4 @@
-"""Whether a task's tests need the processes that the agent left running."""
+"""Whether a task's tests need the agent's own container: its processes, or what no copy of its files has."""
 
 import re
 
@@ -14,6 +14,18 @@ _LOOKS_FOR = re.compile(
 )
 """What tests write that look for a process, a port, or something that happens while they wait."""
 
+_STATE = re.compile(
+    r"/dev/shm|/etc/(?:hosts|hostname|resolv\.conf)\b|/proc/(?:sys|mounts|net)\b|/sys/class/net"
+    r"|\b(?:iptables|nft|sysctl|findmnt|mountpoint|swapon|gethostname)\b"
+    r"|\bip\s+(?:addr|route|link|rule)\s+(?:show|list|ls|add|get)\b"
+)
+"""What tests write that look for memory, mounts and networks of a container; an engine copies none of these."""
+
+
+def state_need(task: TerminalTask, texts: TaskTexts) -> str | None:
+    """Why the tests need what only the agent's container has besides processes; None where they don't."""
+    return None if task.needs_processes is False else _found(_STATE, texts)
+
 
 def process_need(task: TerminalTask, texts: TaskTexts) -> str | None:
     """Why the tests need the agent's processes; None where they don't.
@@ -24,7 +36,11 @@ def process_need(task: TerminalTask, texts: TaskTexts) -> str | None:
         return "the tests are typed into the agent's shell"
     if task.needs_processes is not None:
         return "the task says so (needs_processes)" if task.needs_processes else None
+    return _found(_LOOKS_FOR, texts)
+
+
+def _found(pattern: re.Pattern[str], texts: TaskTexts) -> str | None:
     for line in texts.tests.splitlines():
-        if not line.lstrip().startswith("#") and (found := _LOOKS_FOR.search(line)) is not None:
+        if not line.lstrip().startswith("#") and (found := pattern.search(line)) is not None:
             return f'the tests look for "{found[0]}": {line.strip()[:160]}'
     return None

@@ -34,7 +34,7 @@ from activities.terminal.copying import copy_in, copy_out, is_free
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from activities.terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
-from activities.terminal.process_needs import process_need
+from activities.terminal.process_needs import process_need, state_need
 from activities.terminal.quotas import QuotasReached, quotas_reached
 from activities.terminal.references import EnvironmentRef, Process
 from activities.terminal.task_model import TaskFormat, TerminalTask
@@ -128,8 +128,10 @@ async def run_tests(
         left = await environments.close_to_agent(engine, environment, task, kept)
         noted = fresh.LeftBehind(processes=left, quotas=quotas)
         if verifier == "separate":
-            need = process_need(task, await asyncio.to_thread(read_texts, task, environment.workdir))
-            need = need if left or _has_services(environment) else None
+            texts = await asyncio.to_thread(read_texts, task, environment.workdir)
+            need = state_need(task, texts)
+            if need is None and (left or _has_services(environment)):
+                need = process_need(task, texts)
             if need is None:
                 await fresh.note_left(engine, environment, noted)
     if verifier == "same-container":

@@ -1,8 +1,13 @@
 """The rule by which a change of an agent's stays behind when its tests run in a fresh container."""
 
+from pathlib import Path
+
 import pytest
 
 from activities.terminal.agent_changes import Change, ImageCommands, TaskTexts, held_back
+from activities.terminal.process_needs import state_need
+from activities.terminal.tasks import load_task
+from tests.activities.terminal.writing import format_two
 
 IMAGE = ImageCommands(
     folders=frozenset(["/usr/local/bin", "/usr/bin"]),
@@ -38,6 +43,8 @@ def _task(instruction: str = "", solution: str = "", tests: str = "python3 -m py
         ("/app/conftest.py", "added", _task("Write /app/conftest.py"), False),
         ("/app/pytest.py", "added", _task("Write /app/main.py"), True),
         ("/app/main.py", "added", _task(), False),
+        ("/app/packaging", "added", _task(), False),
+        ("/app/json.cpython-311-x86_64-linux-gnu.so", "added", _task(), True),
         ("/usr/lib/python3.11/json/__init__.py", "modified", _task(), True),
         ("/usr/lib/python3.11/sitecustomize.py", "added", _task(), True),
         ("/usr/lib/python3/dist-packages/requests/api.py", "modified", _task(), True),
@@ -50,3 +57,28 @@ def _task(instruction: str = "", solution: str = "", tests: str = "python3 -m py
 def test_what_could_move_a_verdict_stays_behind(path: str, kind: str, task: TaskTexts, is_held: bool) -> None:
     held = held_back([Change.model_validate({"path": path, "kind": kind})], task, IMAGE, {})
     assert (path in held) == is_held, held
+
+
+def test_a_folder_that_python_imports_in_place_of_a_module_stays_behind() -> None:
+    changes = [
+        Change(path=path, kind="added")
+        for path in ("/app/json", "/app/json/__init__.py", "/app/packaging", "/app/packaging/box.txt", "/app/attr")
+    ]
+    assert set(held_back(changes, _task(), IMAGE, {})) == {"/app/json"}
+
+
+@pytest.mark.parametrize(
+    ("tests", "reason"),
+    [
+        ("assert 'db' in open('/etc/hosts').read()", 'the tests look for "/etc/hosts"'),
+        ("assert os.path.exists('/dev/shm/x')", 'the tests look for "/dev/shm"'),
+        ("subprocess.run(['iptables', '-L'])", 'the tests look for "iptables"'),
+        ("# as /etc/hosts\nassert open('/app/hosts').read()", None),
+    ],
+)
+def test_tests_that_look_for_what_no_copy_of_files_has_run_in_the_agents_container(
+    tmp_path: Path, tests: str, reason: str | None
+) -> None:
+    task = load_task(format_two(tmp_path / "task"))
+    said = state_need(task, _task(tests=tests))
+    assert said is None if reason is None else (said or "").startswith(reason)

@@ -43,6 +43,15 @@ async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
     await asyncio.wait([filling])
 
 
+async def test_a_file_of_holes_does_not_fill_the_evaluators_disk(trials: Trials, tmp_path: Path) -> None:
+    """It takes no room in the container, and all of its size in a copy."""
+    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
+    await trial.act("touch /app/done; truncate -s 2T /app/holes")
+    with pytest.raises(LimitExceededError, match="more than 50 MB in all") as problem:
+        await asyncio.wait_for(trial.test(verifier="separate"), PATIENCE)
+    assert problem.value.blame == "participant"
+
+
 @pytest.mark.skipif(not NIGHTLY, reason="what looks after an agent looks after tests; part of make nightly")
 @only_nightly
 async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
@@ -243,7 +252,7 @@ async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
 async def test_an_images_command_that_does_not_run_with_the_agents_files_is_its_fault(
     trials: Trials, tmp_path: Path
 ) -> None:
-    command = "sleep 0.3; [ -e /app/broken ] && exit 3; sleep 1000"
+    command = "[ -e /app/broken ] && exit 3; sleep 1000"
     compose = f'services:\n  client:\n    build: .\n    command: [sh, -c, "{command}"]\n'
     trial = await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
     trial.task = trial.task.model_copy(update={"needs_processes": False})
