@@ -19,6 +19,7 @@ from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, Tran
 from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.terminal import LAUNCH_WORDS, parse_terminal_request
 
 _ABOUT_ASSISTANTS = (
     "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "
@@ -78,16 +79,27 @@ def _assess_skill(config: GreenAgentConfig) -> AgentSkill:
 def _terminal_skill(config: GreenAgentConfig) -> AgentSkill:
     participants = {"terminal_agent": config.example_participant_url}
     chosen = {"benchmark": "terminal-bench", "dataset": "terminal_bench", "task_ids": ["hello-*"], "n_attempts": 1}
+    examples, also = [], ""
+    if config.terminal_defaults:
+        asked = parse_terminal_request({}, json.loads(config.terminal_defaults))
+        participants = asked.participants
+        chosen = asked.config.model_dump(mode="json", exclude_defaults=True, exclude={"benchmark"})
+        chosen = {"benchmark": "terminal-bench", **chosen}
+        examples = [LAUNCH_WORDS]
+        also = (
+            f' It plays the dataset {asked.config.dataset} when it is sent "{LAUNCH_WORDS}"; settings as JSON in that '
+            "message change what is played."
+        )
     return AgentSkill(
         id="terminal-bench",
         name="Run Terminal-Bench tasks",
         description=(
             "Takes participants (role to A2A address) and config (benchmark, dataset; optionally task_ids, n_attempts, "
             "n_concurrent_trials, timeouts) as a data part, a JSON file, or JSON text. Gives the agent one container "
-            "for each trial, runs the tests, streams progress, then gives the artifact terminal_bench_results."
+            "for each trial, runs the tests, streams progress, then gives the artifact terminal_bench_results." + also
         ),
         tags=["evaluation", "benchmark", "terminal-bench"],
-        examples=[json.dumps({"participants": participants, "config": chosen})],
+        examples=[*examples, json.dumps({"participants": participants, "config": chosen})],
         input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
         output_modes=OUTPUT_MODES,
     )

@@ -43,6 +43,12 @@ class AdmissionActivities:
             raise
 
     async def _admitted(self, given: AdmitInput) -> Plan:
+        if self._deployment.config.card_subject == "terminal-bench":
+            raise failures.final(
+                failures.REJECTED,
+                "This evaluator runs terminal tasks only: write config.benchmark terminal-bench and config.dataset, or "
+                "ask an evaluator that was started with `proctor up`.",
+            )
         try:
             request = parse_request(given.request)
             package, files = await self._deployment.load_package(request.config.scenario_id)

@@ -92,6 +92,8 @@ class AssessmentRuns:
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
+        if self._deployment.config.card_subject == "terminal-bench":
+            raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
         if asked.config.fork_of:

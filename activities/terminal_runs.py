@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -26,6 +28,7 @@ from activities.taking_over import taken_over
 from activities.task_files import packed
 from activities.terminal.datasets import KnownDatasets, dataset_hash, datasets_home
 from activities.terminal.failures import TaskError
+from activities.terminal_results import folder_of_run, write_results
 from activities.terminal_trials import TrialActivities
 from activities.trial_plan import TRIAL_WORKFLOW
 from proctor_protocol.config import ALLOWANCES
@@ -36,6 +39,7 @@ from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import (
     BENCHMARK,
     AgentResult,
+    Blob,
     Share,
     TerminalAgent,
     TerminalConfig,
@@ -46,7 +50,9 @@ from proctor_protocol.terminal import (
     parse_terminal_request,
     unknown_terminal_settings,
 )
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef
+
+log = logging.getLogger(__name__)
 
 _MOST_TRIALS = 100_000
 _AGENT_SECONDS, _TEST_SECONDS = 900.0, 180.0
@@ -67,6 +73,9 @@ class TerminalRuns:
     def __init__(self, deployment: Deployment) -> None:
         self._store = deployment.store
         self._config = deployment.config
+        self._defaults = (
+            json.loads(deployment.config.terminal_defaults) if deployment.config.terminal_defaults else None
+        )
 
     def is_asked_for(self, request: Raw) -> bool:
         """See ``activities.campaigns.Kind``."""
@@ -74,8 +83,9 @@ class TerminalRuns:
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Find the tasks, keep their files as they are now, and lay out every attempt at each of them."""
-        asked = parse_terminal_request(request)
+        asked = parse_terminal_request(request, self._defaults)
         config = asked.config
+        wanted = config.dataset
         config, folders, pinned = await asyncio.to_thread(self._find, config)
         agents = asked.agents
         if len(folders) * config.n_attempts * len(agents) > _MOST_TRIALS:
@@ -85,6 +95,10 @@ class TerminalRuns:
                 "ask for fewer."
             )
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_terminal_settings(request)]
+        if wanted.partition("@")[2] and "@" not in config.dataset:
+            warnings.append(
+                f"config.dataset is {wanted}, and the folder {config.dataset} that is played has no version"
+            )
         if not await self._has_hosts():
             warnings.append(
                 "no worker beside a Docker engine runs just now: the trials wait until one does (`proctor worker` "
@@ -155,6 +169,7 @@ class TerminalRuns:
         ]
         sentences = [*said, *([results.doubts_in_words()] if results.n_doubtful else [])]
         sentence = " ".join([*(f"{each}." for each in sentences), *filter(None, [results.stopped])])
+        await self._write(results)
         return Summed(
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
@@ -162,24 +177,49 @@ class TerminalRuns:
             runs=await self._store.put(as_lines(run_of(trial) for trial in results.results)),
         )
 
+    async def _write(self, results: TerminalResults) -> None:
+        """Write the folder of a run; that this fails is no failure of the run, whose results are stored."""
+        if self._config.terminal_results_dir is None:
+            return
+
+        async def read(file: Blob) -> bytes | None:
+            try:
+                return await self._store.get(BlobRef(sha256=file.sha256, size=file.size))
+            except (BlobNotFoundError, BlobDamagedError):
+                return None
+
+        began_at = (results.started_at or datetime.now(UTC)).astimezone()
+        name = f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}"
+        try:
+            folder = await asyncio.to_thread(folder_of_run, Path(self._config.terminal_results_dir), name, results)
+            for problem in await write_results(folder, results, read):
+                log.warning("%s", problem)
+            log.info("%s: the results are in %s", results.run_id, folder)
+        except OSError as problem:
+            log.error("%s: the results can't be written to %s: %s", results.run_id, name, problem)
+
     def _find(self, config: TerminalConfig) -> tuple[TerminalConfig, list[Path], Mapping[str, str]]:
         """The settings with the dataset's version, the folders of its tasks, and the hashes that these must have."""
         home = Path(self._config.datasets_dir).resolve()
         dataset = (home / config.dataset).resolve()
+        unversioned = (home / config.dataset.partition("@")[0]).resolve()
         pinned: Mapping[str, str] = {}
         if not dataset.is_relative_to(home) or not dataset.is_dir():
             known = KnownDatasets(datasets_home(self._config.state))
             try:
                 pulled = known.find(config.dataset)
-                dataset, pinned = known.folder(pulled), pulled.tasks
+                dataset, pinned, label = known.folder(pulled), pulled.tasks, pulled.label
             except TaskError as problem:
+                if unversioned.is_relative_to(home) and unversioned.is_dir() and unversioned != home:
+                    config = config.model_copy(update={"dataset": config.dataset.partition("@")[0]})
+                    return self._find(config)
                 folders = [each.name for each in home.iterdir() if each.is_dir()] if home.is_dir() else []
                 there_are = ", ".join(sorted(folders)[:20])
                 raise BadRequestError(
                     f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks "
                     f"below its datasets_dir ({there_are or 'which is empty'}). {problem}."
                 ) from None
-            config = config.model_copy(update={"dataset": pulled.label})
+            config = config.model_copy(update={"dataset": label})
         try:
             found = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
         except TaskError as problem:

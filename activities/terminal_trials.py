@@ -15,7 +15,7 @@ from activities import failures, heartbeats, terminal
 from activities.deployment import Deployment
 from activities.fencing import own_fence
 from activities.judging.json_safe import json_safe_text
-from activities.participant_client import Answer, ParticipantClient, ParticipantClients, message_id
+from activities.participant_client import Answer, ParticipantClient, ParticipantClients, PlainParticipant, message_id
 from activities.patience import patiently
 from activities.task_files import TaskFolders
 from activities.terminal.failures import (
@@ -262,7 +262,7 @@ class TrialActivities:
         failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
         context_id = f"{plan.trial_id}-{given.number}"
         async with (
-            self._clients.talk(plan.participant_url, context_id) as participant,
+            self._clients.talk_in_any_way(plan.participant_url, context_id) as participant,
             self._commands_recorded(plan, environment, began_at),
         ):
             working = asyncio.create_task(self._converse(participant, plan, environment, message))
@@ -314,7 +314,7 @@ class TrialActivities:
 
     async def _converse(
         self,
-        participant: ParticipantClient,
+        participant: ParticipantClient | PlainParticipant,
         plan: TrialPlan,
         environment: EnvironmentRef,
         message: TerminalTaskMessage,
@@ -449,7 +449,7 @@ def _note_task(answer: Answer) -> None:
         heartbeats.note(f"{_TASK}{answer.task_id}")
 
 
-async def _abandon(participant: ParticipantClient) -> None:
+async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
     """Have the participant's task canceled."""
     if tasks := _noted(_TASK):
         with suppress(TimeoutError):

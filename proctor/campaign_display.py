@@ -260,9 +260,11 @@ def print_table(console: Console, results: TerminalResults) -> None:
         console.print(Text(results.stopped, style="yellow"), soft_wrap=True)
     if results.n_doubtful:
         console.print(Text(results.doubts_in_words(), style="yellow"))
-    for k, share in results.pass_at_k.items():
-        if k > 1:
-            console.print(Text(f"pass@{k}    {share.in_words()}"))
+    for each in results.by_agent:
+        for k, share in each.pass_at_k.items():
+            if k > 1:
+                whose = f"{clean(each.agent)}: " if several else ""
+                console.print(Text(f"{whose}pass@{k}    {share.in_words()}"))
 
 
 def build_failures(results: TerminalResults) -> list[TrialResult]:

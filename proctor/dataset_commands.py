@@ -15,6 +15,7 @@ from proctor.dataset_sources import ARCHIVES, fetched
 from proctor.errors import CommandError, UsageError
 from proctor.phrases import clean
 from proctor.settings import read_settings
+from proctor.terminal_settings import DatasetSection
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import show_value
 
@@ -74,6 +75,36 @@ def pull_dataset(label: str, sha256: str | None, state: str | None, *, is_update
     _require_hash(sha256)
     dataset = _require(known, label)
     _pull(known, dataset.model_copy(update={"sha256": sha256 or dataset.sha256}), is_update=is_update)
+
+
+def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
+    """The folder of tasks or the ``NAME@VERSION`` that settings name; pulled from their registry where it is missing.
+
+    Raises:
+        CommandError: as ``add_dataset``; or the registry has no such dataset.
+    """
+    label = chosen.label
+    if chosen.path or label is None:
+        return chosen.path
+    known = _known_datasets(state)
+    if _is_pulled(known, label) or chosen.registry is None:
+        return label
+    listed = [each for each in read_registry(chosen.registry) if each.name == chosen.name]
+    for dataset in [each for each in listed if chosen.version in (None, each.version)]:
+        _learn(known, dataset)
+    if chosen.version not in (None, *(each.version for each in listed)) or not listed:
+        have = ", ".join(each.label for each in listed) or "no dataset of that name"
+        raise UsageError(f"dataset.name and dataset.version are {label}, and {chosen.registry} has {have}")
+    _pull(known, _require(known, label), is_update=False)
+    return label
+
+
+def _is_pulled(known: KnownDatasets, label: str) -> bool:
+    try:
+        known.folder(known.find(label))
+    except TaskError:
+        return False
+    return True
 
 
 def list_datasets(state: str | None) -> None:

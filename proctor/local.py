@@ -81,6 +81,7 @@ class LocalStack:
         agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
         is_throwaway: whether its Temporal ends with the assessment, so that archived entries link to none.
         has_links: whether answers link to its Temporal UI.
+        has_simulator: whether a simulator runs, without which no assessments are played.
     """
 
     config: GreenAgentConfig
@@ -91,6 +92,7 @@ class LocalStack:
     agent: Sequence[str] = ("triage",)
     is_throwaway: bool = False
     has_links: bool = True
+    has_simulator: bool = True
 
     @property
     def logs(self) -> Path:
@@ -161,6 +163,9 @@ class LocalStack:
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
             "AGENTBEATS_GREEN_CARD_SUBJECT": self.config.card_subject,
+            "AGENTBEATS_GREEN_TASK_QUEUE": self.config.task_queue,
+            "AGENTBEATS_GREEN_TERMINAL_DEFAULTS": self.config.terminal_defaults,
+            "AGENTBEATS_GREEN_TERMINAL_RESULTS_DIR": self.config.terminal_results_dir,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": self.ues_public_url or "",
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url if self.has_links else "",
@@ -179,18 +184,7 @@ class LocalStack:
                 _answers(f"{self.ui_url}/api/v1/namespaces/default"),
                 {**no_secrets, **_own_temporal()},
             ),
-            Service(
-                "ues",
-                _proctor("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
-                _answers(f"{self.ues_url}/health"),
-                {
-                    **shared,
-                    **no_secrets,
-                    "AGENTBEATS_GREEN_SECRET": None,
-                    "UES_HOST_KEY": host_key(self.config.secret.get_secret_value()),
-                    **self._observed_at(_OBSERVED_UES),
-                },
-            ),
+            *([self._simulator(shared, no_secrets)] if self.has_simulator else []),
         ]
         if self.ports.agent:
             services.append(
@@ -217,7 +211,7 @@ class LocalStack:
                     **({"AGENTBEATS_GREEN_TEMPORAL_UI_URL": ""} if self.is_throwaway else {}),
                     **self._observed_at(_OBSERVED_WORKER),
                 },
-                after=("temporal", "ues"),
+                after=("temporal", "ues") if self.has_simulator else ("temporal",),
                 stop_seconds=10,
             ),
             Service(
@@ -233,6 +227,20 @@ class LocalStack:
                 stop_seconds=8,
             ),
         ]
+
+    def _simulator(self, shared: Mapping[str, str | None], no_secrets: Mapping[str, str | None]) -> Service:
+        return Service(
+            "ues",
+            _proctor("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
+            _answers(f"{self.ues_url}/health"),
+            {
+                **shared,
+                **no_secrets,
+                "AGENTBEATS_GREEN_SECRET": None,
+                "UES_HOST_KEY": host_key(self.config.secret.get_secret_value()),
+                **self._observed_at(_OBSERVED_UES),
+            },
+        )
 
     def _observed_at(self, place: int) -> dict[str, str | None]:
         """The observing address of a service: they have ports one after the other; none without a setting."""

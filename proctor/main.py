@@ -1002,6 +1002,7 @@ def run_terminal_bench(
     token_file: TokenFileOption = None,
 ) -> None:
     """Have agents work on tasks, and test what they did. Ctrl-C cancels the run; what was done is kept."""
+    from proctor.dataset_commands import configured_dataset
     from proctor.errors import UsageError
     from proctor.run_settings import agents_in
     from proctor.terminal_run import TerminalRunOptions
@@ -1026,7 +1027,9 @@ def run_terminal_bench(
         ("dataset", "path"): dataset,
     }
     settings = read_terminal_settings(flags, config_file)
-    folder = settings.dataset.path or (settings.dataset.name if gateway_url else None)
+    folder = settings.dataset.path
+    if folder is None:
+        folder = settings.dataset.label if gateway_url else configured_dataset(settings.dataset, state)
     if not folder:
         raise UsageError("which tasks? name their folder with --dataset, or as dataset.path in config.toml")
     agents = agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
@@ -1092,6 +1095,8 @@ def terminal_up(
     agent_port: Annotated[
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
     ] = None,
+    temporal_port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")] = 7233,
+    ui_port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")] = 8233,
     state: StateOption = None,
     is_open: OpenOption = False,
 ) -> None:
@@ -1100,7 +1105,8 @@ def terminal_up(
     from proctor.terminal_settings import read_terminal_settings
 
     flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
-    run_terminal_up(read_terminal_settings(flags, config_file), datasets_dir, state, is_open=is_open)
+    settings = read_terminal_settings(flags, config_file)
+    run_terminal_up(settings, datasets_dir, state, temporal_port, ui_port, is_open=is_open)
 
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The dataset.")]

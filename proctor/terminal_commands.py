@@ -1,6 +1,8 @@
 """The commands ``proctor terminal-bench validate`` and ``up``; ``terminal_run`` has ``run`` and ``follow``."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -9,8 +11,11 @@ from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
 from proctor.settings import LOOPBACK, read_settings
-from proctor.terminal_settings import TerminalSettings
+from proctor.terminal_settings import TerminalSettings, run_config
 from proctor_protocol.config import GreenAgentConfig
+
+TASK_QUEUE = "terminal-bench"
+"""The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""
 
 
 def validate_dataset(dataset: str, task_ids: list[str] | None) -> ExitCode:
@@ -47,14 +52,28 @@ def _say(console: Console, sentence: str, *, is_fatal: bool) -> None:
     console.print(Text(f"        {sentence}", style="red" if is_fatal else "yellow"), soft_wrap=True)
 
 
-def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state: str | None, *, is_open: bool) -> None:
-    """Run an evaluator at the seed's ports, with the example agent beside it, until Ctrl-C."""
+def run_terminal_up(
+    settings: TerminalSettings,
+    datasets_dir: str | None,
+    state: str | None,
+    temporal_port: int = 7233,
+    ui_port: int = 8233,
+    *,
+    is_open: bool,
+) -> None:
+    """Run an evaluator at the seed's ports, with the example agent beside it, until Ctrl-C.
+
+    It has no simulator, and a task queue of its own: assessments of `proctor up` in the same state folder wait.
+    """
+    from proctor.dataset_commands import configured_dataset
     from proctor.up import run_up
 
-    dataset = settings.dataset.path
-    if dataset and not Path(dataset).is_dir():
+    dataset = configured_dataset(settings.dataset, state)
+    is_folder = dataset is not None and Path(dataset).is_dir()
+    if settings.dataset.path and not is_folder:
         raise CommandError(f"dataset.path is {dataset}, and there is no such folder: name one that holds tasks")
     agent = settings.white_agent
+    is_own = agent.url is None and not settings.agents
     run_up(
         host=settings.green_agent.host if "host" in settings.green_agent.model_fields_set else LOOPBACK,
         port=settings.green_agent.port,
@@ -62,16 +81,19 @@ def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state:
         ues_host="127.0.0.1",
         ues_port=None,
         ues_public_url=None,
-        temporal_port=7233,
-        ui_port=8233,
+        temporal_port=temporal_port,
+        ui_port=ui_port,
         agent_port=agent.port,
-        with_agent=agent.url is None,
+        with_agent=is_own,
         scenarios_dir=None,
         state=state,
-        datasets_dir=datasets_dir or (str(Path(dataset).absolute().parent) if dataset else None),
+        datasets_dir=datasets_dir or (str(Path(dataset).absolute().parent) if dataset and is_folder else None),
         log_level=settings.logging.level,
         is_open=is_open,
         card_subject="terminal-bench",
+        task_queue=TASK_QUEUE,
+        terminal_defaults=json.dumps(_defaults(settings, dataset if is_folder else None)),
+        terminal_results_dir=str(Path(settings.evaluation.output_path).absolute()),
         agent=(
             "terminal",
             "--model",
@@ -83,3 +105,18 @@ def run_terminal_up(settings: TerminalSettings, datasets_dir: str | None, state:
             *(["--base-url", agent.base_url] if agent.base_url else []),
         ),
     )
+
+
+def _defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:
+    """What requests in the seed's words mean here: a flat configuration, as its callers send it."""
+    chosen = settings.dataset
+    dataset = {
+        "dataset_path": str(Path(folder).absolute()) if folder else None,
+        "dataset_name": chosen.name,
+        "dataset_version": chosen.version,
+    }
+    agents = settings.agents or {
+        "white_agent": settings.white_agent.url or f"http://{LOOPBACK}:{settings.white_agent.port}"
+    }
+    told = {**dataset, "agents": agents, **run_config(settings)}
+    return {name: value for name, value in told.items() if value is not None}

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import httpx
 from pydantic import ValidationError
@@ -17,6 +16,7 @@ from rich.text import Text
 
 from activities.terminal.datasets import KnownDatasets, datasets_home
 from activities.terminal.failures import TaskError
+from activities.terminal_results import write_results
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
@@ -29,8 +29,7 @@ from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
-from proctor.terminal_results import write_results
-from proctor.terminal_settings import TerminalSettings
+from proctor.terminal_settings import TerminalSettings, run_config
 from proctor.up import start_unless
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
@@ -62,32 +61,12 @@ class TerminalRunOptions:
 
     def request(self) -> str:
         """The request as JSON."""
-        chosen = self.settings.evaluation
-        config: dict[str, Any] = {
+        config = {
             "benchmark": BENCHMARK,
             "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,
-            "exclude_task_ids": chosen.exclude_task_ids,
-            "n_attempts": chosen.n_attempts,
-            "n_concurrent_trials": chosen.n_concurrent_trials,
-            "global_timeout_multiplier": chosen.timeout_multiplier,
-            "keep_images": not chosen.cleanup,
-            "tries": chosen.tries,
-            "record": chosen.record,
-            "access": chosen.access,
-            "leave_running": chosen.leave_running,
-            "verifier": chosen.verifier,
+            **run_config(self.settings),
+            **({"grows": self.grow} if self.grow else {}),
         }
-        optional = {
-            "task_ids": chosen.task_ids,
-            "n_tasks": chosen.n_tasks,
-            "global_agent_timeout_sec": chosen.agent_timeout_sec,
-            "global_test_timeout_sec": chosen.test_timeout_sec,
-            "max_cost": chosen.max_cost,
-            "max_tokens": chosen.max_tokens,
-            "max_hours": chosen.max_hours,
-            "grows": self.grow,
-        }
-        config |= {name: value for name, value in optional.items() if value is not None}
         return json.dumps({"participants": self.agents, "config": config})
 
 
@@ -245,4 +224,7 @@ async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_
             is_it = answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == file.sha256
             return answer.content if is_it else None
 
-        return await write_results(folder, results, fetch)
+        try:
+            return await write_results(folder, results, fetch)
+        except OSError as problem:
+            raise CommandError(f"the results can't be written to {folder}: {problem.strerror or problem}") from None

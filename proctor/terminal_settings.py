@@ -79,11 +79,20 @@ class EvaluationSection(_Section):
 
 
 class DatasetSection(_Section):
-    """Which tasks; nothing is downloaded, so a dataset is a folder. ``name`` and ``version`` are for people."""
+    """Which tasks: the folder ``path``, which requests may call ``name``; or the dataset ``name`` with ``version``.
+
+    The latter was added by ``proctor terminal-bench datasets``, or is pulled from ``registry``, a ``registry.json``.
+    """
 
     path: str | None = None
+    registry: str | None = None
     name: str | None = None
     version: str | None = None
+
+    @property
+    def label(self) -> str | None:
+        """Name and version, as runs name a dataset; None without a name."""
+        return f"{self.name}@{self.version}" if self.name and self.version else self.name
 
 
 class LoggingSection(_Section):
@@ -128,6 +137,33 @@ class TerminalSettings(_Section):
     safety: SafetySection = SafetySection()
     agent: AgentSection = AgentSection()
     agents: dict[str, str] = Field(default_factory=dict)
+
+
+def run_config(settings: TerminalSettings) -> dict[str, Any]:
+    """The settings of a run, as ``config`` of a request has them; without its dataset."""
+    chosen = settings.evaluation
+    config: dict[str, Any] = {
+        "exclude_task_ids": chosen.exclude_task_ids,
+        "n_attempts": chosen.n_attempts,
+        "n_concurrent_trials": chosen.n_concurrent_trials,
+        "global_timeout_multiplier": chosen.timeout_multiplier,
+        "keep_images": not chosen.cleanup,
+        "tries": chosen.tries,
+        "record": chosen.record,
+        "access": chosen.access,
+        "leave_running": chosen.leave_running,
+        "verifier": chosen.verifier,
+    }
+    optional = {
+        "task_ids": chosen.task_ids,
+        "n_tasks": chosen.n_tasks,
+        "global_agent_timeout_sec": chosen.agent_timeout_sec,
+        "global_test_timeout_sec": chosen.test_timeout_sec,
+        "max_cost": chosen.max_cost,
+        "max_tokens": chosen.max_tokens,
+        "max_hours": chosen.max_hours,
+    }
+    return config | {name: value for name, value in optional.items() if value is not None}
 
 
 def read_terminal_settings(

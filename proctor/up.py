@@ -1,6 +1,7 @@
 """``proctor up``: everything on this machine, until Ctrl-C."""
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,10 +57,14 @@ def run_up(
     is_open: bool = False,
     agent: Sequence[str] = ("triage",),
     card_subject: Literal["all", "terminal-bench"] | None = None,
+    task_queue: str | None = None,
+    terminal_defaults: str | None = None,
+    terminal_results_dir: str | None = None,
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
 
-    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``card_subject`` is what the card is about.
+    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``card_subject`` is what the card is about;
+    with ``terminal-bench`` no simulator runs. For the others see ``GreenAgentConfig``.
 
     Raises:
         UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway that asks nobody.
@@ -77,6 +82,9 @@ def run_up(
             state=state,
             datasets_dir=datasets_dir,
             card_subject=card_subject,
+            task_queue=None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue,
+            terminal_defaults=terminal_defaults,
+            terminal_results_dir=terminal_results_dir,
             log_level=log_level,
             open=is_open or None,
         )
@@ -90,13 +98,15 @@ def run_up(
         agent=(agent_port or _port_for_agent()) if with_agent else None,
     )
     with state_folder(Path(config.state)) as folder:
-        stack = LocalStack(config, ports, folder, is_durable=True, agent=agent)
+        has_simulator = config.card_subject != "terminal-bench"
+        stack = LocalStack(config, ports, folder, is_durable=True, agent=agent, has_simulator=has_simulator)
         wanted = {
             "--port": (config.host, ports.gateway),
-            "--ues-port": (stack.ues_host, ports.ues),
             "--temporal-port": (LOOPBACK, ports.temporal),
             "--ui-port": (LOOPBACK, ports.temporal_ui),
         }
+        if has_simulator:
+            wanted["--ues-port"] = (stack.ues_host, ports.ues)
         if ports.agent:
             wanted["--agent-port"] = (LOOPBACK, ports.agent)
         require_free(wanted)
@@ -114,7 +124,8 @@ def _port_for_agent() -> int:
 def what_is_open(stack: LocalStack) -> list[str]:
     """Sentences on what of it other machines may reach, and what they may do there."""
     gateway, ues = stack.ports.gateway, stack.ports.ues
-    is_gateway_open, is_ues_open = is_open_to_others(stack.config.host), is_open_to_others(stack.ues_host)
+    is_gateway_open = is_open_to_others(stack.config.host)
+    is_ues_open = stack.has_simulator and is_open_to_others(stack.ues_host)
     said = []
     if is_gateway_open and not Identity(stack.config).is_asked():
         said.append(
@@ -131,7 +142,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
                 f"participants are told {stack.ues_url} as the simulator's address, which other machines can't reach: "
                 "name this machine with --card-url or --ues-public-url"
             )
-    elif is_gateway_open and not stack.ues_public_url:
+    elif stack.has_simulator and is_gateway_open and not stack.ues_public_url:
         said.append(
             f"the simulator listens on {stack.ues_host} only: participants on other machines can't reach it; choose "
             "another --ues-host"
@@ -145,7 +156,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
     supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
     hurry.append(supervisor.kill)
     async with supervisor:
-        await start_unless(stopping, supervisor, console)
+        await start_unless(stopping, supervisor, console, has_simulator=stack.has_simulator)
         if not stopping.is_set():
             show(console, addresses(stack))
         await stopping.wait()
@@ -153,21 +164,24 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
     console.print("all ended; assessments in progress go on at the next `proctor up`")
 
 
-async def start_unless(stopping: asyncio.Event, supervisor: Supervisor, console: Console) -> None:
+async def start_unless(
+    stopping: asyncio.Event, supervisor: Supervisor, console: Console, *, has_simulator: bool = True
+) -> None:
     """Start all services; give up at once when ``stopping`` is set meanwhile.
 
     Raises:
         ServiceStartError: as ``Supervisor.start``.
     """
     began = time.monotonic()
-    with console.status("starting Temporal, simulator, worker and gateway"):
+    what = "Temporal, simulator, worker and gateway" if has_simulator else "Temporal, worker and gateway"
+    with console.status(f"starting {what}"):
         starting = asyncio.create_task(supervisor.start())
         asked_to_stop = asyncio.create_task(stopping.wait())
         try:
             await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
             if starting.done():
                 starting.result()
-                console.print(f"started Temporal, simulator, worker and gateway in {time.monotonic() - began:.1f} s")
+                console.print(f"started {what} in {time.monotonic() - began:.1f} s")
         finally:
             for task in (starting, asked_to_stop):
                 task.cancel()
@@ -180,19 +194,21 @@ def addresses(stack: LocalStack) -> RenderableType:
     table.add_row("gateway", stack.gateway_url, "A2A: send assessments here; in a browser: look at them")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
     table.add_row("Temporal", stack.temporal_address)
-    table.add_row(
-        "simulator", stack.ues_url, *([f"participants: {stack.ues_public_url}"] if stack.ues_public_url else [])
-    )
+    if stack.has_simulator:
+        told = [f"participants: {stack.ues_public_url}"] if stack.ues_public_url else []
+        table.add_row("simulator", stack.ues_url, *told)
     if stack.agent_url:
         table.add_row("agent", stack.agent_url, "the baseline" if stack.agent[0] == "triage" else stack.agent[0])
     table.add_row("state", str(stack.state), "logs, database, checkpoints")
     command = f"proctor assess email_triage_basic --offline --agent {stack.agent_url or 'URL'}"
-    if stack.agent[0] == "terminal":
-        command = f"proctor terminal-bench run --dataset terminal_bench --agent {stack.agent_url or 'URL'}"
-    if stack.gateway_url != default_gateway():
+    if not stack.has_simulator:
+        message = '{"message": {"parts": [{"text": "Launch terminal-bench evaluation"}]}}'
+        command = f"curl {stack.gateway_url}/agent/messages -d '{message}'"
+    elif stack.gateway_url != default_gateway():
         command += f" --gateway {stack.gateway_url}"
     return Group(
         Text("proctor is up; Ctrl-C ends it", style="bold"),
         table,
+        *([f"results in {stack.config.terminal_results_dir}"] if stack.config.terminal_results_dir else []),
         Text(f"\nAssess an agent:\n  {command}", overflow="fold"),
     )

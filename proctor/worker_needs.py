@@ -60,7 +60,7 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
         "fleet": fleet,
         "scenarios": scenarios,
     }
-    return needs if config.ues_command else {**needs, "simulator": simulator}
+    return needs if config.ues_command or config.card_subject == "terminal-bench" else {**needs, "simulator": simulator}
 
 
 async def find_problem_of_simulator(url: str) -> str | None:

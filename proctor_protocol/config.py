@@ -6,6 +6,7 @@ field as ``--field-name``, which wins over the environment.
 """
 
 import argparse
+import json
 import os
 import re
 import secrets
@@ -203,7 +204,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     writes, all of them read (docs/OPERATIONS.md, encrypted payloads).
 
     ``card_subject`` is what the agent card is about: ``all`` lists assessments, and terminal tasks where ``containers``
-    is ``on``; ``terminal-bench`` shows the skill of the Terminal-Bench evaluator alone.
+    is ``on``; ``terminal-bench`` shows the skill of the Terminal-Bench evaluator alone, which refuses assessments.
+    ``terminal_defaults`` are settings for requests in the seed's words ("Launch terminal-bench evaluation"), as JSON,
+    by the names of the seed's configuration. A worker writes each run's results below ``terminal_results_dir``.
 
     ``observe_port`` has a service tell how it is at an address of its own, ``/health``, ``/ready`` and ``/metrics``,
     where nobody is asked who they are; ``observe_host`` is where it listens for that. ``log_format`` is ``json``,
@@ -268,6 +271,12 @@ class GreenAgentConfig(AgentBeatsConfig):
     docker_url: str | None = None
     datasets_dir: str = "scenarios"
     card_subject: Literal["all", "terminal-bench"] = "all"
+    terminal_defaults: str = Field(
+        default="", description="Settings of runs of terminal tasks, as JSON, for requests in the seed's words."
+    )
+    terminal_results_dir: str | None = Field(
+        default=None, description="Folder where a worker writes the results of each run of terminal tasks."
+    )
     commands_host: str = "127.0.0.1"
     commands_port: int = Field(default=0, ge=0, le=65535)
     commands_url: str | None = None
@@ -312,6 +321,17 @@ class GreenAgentConfig(AgentBeatsConfig):
             elif not re.fullmatch(r"[\w.-]+|[0-9A-Fa-f:.]+", word):
                 raise ValueError(f"{word!r} is no host: write its name or address alone, such as agents.example")
         return allowed
+
+    @field_validator("terminal_defaults")
+    @classmethod
+    def _defaults_are_an_object(cls, defaults: str) -> str:
+        try:
+            is_object = not defaults or isinstance(json.loads(defaults), dict)
+        except ValueError:
+            is_object = False
+        if not is_object:
+            raise ValueError('write a JSON object, such as {"dataset_name": "terminal_bench"}')
+        return defaults
 
     @field_validator("state")
     @classmethod

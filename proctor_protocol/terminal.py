@@ -27,6 +27,9 @@ _SHAPE = (
     '{"participants": {NAME: URL, …}, "config": {"benchmark": "terminal-bench", "dataset": NAME, '
     '"task_ids": [NAME OR GLOB, …]}}'
 )
+LAUNCH_WORDS = "Launch terminal-bench evaluation"
+"""The words of the seed's callers."""
+
 _LAUNCH = re.compile(r"launch\s+terminal[-\s]?bench\s+evaluation", re.IGNORECASE)
 
 AgentKind = Literal["a2a", "oracle", "null"]
@@ -198,20 +201,27 @@ def is_terminal_request(raw: dict[str, Any] | str | None) -> bool:
     return isinstance(config, dict) and config.get("benchmark") is not None
 
 
-def parse_terminal_request(raw: dict[str, Any] | str | None) -> TerminalRequest:
+def parse_terminal_request(
+    raw: dict[str, Any] | str | None, defaults: Mapping[str, Any] | None = None
+) -> TerminalRequest:
     """Read a request for a run from a message's data part, or from its text.
 
     The text is JSON, or has one JSON object in it. The object is the request, or the flat configuration that the seed
     sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent.
 
+    Args:
+        raw: the data part, or the text.
+        defaults: settings that hold where a flat configuration has none, by the names that these have; with them the
+            seed's words need no JSON.
+
     Raises:
         BadRequestError: with a sentence that says what is wrong and what to send instead.
     """
-    value = read_text(raw) if isinstance(raw, str) else raw
+    value = _value_of(raw, defaults)
     if not isinstance(value, dict):
         raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
     if "config" not in value:
-        value = _from_flat(value)
+        value = _from_flat(_with_defaults(value, defaults or {}))
     try:
         return TerminalRequest.model_validate(value)
     except ValidationError as problem:
@@ -220,8 +230,7 @@ def parse_terminal_request(raw: dict[str, Any] | str | None) -> TerminalRequest:
 
 def unknown_terminal_settings(raw: dict[str, Any] | str | None) -> list[str]:
     """Names under ``config`` that a run doesn't know, so that a misspelt one can be pointed out."""
-    if isinstance(raw, str):
-        raw = read_text(raw)
+    raw = _value_of(raw, {})
     config = raw.get("config") if isinstance(raw, dict) else None
     if isinstance(raw, dict) and config is None:
         config = _from_flat(raw)["config"]
@@ -239,7 +248,30 @@ _FLAT_NAMES = {
 }
 """What callers written to the seed call settings of ours."""
 
-_NOT_OURS = {"white_agent_url", "agent_url", "dataset_version", "output_path"}
+_NOT_OURS = {"white_agent_url", "agent_url", "agents", "dataset_version", "output_path"}
+
+
+def _value_of(raw: dict[str, Any] | str | None, defaults: Mapping[str, Any] | None) -> Any:
+    """The JSON of a request; an empty object for the seed's words alone, where there are defaults."""
+    if not isinstance(raw, str):
+        return raw
+    is_bare = defaults is not None and "{" not in raw and _LAUNCH.search(raw) is not None
+    return {} if is_bare else read_text(raw)
+
+
+def _with_defaults(flat: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A flat configuration with defaults; a dataset or an agent of its own replaces all that these say of it."""
+    chosen = {name: value for name, value in flat.items() if value is not None}
+    left_out: set[str] = set()
+    is_same = chosen.get("dataset_name") == defaults.get("dataset_name") and "dataset_version" not in chosen
+    if "dataset_path" in chosen or "dataset" in chosen or ("dataset_name" in chosen and not is_same):
+        left_out |= {"dataset", "dataset_name", "dataset_path", "dataset_version"}
+        left_out |= {"task_ids", "exclude_task_ids", "n_tasks"}
+    if {"white_agent_url", "agent_url", "agent"} & set(chosen):
+        left_out |= {"white_agent_url", "agent_url", "agents"}
+    if "task_id" in chosen:
+        left_out.add("task_ids")
+    return {**{name: value for name, value in defaults.items() if name not in left_out}, **chosen}
 
 
 def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,9 +280,14 @@ def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in flat.items():
         if name not in _NOT_OURS and value is not None:
             config[_FLAT_NAMES.get(name, name)] = _as_ours(name, value)
+    if flat.get("dataset_path"):
+        config["dataset"] = _as_ours("dataset_path", flat["dataset_path"])
+    elif flat.get("dataset_name") and flat.get("dataset_version"):
+        config["dataset"] = f"{flat['dataset_name']}@{flat['dataset_version']}"
     config.setdefault("dataset", "terminal_bench")
     url = flat.get("white_agent_url") or flat.get("agent_url")
-    return {"participants": {"white_agent": url} if url else {}, "config": config}
+    agents = flat.get("agents") or ({"white_agent": url} if url else {})
+    return {"participants": agents, "config": config}
 
 
 class FailureMode(StrEnum):

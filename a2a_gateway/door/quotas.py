@@ -238,6 +238,8 @@ def share_of(request: dict[str, Any] | str | None) -> Share:
     """How much a request plays; a bad one plays nothing, and counts as one until that is known."""
     try:
         if is_terminal_request(request):
+            if isinstance(request, str) and "{" not in request:  # the seed's words: the worker's settings say how much
+                return Share(in_all=None)
             return _share_of_trials(parse_terminal_request(request))
         if is_run_request(request):
             return _share_of_run(parse_run_request(request))

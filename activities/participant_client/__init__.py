@@ -2,6 +2,7 @@
 
 * ``client``: sends a message, waits for the answer, finds a task again
 * ``answer``: what came back, and what it means
+* ``plain``: agents that have no A2A
 * ``errors``: what went wrong, and whose fault it is
 * ``addresses``: where connections may go
 * ``bounds``: how much is read
@@ -10,5 +11,6 @@
 from activities.participant_client.answer import Answer
 from activities.participant_client.client import ParticipantClient, ParticipantClients, message_id
 from activities.participant_client.errors import AnswerLostError
+from activities.participant_client.plain import PlainParticipant
 
-__all__ = ["Answer", "AnswerLostError", "ParticipantClient", "ParticipantClients", "message_id"]
+__all__ = ["Answer", "AnswerLostError", "ParticipantClient", "ParticipantClients", "PlainParticipant", "message_id"]

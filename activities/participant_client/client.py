@@ -29,6 +29,7 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
+from temporalio.exceptions import ApplicationError
 
 from activities import failures
 from activities.bounded_http import BOUNDS, BoundedTransport
@@ -37,6 +38,7 @@ from activities.participant_client.addresses import Destinations, GuardedBackend
 from activities.participant_client.answer import AT_WORK, Answer
 from activities.participant_client.bounds import ParticipantBounds
 from activities.participant_client.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
+from activities.participant_client.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from activities.participant_client.responses import ReadableResponses
 from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
@@ -285,13 +287,43 @@ class ParticipantClients:
             ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
                 card, or one that is of no use.
         """
+        async with self._held(url) as line:
+            yield await self._speaker(url, line, context_id, protocol_version)
+
+    @asynccontextmanager
+    async def talk_in_any_way(self, url: str, context_id: str) -> AsyncIterator["ParticipantClient | PlainParticipant"]:
+        """``talk``, and without A2A to an agent that has ``POST /agent/messages`` only.
+
+        That is one whose card names that path as its address, or that has no card of any use.
+        """
+        async with self._held(url) as line:
+            speaker: ParticipantClient | PlainParticipant
+            try:
+                speaker = await self._speaker(url, line, context_id)
+                assert line.card is not None
+                if takes_plain_messages(line.card):
+                    why = failures.final(failures.PARTICIPANT_MISBEHAVED, f"Nothing is at {url}{PLAIN_PATH}.")
+                    speaker = PlainParticipant(url, line.http, context_id, self._bounds, why)
+            except ApplicationError as problem:
+                if problem.type != failures.PARTICIPANT_MISBEHAVED:
+                    raise
+                speaker = PlainParticipant(url, line.http, context_id, self._bounds, problem)
+            yield speaker
+
+    async def _speaker(
+        self, url: str, line: "_Line", context_id: str, protocol_version: str | None = None
+    ) -> ParticipantClient:
+        if line.card is None:
+            line.card = await self._fetch_card(url, line.http)
+        client = self._client(url, line, protocol_version)
+        return ParticipantClient(url, line, line.card, client, context_id, self._bounds)
+
+    @asynccontextmanager
+    async def _held(self, url: str) -> AsyncIterator["_Line"]:
         line = await self._line(url)
         line.users += 1
         try:
-            if line.card is None:
-                line.card = await self._fetch_card(url, line.http)
-            client = self._client(url, line, protocol_version)
-            yield ParticipantClient(url, line, line.card, client, context_id, self._bounds)
+            yield line
         except BaseException:
             if self._lines.get(url) is line:
                 del self._lines[url]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
+from pydantic import ValidationError
 
 from a2a_gateway.card import agent_card
 from a2a_gateway.limits import MOST_BYTES
@@ -60,6 +61,25 @@ def test_the_terminal_bench_evaluator_shows_its_own_skill() -> None:
     assert "Terminal-Bench" in card.name
     assert is_terminal_request(json.loads(card.skills[0].examples[0]))
     parse_terminal_request(json.loads(card.skills[0].examples[0]))
+
+
+def test_its_card_describes_what_it_plays_unless_told_otherwise() -> None:
+    defaults = {
+        "dataset_name": "core",
+        "dataset_version": "0.1.1",
+        "agents": {"mine": "http://a.example"},
+        "n_tasks": 2,
+    }
+    (skill,) = agent_card(
+        GreenAgentConfig(card_subject="terminal-bench", terminal_defaults=json.dumps(defaults))
+    ).skills
+    assert "It plays the dataset core@0.1.1" in skill.description
+    words, example = skill.examples
+    asked = parse_terminal_request(json.loads(example))
+    assert asked == parse_terminal_request(words, defaults)
+    assert (asked.config.dataset, asked.config.n_tasks, asked.participants) == ("core@0.1.1", 2, defaults["agents"])
+    with pytest.raises(ValidationError, match="write a JSON object"):
+        GreenAgentConfig(terminal_defaults="[1]")
 
 
 async def test_there_is_no_extended_card(gateway: Gateway) -> None:

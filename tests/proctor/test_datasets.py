@@ -13,6 +13,9 @@ import pytest
 
 from activities.terminal.datasets import KnownDatasets, datasets_home
 from proctor import dataset_sources
+from proctor.dataset_commands import configured_dataset
+from proctor.errors import UsageError
+from proctor.terminal_settings import DatasetSection
 from tests.activities.terminal.writing import format_one, format_two
 from tests.proctor.commands import Sandbox
 
@@ -131,6 +134,23 @@ def test_registries_of_both_harnesses(tmp_path: Path) -> None:
     assert (old.version, head.version, head.commit != old.commit == first) == ("0.1.1", "head", True)
     assert mixed.tasks["two"] == old.tasks["two"] != head.tasks["two"]
     assert known(tmp_path).find("core") == head
+
+
+def test_settings_may_name_a_dataset_of_a_registry(tmp_path: Path) -> None:
+    """It is pulled the first time; a folder comes before it."""
+    url, first = repository(tmp_path / "repo")
+    row = {"github_url": url, "dataset_path": "sets/small", "branch": "main", "terminal_bench_version": ">=0.1"}
+    registry = tmp_path / "registry.json"
+    registry.write_text(json.dumps([{"name": "core", "version": "0.1.1", "commit_hash": first, **row}]))
+    state = str(tmp_path / "state")
+    chosen = DatasetSection(name="core", version="0.1.1", registry=str(registry))
+    assert configured_dataset(chosen, state) == "core@0.1.1"
+    assert sorted(known(tmp_path).find("core").tasks) == ["one", "two"]
+    shutil.rmtree(tmp_path / "repo")
+    assert configured_dataset(chosen, state) == "core@0.1.1"
+    assert configured_dataset(chosen.model_copy(update={"path": "tasks"}), state) == "tasks"
+    with pytest.raises(UsageError, match=r"dataset.version are core@9, and .* has core@0.1.1"):
+        configured_dataset(chosen.model_copy(update={"version": "9"}), state)
 
 
 def test_tasks_that_a_dataset_has_as_archives(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, find_temporal, require_free
 from proctor.up import what_is_open
+from proctor.worker_needs import worker_needs
 from proctor_processes.ports import listener_on
 from proctor_protocol.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
@@ -102,6 +104,15 @@ def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
 def test_the_gateway_gets_the_subject_of_its_card(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, card_subject="terminal-bench")
     assert own.make_environment()["AGENTBEATS_GREEN_CARD_SUBJECT"] == "terminal-bench"
+
+
+def test_an_evaluator_of_terminal_tasks_runs_no_simulator(tmp_path: Path) -> None:
+    own = replace(stack(tmp_path, is_durable=True, card_subject="terminal-bench"), has_simulator=False)
+    services = {service.name: service for service in own.list_services()}
+    assert set(services) == {"temporal", "agent", "worker", "gateway"}
+    assert services["worker"].after == ("temporal",)
+    assert "simulator" not in worker_needs(own.config, None, [])  # type: ignore[arg-type]
+    assert what_is_open(replace(own, config=own.config.model_copy(update={"host": "0.0.0.0"})))[1:] == []
 
 
 OUTSIDE = "http://evaluator.example:8000/"

@@ -1,28 +1,41 @@
 """Runs of terminal trials as campaigns: what is planned of which files, with scripted steps."""
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
 
-from activities import trial_plan
+from activities import failures, trial_plan
+from activities.admission import AdmissionActivities
+from activities.assessment_runs import AssessmentRuns
+from activities.deployment import Deployment
+from activities.plan import AdmitInput
 from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
+from activities.terminal_results import folder_of_run
 from activities.terminal_runs import TerminalRuns
 from activities.trial_plan import StepInput, Worked
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import FailureMode
+from proctor_protocol.request import BadRequestError
+from proctor_protocol.terminal import FailureMode, TerminalResults
 from proctor_storage.archive import Archive
+from tests.a2a_gateway.conftest import Gateway
 from tests.activities.terminal.writing import format_one
 from tests.proctor.commands import Sandbox
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
 from viewer.pages import Pages
+
+DEFAULTS = {"task_ids": ["easy"], "agents": {"white_agent": "http://white.example"}, "n_attempts": 2}
 
 
 @pytest.fixture
@@ -35,6 +48,8 @@ def config(config: GreenAgentConfig, tmp_path: Path) -> GreenAgentConfig:
             "datasets_dir": str(tmp_path / "datasets"),
             "containers_task_queue": config.task_queue,
             "state": str(tmp_path / "state"),
+            "terminal_defaults": json.dumps({"dataset_name": "core", "dataset_path": "/x/small", **DEFAULTS}),
+            "terminal_results_dir": str(tmp_path / "eval_results"),
         }
     )
 
@@ -205,3 +220,71 @@ async def test_bad_agents_are_named(caller: Caller, trials: ScriptedTrials) -> N
         ended = await play(caller, asked(participants))
         assert ended.state == "rejected"
         assert sentence in ended.sentence
+
+
+async def launched(gateway: Gateway, text: str) -> tuple[int, dict[str, Any]]:
+    """The seed's message, as `curl` sends it."""
+    async with httpx.AsyncClient(timeout=120) as http:
+        answer = await http.post(f"{gateway.url}agent/messages", json={"message": {"parts": [{"text": text}]}})
+    return answer.status_code, answer.json()
+
+
+async def test_the_seeds_message_plays_what_the_settings_say(
+    gateway: Gateway, trials: ScriptedTrials, tmp_path: Path
+) -> None:
+    """Word by word, and with one setting of its own; each run's folder is there when it is answered."""
+    code, said = await launched(gateway, "Launch terminal-bench evaluation...")
+    assert code == 200, said
+    results = TerminalResults.model_validate(said["result"]["parts"][1]["data"])
+    assert (results.dataset, results.agents) == ("small", DEFAULTS["agents"])
+    assert [(trial.task_id, trial.attempt) for trial in results.results] == [("easy", 1), ("easy", 2)]
+    (folder,) = (tmp_path / "eval_results").iterdir()
+    assert folder.name.startswith("green_agent_eval_")
+    assert json.loads((folder / "run_metadata.json").read_text())["uuid"] == results.run_id
+    assert len(list((folder / "easy").iterdir())) == 2
+    flat = {"dataset_name": "core", "task_ids": ["hard"], "white_agent_url": "http://other.example", "n_attempts": 1}
+    code, said = await launched(gateway, f"Launch terminal-bench evaluation {json.dumps(flat)}")
+    results = TerminalResults.model_validate(said["result"]["parts"][1]["data"])
+    assert (results.dataset, results.agents) == ("small", {"white_agent": "http://other.example"})
+    assert [(trial.task_id, trial.attempt) for trial in results.results] == [("hard", 1)]
+    assert len(list((tmp_path / "eval_results").iterdir())) == 2
+
+
+async def test_other_datasets_are_named_as_the_seeds_callers_do(gateway: Gateway, trials: ScriptedTrials) -> None:
+    for flat, played in (
+        ({"dataset_path": "/anywhere/small/"}, 3),  # without the settings' task_ids, which are of another dataset
+        ({"dataset_name": "small", "dataset_version": "0.1.1"}, 3),
+        ({"dataset_name": "small", "agent": "oracle", "n_tasks": 1}, 1),
+    ):
+        code, said = await launched(
+            gateway, f"Launch terminal-bench evaluation {json.dumps({**flat, 'n_attempts': 1})}"
+        )
+        assert code == 200, said
+        results = TerminalResults.model_validate(said["result"]["parts"][1]["data"])
+        assert (results.dataset, results.n_trials) == ("small", played)
+    code, said = await launched(gateway, 'Launch terminal-bench evaluation {"dataset_name": "terminal-bench-core"}')
+    assert code == 422
+    assert "datasets add" in said["error"]["message"]
+
+
+def test_a_run_that_is_summed_up_again_writes_the_same_folder(tmp_path: Path) -> None:
+    results = TerminalResults(run_id="a", dataset="d", participant="p", status="completed", n_tasks=0, n_attempts=1,
+        n_trials=0, n_resolved=0, n_unresolved=0, accuracy=0)  # fmt: skip
+    other = results.model_copy(update={"run_id": "b"})
+    folders = []
+    for each in (results, results, other):
+        folders.append(folder_of_run(tmp_path, "green_agent_eval_1", each))
+        (folders[-1] / "run_metadata.json").write_text(json.dumps({"uuid": each.run_id}))
+    assert [folder.name for folder in folders] == ["green_agent_eval_1", "green_agent_eval_1", "green_agent_eval_1_2"]
+
+
+async def test_an_evaluator_of_terminal_tasks_alone_refuses_assessments(config: GreenAgentConfig) -> None:
+    deployment = Deployment(config.model_copy(update={"card_subject": "terminal-bench"}))
+    request = {"participants": {"personal_assistant": "http://a.example"}, "config": {"scenario_id": "day"}}
+    given = AdmitInput(task_id="t", request=request)
+    with pytest.raises(ApplicationError, match="runs terminal tasks only") as refused:
+        await ActivityEnvironment().run(AdmissionActivities(deployment).admit, given)
+    assert refused.value.type == failures.REJECTED
+    with pytest.raises(BadRequestError, match="runs terminal tasks only"):
+        await AssessmentRuns(deployment).plan("c", {**request, "config": {"scenarios": ["day"]}})
+    await deployment.aclose()

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from proctor.errors import CommandError
 from proctor_protocol.terminal import Blob, TerminalResults, TrialResult
 
 Fetch = Callable[[Blob], Awaitable[bytes | None]]
@@ -19,17 +19,14 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
         Sentences on what could not be written.
 
     Raises:
-        CommandError: the folder can't be written.
+        OSError: the folder can't be written.
     """
     problems = []
-    try:
-        _write_json(folder / "results.json", results.model_dump(mode="json"))
-        _write_json(folder / "run_metadata.json", _metadata(folder, results))
-        for trial in results.results:
-            place = folder / _safe(trial.participant) if len(results.agents) > 1 else folder
-            problems += await _write_trial(place / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
-    except OSError as problem:
-        raise CommandError(f"the results can't be written to {folder}: {problem.strerror or problem}") from None
+    _write_json(folder / "results.json", results.model_dump(mode="json"))
+    _write_json(folder / "run_metadata.json", _metadata(folder, results))
+    for trial in results.results:
+        place = folder / _safe(trial.participant) if len(results.agents) > 1 else folder
+        problems += await _write_trial(place / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
     return problems
 
 
@@ -46,6 +43,32 @@ async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[s
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
     return problems
+
+
+def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
+    """The folder of a run below another one: a new one, or the one that an earlier attempt has written.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    for number in count(1):
+        folder = output / (name if number == 1 else f"{name}_{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            if _run_of(folder) == results.run_id:
+                return folder
+    raise AssertionError
+
+
+def _run_of(folder: Path) -> str | None:
+    """The run whose results a folder has."""
+    try:
+        found = json.loads((folder / "run_metadata.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return str(found.get("uuid")) if isinstance(found, dict) else None
 
 
 def _safe(name: str) -> str:
