@@ -102,11 +102,10 @@ def run_up(
         stack = LocalStack(config, ports, folder, is_durable=True, agent=agent, has_simulator=has_simulator)
         wanted = {
             "--port": (config.host, ports.gateway),
+            **({"--ues-port": (stack.ues_host, ports.ues)} if has_simulator else {}),
             "--temporal-port": (LOOPBACK, ports.temporal),
             "--ui-port": (LOOPBACK, ports.temporal_ui),
         }
-        if has_simulator:
-            wanted["--ues-port"] = (stack.ues_host, ports.ues)
         if ports.agent:
             wanted["--agent-port"] = (LOOPBACK, ports.agent)
         require_free(wanted)

@@ -46,6 +46,7 @@ ELSEWHERE = {
     'tar -C "$STATE" -xf': "tests/proctor/test_up.py: a backup, restored",
     "proctor check-agent": "tests/proctor/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
+    "curl http://localhost:9999/agent/messages": "tests/workflows/test_terminal_runs.py",
     "python -m benchmarks.": "tests/benchmarks: figures are measured by people, on machines that do nothing else",
     "temporal workflow show": "tests/assessments/test_replay.py: a reset by the CLI",
     "tb run": "tests/terminal_bench: needs Python 3.12 and a harness",
