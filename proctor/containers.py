@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowExecutionStatus
@@ -27,10 +26,10 @@ from activities.scrubbing import Scrubbing
 from activities.terminal.command_endpoint import CommandEndpoint
 from activities.terminal.engine import Engine
 from activities.terminal.failures import EngineUnavailableError, TerminalError
-from activities.terminal.recording import Recordings
 from activities.terminal.sweeping import sweep
 from activities.terminal_trials import TrialActivities, host_queue
 from activities.troubles import Troubles
+from proctor.live_terminals import recordings_of
 from proctor_protocol.config import GreenAgentConfig
 
 _LOOK_SECONDS = 5.0
@@ -53,7 +52,7 @@ async def play_trials(client: Client, config: GreenAgentConfig, deployment: Depl
     async with AsyncExitStack() as stack:
         stack.push_async_callback(engine.aclose)
         engine_id = await _engine_id(engine, must_be=config.containers == "on")
-        recordings = Recordings(Path(config.state) / "terminal")
+        recordings = recordings_of(config.state)
         endpoint = CommandEndpoint(
             engine,
             config.secret.get_secret_value(),

@@ -1,20 +1,23 @@
 """What is under way, from Temporal."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 
-from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.standstill import why_it_stands
 from a2a_gateway.subscriptions import Subscriptions, Update
 from a2a_gateway.temporal import TemporalConnection
+from proctor.live_terminals import read_terminal, recordings_of
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.live import Running, Story, Told
+from viewer.live import Running, RunningCell, Story, Told
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -24,6 +27,7 @@ from workflows.names import (
     PROCTOR_SCENARIO,
     PROCTOR_STATUS,
     TASK_WORKFLOWS,
+    TRIAL_WORKFLOW,
     Status,
 )
 
@@ -33,7 +37,18 @@ _TALLIES_AT_MOST = 10
 
 _STORIES_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
-_KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign"}
+_KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
+_CELLS_AT_MOST = 24
+"""Cells of a campaign of which its page says what they are at."""
+
+_STEPS = {
+    "prepare_image": "prepares the image",
+    "start_environment": "starts the container",
+    "hand_over": "the agent is at work",
+    "run_trial_tests": "the tests run",
+    "collect_logs": "collects the logs",
+    "take_down_trial": "removes the container",
+}
 
 
 class UnderWay:
@@ -62,17 +77,55 @@ class UnderWay:
         return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]]
 
     async def story(self, name: str) -> Story | None:
-        """What was told of an assessment or a campaign that runs; None where there is none of this id."""
-        execution = await self._find(name)
+        """What was told of an assessment, a trial or a campaign that runs; None where there is none of this id."""
+        execution = await self._find(name, (*TASK_WORKFLOWS, TRIAL_WORKFLOW))
         if execution is None or execution.status != WorkflowExecutionStatus.RUNNING:
             self._told.pop(name, None)
             return None
+        if execution.workflow_type == TRIAL_WORKFLOW:
+            return await self._trial(execution)
+        is_campaign = execution.workflow_type == CAMPAIGN_WORKFLOW
         updates = await self._updates(execution)
-        tally = _tally_in(updates) if execution.workflow_type == CAMPAIGN_WORKFLOW else None
+        tally = _tally_in(updates) if is_campaign else None
         return Story(
             running=await self._running(execution, tally),
             updates=tuple(Told(each.sequence, each.data, each.recorded_at) for each in updates),
             stands=why_it_stands(execution),
+            cells=await self._cells(execution.id) if is_campaign else (),
+        )
+
+    async def _trial(self, execution: WorkflowExecutionDescription) -> Story:
+        running = await self._running(execution)
+        return Story(
+            running=replace(
+                running,
+                scenario_id=await execution.static_summary() or execution.id,
+                status=Status.WORKING,
+                campaign=execution.parent_id,
+            ),
+            stands=why_it_stands(execution),
+            step=_step_of(execution),
+            terminal=await asyncio.to_thread(read_terminal, recordings_of(self._config.state), execution.id),
+        )
+
+    async def _cells(self, campaign_id: str) -> list[RunningCell]:
+        """The first cells of a campaign that run now."""
+        client = await self.connected()
+        query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
+        found = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
+        return await asyncio.gather(*(self._cell(each) for each in sorted(found, key=lambda each: each.start_time)))
+
+    async def _cell(self, listed: WorkflowExecution) -> RunningCell:
+        execution = await self._find(listed.id, (listed.workflow_type,))
+        if execution is None:
+            return RunningCell(None, listed.id, listed.start_time)
+        children = execution.raw_description.pending_children
+        page = execution.id if execution.workflow_type == TRIAL_WORKFLOW else None
+        return RunningCell(
+            id=children[0].workflow_id if children else page,
+            label=await execution.static_summary() or execution.id,
+            started_at=execution.start_time,
+            step=_step_of(execution),
         )
 
     async def may_go_on(self, name: str) -> bool:
@@ -87,7 +140,7 @@ class UnderWay:
         async for execution in found:
             yield execution
 
-    async def _find(self, name: str) -> WorkflowExecution | None:
+    async def _find(self, name: str, kinds: Sequence[str] = TASK_WORKFLOWS) -> WorkflowExecutionDescription | None:
         client = await self.connected()
         try:
             execution = await client.get_workflow_handle(name).describe()
@@ -95,7 +148,7 @@ class UnderWay:
             if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
                 return None
             raise
-        return execution if execution.workflow_type in TASK_WORKFLOWS else None
+        return execution if execution.workflow_type in kinds else None
 
     async def _running(self, execution: WorkflowExecution, tally: Tally | None = None) -> Running:
         known = execution.typed_search_attributes
@@ -133,6 +186,12 @@ class UnderWay:
             return None
         base = f"{self._config.temporal_ui_url.rstrip('/')}/namespaces/{self._config.temporal_namespace}"
         return f"{base}/workflows/{workflow_id}"
+
+
+def _step_of(execution: WorkflowExecutionDescription) -> str | None:
+    """The step that a trial is at, in words; None between steps, and for what is not a trial."""
+    names = [each.activity_type.name for each in execution.raw_description.pending_activities]
+    return next((_STEPS[name] for name in names if name in _STEPS), None)
 
 
 def _tally_in(updates: list[Update]) -> Tally | None:

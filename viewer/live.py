@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from proctor_protocol.archive import CommandRecord
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 
 
 @dataclass(frozen=True)
 class Running:
-    """An assessment or a campaign that is under way.
+    """An assessment, a trial or a campaign that is under way.
 
     ``kind`` is as in the archive. ``campaign`` is the id of the campaign that an assessment is of. ``tally`` says how
     far a campaign is, where that is known. ``owner`` is the caller whose it is.
@@ -39,12 +40,40 @@ class Told:
 
 
 @dataclass(frozen=True)
+class RunningCell:
+    """A trial or an assessment of a campaign that runs now.
+
+    ``id`` is what its page is called, None where it has none yet; ``step`` is what it is at, where that is known.
+    """
+
+    id: str | None
+    label: str
+    started_at: datetime
+    step: str | None = None
+
+
+@dataclass(frozen=True)
+class LiveTerminal:
+    """A trial's terminal so far: what was entered, and the end of what it shows, as text."""
+
+    records: Sequence[CommandRecord] = ()
+    shown: str = ""
+
+
+@dataclass(frozen=True)
 class Story:
-    """Something that is under way, and what was told of it so far; ``stands`` says why it stands still, if it does."""
+    """Something that is under way, and what was told of it so far; ``stands`` says why it stands still, if it does.
+
+    ``cells`` are those of a campaign that run now. ``step`` is what a trial is at. ``terminal`` is a trial's, None
+    where it is recorded on another machine.
+    """
 
     running: Running
     updates: Sequence[Told] = field(default_factory=tuple)
     stands: str | None = None
+    cells: Sequence[RunningCell] = ()
+    step: str | None = None
+    terminal: LiveTerminal | None = None
 
 
 class Live(Protocol):

@@ -181,6 +181,7 @@ class Pages:
             noun="trial" if of_trials else "assessment",
             status=entry.status,
             is_running=False,
+            cells=(),
             results=results,
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
@@ -258,6 +259,20 @@ class Pages:
         """Something that is under way, as it stands."""
         if story.running.kind == "campaign":
             return self._running_campaign(story)
+        if story.running.kind == "trial":
+            steps, left_out = steps_of(story.terminal.records if story.terminal else ())
+            return self._render(
+                "running_trial.html",
+                None,
+                running=story.running,
+                url=story.running.url if self._ui_url else None,
+                step=story.step,
+                stands=story.stands,
+                terminal=story.terminal,
+                shown=words.plain(story.terminal.shown) if story.terminal else "",
+                steps=steps,
+                left_out=left_out,
+            )
         return self._render(
             "running.html",
             None,
@@ -270,7 +285,7 @@ class Pages:
     def _running_campaign(self, story: Story) -> str:
         running = story.running
         ended = [entry for entry in self.archive.entries() if entry.campaign == running.id]
-        of_trials = any(entry.kind == "trial" for entry in ended)
+        of_trials = any(entry.kind == "trial" for entry in ended) or running.scenario_id.startswith("terminal-bench ")
         costs = [entry.cost for entry in ended if entry.cost is not None]
         return self._render(
             "campaign.html",
@@ -283,6 +298,7 @@ class Pages:
             noun="trial" if of_trials else "assessment",
             status=running.status,
             is_running=True,
+            cells=story.cells,
             results=None,
             tally=running.tally,
             missing=0,

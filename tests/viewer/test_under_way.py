@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from proctor_storage.archive import Archive
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
-from tests.viewer.under_way import ScriptedLive, campaign, story, updates_of
+from tests.viewer.under_way import ScriptedLive, campaign, story, trial, updates_of
 from viewer.actions import Actions
 from viewer.app import create_app
 from viewer.live import Story
@@ -80,9 +80,10 @@ async def test_what_is_told_meanwhile_is_dead_text(live_site: str, live: Scripte
     live.stories = {
         "live-1": story("live-1", updates_of(2, HOSTILE), HOSTILE),
         "live-2": campaign("live-2", HOSTILE),
+        "live-3": trial("live-3", HOSTILE),
     }
     async with reading(400) as reader:
-        for path in ("/", "/view/live-1", "/view/live-2"):
+        for path in ("/", "/view/live-1", "/view/live-2", "/view/live-3"):
             await reader.opens(live_site + path)
             await reader.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
             await reader.require_calm(live_site)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from proctor_protocol.archive import CommandRecord
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.updates import (
@@ -17,7 +18,7 @@ from proctor_protocol.updates import (
     TurnStartedUpdate,
 )
 from tests.viewer.entries import MORNING
-from viewer.live import Running, Story, Told
+from viewer.live import LiveTerminal, Running, RunningCell, Story, Told
 
 
 def updates_of(turns: int, text: str | None = None) -> list[Any]:
@@ -89,4 +90,14 @@ def story(name: str, updates: Sequence[Any], text: str | None = None) -> Story:
 def campaign(name: str, text: str | None = None) -> Story:
     tally = Tally(total=40, done=1, running=4, waiting=35, succeeded=1, score=0.5)
     about = text or "lunch, move_house"
-    return Story(Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally))
+    cells = (RunningCell("live-3", text or "mine · lunch · attempt 1 of 2", MORNING, text or "the tests run"),)
+    return Story(Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally), cells=cells)
+
+
+def trial(name: str, text: str | None = None) -> Story:
+    entered = text or "ls /app"
+    records = [CommandRecord(at=MORNING, kind="command", command=entered, output=entered, exit_code=1)]
+    running = Running(
+        name, text or "mine · lunch · attempt 1 of 2", "", "working", MORNING, kind="trial", campaign="live-2"
+    )
+    return Story(running, step=text or "the tests run", terminal=LiveTerminal(records, entered))

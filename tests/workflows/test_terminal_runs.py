@@ -1,5 +1,6 @@
 """Runs of terminal trials as campaigns: what is planned of which files, with scripted steps."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatas
 from activities.terminal_results import folder_of_run
 from activities.terminal_runs import TerminalRuns
 from activities.trial_plan import StepInput, Worked
+from proctor.live_terminals import recordings_of
+from proctor.running import UnderWay
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError
@@ -31,8 +34,10 @@ from proctor_storage.archive import Archive
 from tests.a2a_gateway.conftest import Gateway
 from tests.activities.terminal.writing import format_one
 from tests.proctor.commands import Sandbox
+from tests.waiting import eventually
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
+from viewer.live import Story
 from viewer.pages import Pages
 
 DEFAULTS = {"task_ids": ["easy"], "agents": {"white_agent": "http://white.example"}, "n_attempts": 2}
@@ -288,3 +293,60 @@ async def test_an_evaluator_of_terminal_tasks_alone_refuses_assessments(config: 
     with pytest.raises(BadRequestError, match="runs terminal tasks only"):
         await AssessmentRuns(deployment).plan("c", {**request, "config": {"scenarios": ["day"]}})
     await deployment.aclose()
+
+
+async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
+    caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
+) -> None:
+    """While two agents are at work: their trials by name, what each is at, and what it has entered."""
+    may_end, recordings = asyncio.Event(), recordings_of(config.state)
+
+    async def worked(given: StepInput) -> None:
+        recorder = recordings.of_agent(given.plan.trial_id)
+        recorder.note("command", command=f"echo {given.plan.participant}", output="<b>hello</b>", exit_code=0)
+        recorder.typed(f"echo {given.plan.participant}")
+        recorder.printed(b"\x1b[31m<b>hello</b>\x1b[0m\n")
+        await may_end.wait()
+
+    trials.deeds["hand_over"] = worked
+    live, pages = UnderWay(config), Pages(Archive(config.archive_url))
+    playing = asyncio.create_task(play(caller, asked({"mine": "http://a.example", "other": "http://b.example"})))
+    try:
+        await eventually(lambda: at_work(live, 4))
+        story = await at_work(live, 4)
+        assert story is not None
+        assert {cell.label for cell in story.cells} == {
+            f"{agent} · {task} · attempt 1 of 1" for agent in ("mine", "other") for task in ("easy", "hard")
+        }
+        page = pages.running(story)
+        assert page.count("the agent is at work") == 4
+        cell = next(cell for cell in story.cells if cell.label.startswith("mine · easy"))
+        assert f'href="/view/{cell.id}"' in page
+        trial = await live.story(cell.id or "")
+        assert trial is not None
+        assert (trial.running.kind, trial.running.campaign, trial.step) == (
+            "trial",
+            story.running.id,
+            "the agent is at work",
+        )
+        page = pages.running(trial)
+        assert 'data-page="running"' in page
+        assert "$ echo mine" in page
+        assert "&lt;b&gt;hello&lt;/b&gt;" in page
+        assert "\x1b" not in page
+        elsewhere = UnderWay(config.model_copy(update={"state": "/nowhere"}))
+        there = await elsewhere.story(cell.id or "")
+        assert there is not None
+        assert "No terminal is recorded on this machine" in pages.running(there)
+    finally:
+        may_end.set()
+        ended = await playing
+    assert ended.state == "completed"
+    assert await live.story(cell.id or "") is None
+
+
+async def at_work(live: UnderWay, count: int) -> Story | None:
+    """The campaign that runs, once so many of its cells are at a step."""
+    running = await live.running()
+    story = await live.story(running[0].id) if running else None
+    return story if story and sum(cell.step == "the agent is at work" for cell in story.cells) == count else None
