@@ -86,8 +86,8 @@ class Content(WireModel):
     size: int = Field(ge=0)
 
 
-class ArchiveEntry(WireModel):
-    """One line of a list of what was assessed, with what names all the rest.
+class EntrySummary(WireModel):
+    """What a list says of an entry; the archive's index by day has one for each.
 
     ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either, of which
     ``campaign_kind`` says of which and ``tally`` how many of what; a trial's task and a campaign's scenarios stand for
@@ -99,25 +99,16 @@ class ArchiveEntry(WireModel):
     ``role`` is what the request calls the participant. ``score``, ``max_score``
     and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
     its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``judge_warnings`` are the result's.
-    ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
-    ``package`` names, in the
-    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
-    ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
-    it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
-    first turn).
     """
 
-    message_type: Literal["archive_entry"] = "archive_entry"
     format: int = FORMAT
     kind: str = "assessment"
     id: str
     fence: int = Field(default=0, ge=0)
-    run_id: str | None = None
     campaign: str | None = None
     campaign_kind: str | None = None
     tally: Tally | None = None
     forked_from: ForkedFrom | None = None
-    context_id: str = ""
     owner: str = ""
     status: ResultStatus
     failed_by_participant: bool = False
@@ -139,11 +130,7 @@ class ArchiveEntry(WireModel):
     turns_taken: int = 0
     expected_turns: int | None = None
     max_turns: int | None = None
-    turn_timeout: float | None = None
-    turn_tries: int | None = None
     judges: list[str] = Field(default_factory=list)
-    votes: int = 1
-    package: Content | None = None
     is_partial: bool = False
     judge_warnings: list[str] = Field(default_factory=list)
     actions_taken: int = 0
@@ -152,19 +139,6 @@ class ArchiveEntry(WireModel):
     currency: str | None = None
     started_at: Instant
     ended_at: Instant
-    temporal_namespace: str | None = None
-    message: dict[str, Any] = Field(default_factory=dict)
-    files: dict[str, Content] = Field(default_factory=dict)
-    contents: dict[str, Content] = Field(default_factory=dict)
-
-    @field_validator("files")
-    @classmethod
-    def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
-        if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
-            raise ValueError(
-                f"{outside[0][:200]!r} is no name of an entry's file: letters, digits, _, -, . and / alone"
-            )
-        return files
 
     @property
     def agent(self) -> str:
@@ -182,6 +156,39 @@ class ArchiveEntry(WireModel):
         if self.earned is not None:
             return self.earned
         return self.score / self.max_score if self.max_score else None
+
+
+class ArchiveEntry(EntrySummary):
+    """An entry: its summary, and the names of all the rest.
+
+    ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
+    ``package`` names, in the
+    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
+    ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
+    it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
+    first turn).
+    """
+
+    message_type: Literal["archive_entry"] = "archive_entry"
+    run_id: str | None = None
+    context_id: str = ""
+    turn_timeout: float | None = None
+    turn_tries: int | None = None
+    votes: int = 1
+    package: Content | None = None
+    temporal_namespace: str | None = None
+    message: dict[str, Any] = Field(default_factory=dict)
+    files: dict[str, Content] = Field(default_factory=dict)
+    contents: dict[str, Content] = Field(default_factory=dict)
+
+    @field_validator("files")
+    @classmethod
+    def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
+        if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
+            raise ValueError(
+                f"{outside[0][:200]!r} is no name of an entry's file: letters, digits, _, -, . and / alone"
+            )
+        return files
 
 
 class ArchivedUpdate(WireModel):

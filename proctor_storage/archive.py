@@ -4,19 +4,25 @@ Layout below its folder (``proctor_protocol.archive`` describes the files themse
 
     2026-11-22/ID.FENCE/entry.json, result.json, …     one entry; DATE is the day on which the assessment began
     contents/ab/cdef….json                             what entries share, by the SHA-256 of its content
+    index/…                                            where entries are (``day_index``, ``entry_ids``)
 
-No file is ever changed. Whoever writes an entry anew (a retry, a reset) has a higher fence and so another folder; the
-highest fence is the entry, whatever a writer of the past does later.
+No file of an entry is ever changed. A later writer of the same entry (a retry, a reset) has a higher fence and so
+another folder; the highest fence is the entry, whatever an earlier writer does later. The index follows from the
+entries: readers make it again where it is damaged, gone, or older than the entries.
 """
 
 import hashlib
 import json
+import os
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -33,6 +39,7 @@ from proctor_protocol.archive import (
     ArchiveEntry,
     CommandRecord,
     Content,
+    EntrySummary,
     Items,
     StateRecord,
     TurnRecord,
@@ -40,12 +47,17 @@ from proctor_protocol.archive import (
 )
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TrialResult
+from proctor_storage.day_index import DayIndex
+from proctor_storage.entry_ids import EntryIds, fence_of, id_of
+from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder
+from proctor_storage.local_index import LocalIndex
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -55,6 +67,13 @@ _SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _GRACE = timedelta(days=1)
 """How old a content has to be to be removed where no entry names it: its entry may be on its way."""
+
+_REMEMBERED = 2_000
+"""Entries that are kept in memory."""
+
+_READ_AT_ONCE = 200
+_NAMED = 5
+"""How many ids a refusal names."""
 
 _ITEMS: TypeAdapter[Items] = TypeAdapter(Items)
 
@@ -74,12 +93,19 @@ class EntryDamagedError(ValueError):
 class Archive:
     """The entries below an fsspec URL or a local folder. All methods wait for as long as it takes.
 
-    What has been read of entries is kept in memory, since they never change.
+    The entries that were read last are kept in memory, since they never change.
+
+    Args:
+        url: where it is.
+        table: the file with this machine's table of the entries (``table_of``); empty for a temporary one.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, table: str = "") -> None:
         self.folder = Folder(url, "archive")
-        self._known: dict[str, ArchiveEntry] = {}
+        self._index = DayIndex(self.folder)
+        self._ids = EntryIds(self.folder)
+        self._local = LocalIndex(self.folder, self._index, self._ids, self._walk, _entry, table)
+        self._known: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._caller = ANYBODY
 
     def seen_by(self, caller: Caller) -> "Archive":
@@ -88,13 +114,16 @@ class Archive:
         seen._caller = caller
         return seen
 
-    def write(self, entry: ArchiveEntry, files: dict[str, bytes], contents: dict[str, bytes]) -> ArchiveEntry:
-        """Keep an entry; earlier ones of the same id go.
+    def write(
+        self, entry: ArchiveEntry, files: dict[str, bytes], contents: dict[str, bytes], *, is_indexed: bool = True
+    ) -> ArchiveEntry:
+        """Keep an entry; earlier ones of the same id go. It costs the same, however many entries there are.
 
         Args:
             entry: the entry; its ``files`` and ``contents`` are filled in here.
             files: its other files, by name.
             contents: what it shares with others, by what it is to it.
+            is_indexed: add it to the index; otherwise the caller does, with ``indexing``.
 
         Returns:
             The entry as it was written. Where a newer one is there already, that one.
@@ -102,8 +131,10 @@ class Archive:
         Raises:
             StoreUnavailableError: the archive can't be written just now.
         """
-        newest = self._newest(self._folders_of(entry.id))
-        if newest is not None and _fence(newest) > entry.fence and (there := self._read_entry(newest)) is not None:
+        at = _folder_of(entry)
+        others = self._add(at)
+        newest = max(others, key=fence_of, default=at)
+        if fence_of(newest) > entry.fence and (there := self._read_entry(newest)) is not None:
             return there
         entry = entry.model_copy(
             update={
@@ -112,37 +143,47 @@ class Archive:
             }
         )
         for name, content in contents.items():
-            path = _content_path(entry.contents[name])
-            if not self.folder.write_first(path, content) and not self.folder.exists(path):
-                self.folder.write(path, content)
-        at = _folder_of(entry)
+            self._write_content(_content_path(entry.contents[name]), content)
         for name, content in files.items():
             self.folder.write(f"{at}/{name}", content)
-        self.folder.write(f"{at}/{ENTRY}", entry.model_dump_json(indent=1).encode())
-        for folder in self._folders_of(entry.id):
-            if _fence(folder) < entry.fence:
+        with self.indexing(entry) if is_indexed else nullcontext():
+            self.folder.write(f"{at}/{ENTRY}", entry.model_dump_json(indent=1).encode())
+        for folder in self._folders_of(entry.id) if others else []:
+            if fence_of(folder) < entry.fence:
                 self.folder.remove(folder)
         return entry
 
+    @contextmanager
+    def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
+        """While an entry is written by somebody else, without ``is_indexed``; raises as ``write``."""
+        with self._index.entering(entry, _folder_of(entry)):
+            yield
+
     def entries(self) -> list[ArchiveEntry]:
-        """Every entry, the latest to have begun first; what can't be read is left out."""
-        folders: dict[str, str] = {}
-        for folder in self._folders():
-            name = _id(folder)
-            if name not in folders or _fence(folder) > _fence(folders[name]):
-                folders[name] = folder
-        unread = [folder for folder in folders.values() if folder not in self._known]
-        self._learn(unread)
-        missing = [name for name, folder in folders.items() if folder not in self._known]
-        if missing:  # being written just now: the one before it still counts
-            self._fall_back(set(missing), folders)
-        found = [self._known[folder] for folder in folders.values() if folder in self._known]
-        found = [entry for entry in found if self._caller.may_see(entry.owner)]
+        """Every entry in full, the latest to have begun first; what can't be read is left out.
+
+        It lists the whole archive and reads each entry; see ``select``.
+        """
+        found = [entry for entry in self._walked_entries() if self._caller.may_see(entry.owner)]
         return sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
-    def forks_of(self, entry_id: str) -> list[ArchiveEntry]:
-        """The assessments that began with turns of this one, the latest first."""
-        return [entry for entry in self.entries() if entry.forked_from and entry.forked_from.task_id == entry_id]
+    def forks_of(self, entry_id: str) -> list[EntrySummary]:
+        """The assessments that began with turns of this one, the latest first; raises as ``select``."""
+        return self.select(EntryQuery(origin=entry_id))
+
+    def select(self, query: EntryQuery) -> list[EntrySummary]:
+        """The summaries that a query asks for.
+
+        Raises:
+            StoreUnavailableError: the archive can't be read just now.
+        """
+        own = self._own(query)
+        return [] if own is None else self._local.ask(lambda table: table.select(own))
+
+    def count(self, query: EntryQuery) -> int:
+        """How many entries a query asks for, whatever its ``most`` is; raises as ``select``."""
+        own = self._own(query)
+        return 0 if own is None else self._local.ask(lambda table: table.count(own))
 
     def find(self, prefix: str) -> ArchiveEntry:
         """The entry whose id is, or alone begins with, ``prefix``.
@@ -150,31 +191,24 @@ class Archive:
         Raises:
             NoSuchEntryError: there is none, or more than one.
         """
-        by_id: dict[str, list[str]] = {}
-        for folder in self._folders():
-            if _id(folder).startswith(prefix):
-                by_id.setdefault(_id(folder), []).append(folder)
-        if not self._caller.is_admin:
-            by_id = {name: folders for name, folders in by_id.items() if self.get(name) is not None}
-        if prefix in by_id:
-            by_id = {prefix: by_id[prefix]}
-        if not by_id or not prefix:
+        if prefix and (entry := self.get(prefix)) is not None:
+            return entry
+        own = self._own(EntryQuery())
+        total, some = 0, list[str]()
+        if prefix and own is not None:
+            total, some = self._local.ask(lambda table: table.ids_with(prefix, own.owner, _NAMED + 1))
+        if not some:
             raise NoSuchEntryError(f"the archive at {self.folder.place} has no entry {prefix!r}")
-        shortest = min(by_id, key=len)
-        if all(name == shortest or name.startswith(f"{shortest}.") for name in by_id):  # a campaign with its trials
-            by_id = {shortest: by_id[shortest]}
-        if len(by_id) > 1:
-            some = ", ".join(sorted(by_id)[:5])
-            raise SeveralEntriesError(f"{len(by_id)} entries begin with {prefix!r}: {some}{', …' * (len(by_id) > 5)}")
-        ((name, folders),) = by_id.items()
-        for folder in sorted(folders, key=_fence, reverse=True):
-            if (entry := self._read_entry(folder)) is not None:
-                return entry
-        raise NoSuchEntryError(f"the archive's entry {name!r} is not complete")
+        if len(some) > 1:
+            named = ", ".join(some[:_NAMED])
+            raise SeveralEntriesError(f"{total} entries begin with {prefix!r}: {named}{', …' * (len(some) > _NAMED)}")
+        if (found := self.get(some[0])) is None:
+            raise NoSuchEntryError(f"the archive's entry {some[0]!r} is not complete")
+        return found
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
         """The entry of exactly this id, None where there is none."""
-        for folder in sorted(self._folders_of(entry_id), key=_fence, reverse=True):
+        for folder in sorted(self._folders_of(entry_id), key=fence_of, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
                 return entry if self._caller.may_see(entry.owner) else None
         return None
@@ -256,16 +290,19 @@ class Archive:
 
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
         """Remove entries, and then what no other entry needs."""
-        for entry in entries:
-            for folder in self._folders_of(entry.id):
+        folders = {entry.id: self._folders_of(entry.id) for entry in entries}
+        self._index.remove(folder for each in folders.values() for folder in each)
+        for entry_id, each in folders.items():
+            for folder in each:
                 self.folder.remove(folder)
                 self._known.pop(folder, None)
+            self._ids.remove(entry_id)
         for path in self.unused_contents():
             self.folder.remove(path)
 
     def unused_contents(self) -> list[str]:
         """Paths of contents that no entry names, and that no entry on its way can need."""
-        used = {_content_path(content) for entry in self.entries() for content in entry.contents.values()}
+        used = {_content_path(content) for entry in self._walked_entries() for content in entry.contents.values()}
         before = datetime.now(UTC) - _GRACE
         files = self.folder.sizes(CONTENTS)
         return [path for path, (_, at) in files.items() if path not in used and (at is None or at < before)]
@@ -289,41 +326,87 @@ class Archive:
             raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
         return content
 
-    def _learn(self, folders: Sequence[str]) -> None:
-        read = self.folder.read_all([f"{folder}/{ENTRY}" for folder in folders])
-        for path, content in read.items():
-            if (entry := _entry(content)) is not None:
-                self._known[path.removesuffix(f"/{ENTRY}")] = entry
+    def _own(self, query: EntryQuery) -> EntryQuery | None:
+        """The query for what the caller may see; None where that is nothing."""
+        if self._caller.is_admin:
+            return query
+        return replace(query, owner=self._caller.name) if self._caller.name else None
+
+    def _add(self, folder: str) -> list[str]:
+        """Note a folder that is about to be written; returns the others of its id."""
+        if not self._ids.is_complete() and not self._dates():
+            self._ids.complete([])  # there is nothing yet
+        others = self._ids.add(folder)
+        if not self._ids.is_complete():
+            others = list(dict.fromkeys([*others, *self._walked_of(id_of(folder))]))
+        return [each for each in others if each != folder]
+
+    def _write_content(self, path: str, content: bytes) -> None:
+        is_new = self.folder.write_first(path, content) if self.folder.is_of_objects else None
+        if is_new is None and not self.folder.exists(path):
+            self.folder.write(path, content)
+
+    def _folders_of(self, entry_id: str) -> list[str]:
+        """All folders of an id, complete or not."""
+        is_known = self._ids.is_complete()
+        found = self._ids.of(entry_id) if is_known else []
+        if not found and is_known:
+            is_known = self._ids.is_complete(look=True)  # the index may have been removed
+        if not is_known or not self._ids.is_complete():
+            found = list(dict.fromkeys([*self._ids.of(entry_id), *self._walked_of(entry_id)]))
+        return found
 
     def _read_entry(self, folder: str) -> ArchiveEntry | None:
-        if folder not in self._known:
-            self._learn([folder])
-        return self._known.get(folder)
+        if folder in self._known:
+            self._known.move_to_end(folder)
+            return self._known[folder]
+        return self._read_entries([folder]).get(folder)
 
-    def _fall_back(self, missing: set[str], folders: dict[str, str]) -> None:
-        others: dict[str, list[str]] = {}
-        for folder in self._folders():
-            if _id(folder) in missing:
-                others.setdefault(_id(folder), []).append(folder)
-        for name, candidates in others.items():
-            for folder in sorted(candidates, key=_fence, reverse=True):
-                if self._read_entry(folder) is not None:
-                    folders[name] = folder
-                    break
+    def _read_entries(self, folders: Sequence[str]) -> dict[str, ArchiveEntry]:
+        read = self.folder.read_all([f"{folder}/{ENTRY}" for folder in folders])
+        found = {path.removesuffix(f"/{ENTRY}"): entry for path, c in read.items() if (entry := _entry(c)) is not None}
+        self._known.update(found)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return found
 
-    def _folders(self) -> Iterator[str]:
-        """All folders of entries, complete or not."""
+    def _walked_entries(self) -> Iterator[ArchiveEntry]:
+        """Every entry that can be read, by a listing of the whole archive; of each id the one of the highest fence."""
+        by_id: dict[str, list[str]] = {}
+        for folders in self._walk():
+            for folder in folders:
+                by_id.setdefault(id_of(folder), []).append(folder)
+        left = [sorted(folders, key=fence_of) for folders in by_id.values()]
+        while left:  # those whose newest is being written just now come again, with the one before it
+            missed = []
+            for start in range(0, len(left), _READ_AT_ONCE):
+                some = left[start : start + _READ_AT_ONCE]
+                known = {each[-1]: self._known[each[-1]] for each in some if each[-1] in self._known}
+                known |= self._read_entries([each[-1] for each in some if each[-1] not in known])
+                yield from known.values()
+                missed += [each[:-1] for each in some if each[-1] not in known and len(each) > 1]
+            left = missed
+
+    def _walk(self) -> Iterator[list[str]]:
+        """The folders of all entries, complete or not, in a list for each date."""
         for date in self._dates():
-            yield from (f"{date}/{name}" for name in self.folder.names(date) if "." in name)
+            yield [f"{date}/{name}" for name in self.folder.names(date) if "." in name]
+
+    def _walked_of(self, entry_id: str) -> list[str]:
+        return [folder for folders in self._walk() for folder in folders if id_of(folder) == entry_id]
 
     def _dates(self) -> list[str]:
         return [name for name in self.folder.names() if _DATE.fullmatch(name)]
 
-    def _folders_of(self, entry_id: str) -> list[str]:
-        return [folder for folder in self._folders() if _id(folder) == entry_id]
 
-    def _newest(self, folders: Sequence[str]) -> str | None:
-        return max(folders, key=_fence, default=None)
+def table_of(state: str, url: str) -> str:
+    """The file in a state folder with the table of an archive."""
+    return os.path.join(state, "archive-tables", f"{hashlib.sha256(url.encode()).hexdigest()[:16]}.sqlite")
+
+
+def open_archive(config: GreenAgentConfig) -> Archive:
+    """The archive that the settings name, with this machine's table of it."""
+    return Archive(config.archive_url, table_of(config.state, config.archive_url))
 
 
 def content_of(content: bytes) -> Content:
@@ -345,15 +428,6 @@ def _folder_of(entry: ArchiveEntry) -> str:
 
 def _content_path(content: Content) -> str:
     return f"{CONTENTS}/{content.sha256[:2]}/{content.sha256[2:]}.json"
-
-
-def _id(folder: str) -> str:
-    return unquote(folder.rpartition("/")[2].rpartition(".")[0])
-
-
-def _fence(folder: str) -> int:
-    number = folder.rpartition(".")[2]
-    return int(number) if number.isdecimal() else -1
 
 
 def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:

@@ -17,6 +17,7 @@ import fsspec
 from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
 from proctor_storage.object_stores import (
     MAKE_BUCKET,
+    is_being_written,
     is_there_already,
     names_no_bucket,
     object_store_at,
@@ -102,21 +103,45 @@ class Folder:
         except Exception as problem:  # every kind of file system has its own
             raise self.unavailable(problem, "written", path) from problem
 
-    def write_first(self, path: str, content: bytes) -> bool:
-        """Write a file of a store of objects unless it is there, in one request; False where it may be there, or where
-        one can't tell without looking. Those that know no such request write it anew.
+    def write_first(self, path: str, content: bytes) -> bool | None:
+        """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
+        request for it.
+
+        Returns:
+            True where it was written, False where the file is there. None where that can't be said without another
+            look: file systems that know no such request, and a store in which another upload of it is under way.
 
         Raises:
-            StoreUnavailableError: the store is away.
+            StoreUnavailableError: the folder is full, read-only or away.
         """
         if self._store is None:
-            return False
+            return self._link_first(path, content) if self._is_local else None
         try:
             self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
         except Exception as problem:
-            if is_there_already(problem) or isinstance(problem, NotImplementedError) or _is_not_known(problem):
+            if is_there_already(problem):
                 return False
+            if is_being_written(problem) or isinstance(problem, NotImplementedError) or _is_not_known(problem):
+                return None
             raise self.unavailable(problem, "written", path) from problem
+        return True
+
+    def _link_first(self, path: str, content: bytes) -> bool | None:
+        if os.path.lexists(self._at(path)):
+            return False
+        beside = f"{path}.{uuid.uuid4().hex}"
+        self.write(beside, content)
+        try:
+            os.link(self._at(beside), self._at(path))
+            _flush_folder(os.path.dirname(self._at(path)))
+        except FileExistsError:
+            return False
+        except OSError as problem:
+            if problem.errno in (errno.EPERM, errno.ENOTSUP):  # a file system without links
+                return None
+            raise self.unavailable(problem, "written", path) from problem
+        finally:
+            self.remove(beside)
         return True
 
     def write_once(self, path: str, content: bytes) -> bytes:
@@ -126,15 +151,8 @@ class Folder:
         Raises:
             StoreUnavailableError: the folder is full, read-only or away.
         """
-        if not self.exists(path) and not self.write_first(path, content):
-            if self._is_local:
-                beside = f"{path}.{uuid.uuid4().hex}"
-                self.write(beside, content)
-                with suppress(FileExistsError):
-                    os.link(self._at(beside), self._at(path))
-                self.remove(beside)
-            elif not self.exists(path):
-                self.write(path, content)
+        if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
+            self.write(path, content)
         return self.read(path)
 
     def read(self, path: str) -> bytes:
@@ -178,6 +196,23 @@ class Folder:
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
         return sorted(posixpath.basename(str(each).rstrip("/")) for each in found)
+
+    def versions(self, path: str) -> dict[str, str]:
+        """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
+        try:
+            if self._is_local:
+                with os.scandir(self._at(path)) as found:
+                    stats = {each.name: each.stat() for each in found if each.is_file()}
+                return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in stats.items()}
+            listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            self._require_bucket(problem)
+            return {}
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        return {
+            posixpath.basename(str(about["name"])): _version_of(about) for about in listed if about["type"] == "file"
+        }
 
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
@@ -283,6 +318,12 @@ class Folder:
 def _is_not_known(problem: BaseException) -> bool:
     """Whether a store doesn't know conditions of uploads."""
     return isinstance(problem, OSError) and problem.errno == errno.ENOSYS
+
+
+def _version_of(about: dict[str, object]) -> str:
+    """What changes with a file's content: the tag of its store, or its size and time."""
+    tags = [about[name] for name in ("ETag", "etag", "md5Hash", "generation") if about.get(name)]
+    return str(tags[0]) if tags else f"{about.get('size')}.{_written_at(about)}"
 
 
 def _written_at(about: dict[str, object]) -> datetime | None:

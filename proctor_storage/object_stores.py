@@ -141,8 +141,12 @@ def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
 def is_there_already(problem: BaseException) -> bool:
     """Whether an upload that should have been the first of its name was refused since there is such an object."""
     said = " ".join(str(each) for each in _causes_of(problem))
-    marks = ("PreconditionFailed", "ConditionalRequestConflict")
-    return isinstance(problem, FileExistsError) or any(mark in said for mark in marks)
+    return isinstance(problem, FileExistsError) or "PreconditionFailed" in said
+
+
+def is_being_written(problem: BaseException) -> bool:
+    """Whether an upload was refused since another one of the same name is under way, which may yet fail."""
+    return any("ConditionalRequestConflict" in str(each) for each in _causes_of(problem))
 
 
 def names_no_bucket(problem: BaseException) -> bool:

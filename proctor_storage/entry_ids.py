@@ -1,0 +1,122 @@
+"""Where the entries of an id are, without a look through the archive.
+
+    index/ids/ab/ID                 the folder of the first writer of an id, as text; ab is of the hash of the id
+    index/again/ab/ID/DATE.FENCE    one for each writer that was not the first
+    index/earlier/ab.gz             the folders that were there before this index, as lines
+    index/complete.json             every entry is in one of these, or was written by a writer that adds it
+
+A first writer creates its file under the condition that it is not there, which takes one request and no listing. A
+writer that is refused adds itself, and lists the others of its id alone.
+"""
+
+import gzip
+import hashlib
+import json
+import posixpath
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from urllib.parse import quote, unquote
+
+from proctor_storage.folder import Folder, StoreUnavailableError
+
+INDEX = "index"
+_COMPLETE = f"{INDEX}/complete.json"
+
+
+class EntryIds:
+    """The folders of each id."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._has_earlier: bool | None = None
+
+    def is_complete(self, *, look: bool = False) -> bool:
+        """Whether every entry is known here; it is remembered once it is so, unless one is to ``look`` again."""
+        if self._has_earlier is None or look:
+            try:
+                self._has_earlier = bool(json.loads(self._folder.read(_COMPLETE)).get("earlier", True))
+            except (FileNotFoundError, ValueError, AttributeError):
+                self._has_earlier = None
+        return self._has_earlier is not None
+
+    def complete(self, earlier: Iterable[str]) -> None:
+        """Note that every entry is known here from now on; ``earlier`` are the folders that there are."""
+        shards: dict[str, list[str]] = {}
+        for folder in earlier:
+            shards.setdefault(_shard(id_of(folder)), []).append(folder)
+        for shard, folders in shards.items():
+            self._folder.write(f"{INDEX}/earlier/{shard}.gz", gzip.compress("\n".join(folders).encode(), 1, mtime=0))
+        self._folder.write(_COMPLETE, json.dumps({"format": 1, "earlier": bool(shards)}).encode())
+        self._has_earlier = bool(shards)
+
+    def add(self, folder: str) -> list[str]:
+        """Add a folder that is about to be written; returns the others of its id."""
+        entry_id = id_of(folder)
+        if self._folder.write_first(_first(entry_id), folder.encode()):
+            return self._earlier(entry_id)
+        if self._first_of(entry_id) != folder:
+            date, name = posixpath.split(folder)
+            self._folder.write(f"{_again(entry_id)}/{date}.{fence_of(name)}", b"")
+        return [each for each in self.of(entry_id) if each != folder]
+
+    def of(self, entry_id: str) -> list[str]:
+        """All folders of an id, complete or not."""
+        first = self._first_of(entry_id)
+        again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
+        found = [*([first] if first else []), *again, *self._earlier(entry_id)]
+        return list(dict.fromkeys(found))
+
+    def remove(self, entry_id: str) -> None:
+        """Forget an id that is removed."""
+        self._folder.remove(_first(entry_id))
+        self._folder.remove(_again(entry_id))
+
+    def _first_of(self, entry_id: str) -> str | None:
+        try:
+            said = self._folder.read(_first(entry_id)).decode(errors="replace")
+        except FileNotFoundError:
+            return None
+        return said if id_of(said) == entry_id else None
+
+    def _earlier(self, entry_id: str) -> list[str]:
+        if self._has_earlier is False:
+            return []
+        try:
+            lines = gzip.decompress(self._folder.read(f"{INDEX}/earlier/{_shard(entry_id)}.gz")).decode().splitlines()
+        except FileNotFoundError:
+            return []
+        except (OSError, EOFError, zlib.error, ValueError):
+            with suppress(StoreUnavailableError):
+                self._folder.remove(_COMPLETE)  # so that the next reader makes it again
+            self._has_earlier = None
+            return []
+        return [line for line in lines if id_of(line) == entry_id]
+
+
+def id_of(folder: str) -> str:
+    """The id of the entry that a folder is of."""
+    return unquote(folder.rpartition("/")[2].rpartition(".")[0])
+
+
+def fence_of(folder: str) -> int:
+    """The fence of the writer of a folder."""
+    number = folder.rpartition(".")[2]
+    return int(number) if number.isdecimal() else -1
+
+
+def _shard(entry_id: str) -> str:
+    return hashlib.sha256(entry_id.encode()).hexdigest()[:2]
+
+
+def _first(entry_id: str) -> str:
+    return f"{INDEX}/ids/{_shard(entry_id)}/{quote(entry_id, safe='')}"
+
+
+def _again(entry_id: str) -> str:
+    return f"{INDEX}/again/{_shard(entry_id)}/{quote(entry_id, safe='')}"
+
+
+def _folder_again(entry_id: str, name: str) -> str:
+    date, _, fence = name.rpartition(".")
+    return f"{date}/{quote(entry_id, safe='')}.{fence}"

@@ -1,0 +1,409 @@
+"""A reader's table of an archive's entries, in SQLite: a copy of what the archive says, and safe to delete.
+
+What many entries have in common (scenario, agent, status, campaign) is one row of ``shared``. A search looks for its
+words in these rows and in the ids.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from proctor_protocol.archive import FORMAT, EntrySummary
+from proctor_storage.day_index import Line
+from proctor_storage.entry_ids import fence_of, id_of
+
+_VERSION = 1
+_BUSY_SECONDS = 60.0
+
+_SHARED = (
+    *("format", "kind", "campaign", "campaign_kind", "owner", "status", "failed_by_participant", "scenario_id"),
+    *("scenario_name", "scenario_version", "role", "participant", "participant_url", "participant_version", "offline"),
+    *("max_score", "total_points", "expected_turns", "max_turns", "judges", "is_partial", "currency"),
+)
+
+_SCHEMA = """
+CREATE TABLE shared (
+    number INTEGER PRIMARY KEY, said TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL,
+    scenario TEXT NOT NULL, agent TEXT NOT NULL, agents TEXT NOT NULL, campaign TEXT NOT NULL, owner TEXT NOT NULL,
+    judges TEXT NOT NULL, words TEXT NOT NULL
+);
+CREATE INDEX shared_by_campaign ON shared (campaign);
+CREATE TABLE entries (
+    id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, folder TEXT NOT NULL,
+    shared INTEGER NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, seed INTEGER, cost REAL, share REAL,
+    origin TEXT, is_indexed INTEGER NOT NULL, own TEXT NOT NULL
+);
+CREATE INDEX entries_by_time ON entries (started, id, shared);
+CREATE INDEX entries_by_shared ON entries (shared, started, id);
+CREATE INDEX entries_by_end ON entries (ended);
+CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
+CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
+CREATE TABLE removed (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pending (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (path TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE closed (day TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE notes (name TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+_WALKED = """
+CREATE TEMP TABLE walked (folder TEXT PRIMARY KEY, id TEXT NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID
+"""
+
+Order = Literal["started", "ended", "scenario", "agent", "seed", "status", "campaign", "cost", "share"]
+
+_COLUMNS = {"scenario": "s.scenario", "agent": "s.agent", "status": "s.status", "campaign": "s.campaign"}
+
+
+@dataclass(frozen=True)
+class EntryQuery:
+    """Which entries are wanted, in which order; None and empty are any.
+
+    Attributes:
+        search: words that have to be in its id, kind, scenario, agent, status or campaign.
+        agent: part of a name or address of its agent; agent_named: the whole name that pages call it.
+        since, until: when it began, without the second. ended_since: when it ended.
+        origin: the id of the assessment that it is a fork of.
+        judge: a model that judged it. owner: whose it is.
+        without: ids that are left out. is_alone: no member of an archived campaign or of one in ``campaigns``.
+        order, is_rising: by what it is sorted; by the beginning where that is the same.
+        most: how many are returned; None is all.
+    """
+
+    search: str = ""
+    kind: str | None = None
+    status: str | None = None
+    scenario: str | None = None
+    agent: str | None = None
+    agent_named: str | None = None
+    campaign: str | None = None
+    owner: str | None = None
+    seed: int | None = None
+    judge: str | None = None
+    origin: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    ended_since: datetime | None = None
+    without: Sequence[str] = ()
+    is_alone: bool = False
+    campaigns: Sequence[str] = ()
+    order: Order = "started"
+    is_rising: bool = False
+    most: int | None = None
+
+
+class EntryTable:
+    """The table in a file, or in a temporary one of its own where ``path`` is empty; for one thread at a time.
+
+    Raises:
+        sqlite3.OperationalError: the file can't be written.
+        sqlite3.DatabaseError: it is damaged or of another version: delete it.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
+        self._db = self._opened()
+
+    def close_connection(self) -> None:
+        """End the use of the file."""
+        self._db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction; other processes wait."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def learn(self, lines: Iterable[Line], *, is_indexed: bool = True) -> None:
+        """Take over lines of the index, in any order: the highest fence counts, and of one fence the latest line."""
+        for line in lines:
+            if line.summary is None:
+                self._forget(line)
+            elif not line.is_written:
+                self._await(line)
+            else:
+                self._learn(line, is_indexed)
+
+    def drop_walked(self) -> None:
+        """Forget the folders of the last walk."""
+        self._db.execute("DELETE FROM walked")
+
+    def walk(self, folders: Iterable[str]) -> None:
+        """Note folders that there are."""
+        rows = ((folder, id_of(folder), fence_of(folder)) for folder in folders)
+        self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
+
+    def walked(self) -> Iterator[str]:
+        """The folders of the walk."""
+        yield from (row[0] for row in self._db.execute("SELECT folder FROM walked"))
+
+    def unknown(self) -> list[str]:
+        """Folders of the walk with a higher fence than is known of their ids, the highest fence of each id first."""
+        found = self._db.execute(
+            "SELECT w.folder FROM walked w LEFT JOIN entries e ON e.id = w.id "
+            "WHERE e.id IS NULL OR e.fence < w.fence ORDER BY w.id, w.fence DESC"
+        )
+        return [row[0] for row in found]
+
+    def remove_missing(self, before: int) -> None:
+        """Remove what the walk didn't find, unless its line is younger than ``before`` (microseconds since 1970)."""
+        self._db.execute(
+            "DELETE FROM entries WHERE at < ? AND NOT EXISTS (SELECT 1 FROM walked w WHERE w.folder = entries.folder)",
+            (before,),
+        )
+
+    def unindexed(self) -> Iterator[tuple[EntrySummary, str]]:
+        """Entries of which the index has no line, with their folders."""
+        for row in self._db.execute(f"{_SELECT} WHERE e.is_indexed = 0"):
+            if (summary := _summary(row)) is not None:
+                yield summary, row[2]
+
+    def mark_indexed(self, is_indexed: bool) -> None:
+        """Note of all entries whether the index has a line of them."""
+        self._db.execute("UPDATE entries SET is_indexed = ? WHERE is_indexed != ?", (is_indexed, is_indexed))
+
+    def pending(self) -> list[str]:
+        """Folders whose entries may have been written since their lines were."""
+        return [row[0] for row in self._db.execute("SELECT folder FROM pending")]
+
+    def forget_pending(self, before: int) -> None:
+        """Forget folders whose lines are older (microseconds since 1970): they stayed incomplete."""
+        self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
+
+    def version(self, path: str) -> str | None:
+        """The version of a file of the index that was read last."""
+        row = self._db.execute("SELECT version FROM files WHERE path = ?", (path,)).fetchone()
+        return row and str(row[0])
+
+    def set_version(self, path: str, version: str) -> None:
+        """Note which version of a file was read."""
+        self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (path, version))
+
+    def is_closed(self, day: str) -> bool:
+        """Whether all of a closed day was read."""
+        return self._db.execute("SELECT 1 FROM closed WHERE day = ?", (day,)).fetchone() is not None
+
+    def close(self, day: str) -> None:
+        """Note that all of a closed day was read."""
+        self._db.execute("INSERT OR REPLACE INTO closed VALUES (?)", (day,))
+        self._db.execute("DELETE FROM files WHERE path LIKE ?", (f"%/{day}/%",))
+
+    def reopen(self) -> None:
+        """Read every file of the index again."""
+        self._db.execute("DELETE FROM closed")
+        self._db.execute("DELETE FROM files")
+
+    def has(self, note: str) -> bool:
+        """Whether something was noted."""
+        return self._db.execute("SELECT 1 FROM notes WHERE name = ?", (note,)).fetchone() is not None
+
+    def note(self, note: str) -> None:
+        """Note something."""
+        self._db.execute("INSERT OR REPLACE INTO notes VALUES (?)", (note,))
+
+    def select(self, query: EntryQuery) -> list[EntrySummary]:
+        """The entries that are wanted, in order."""
+        where, given = _where(query)
+        rows = self._db.execute(f"{_SELECT} {where} {_ordered(query)}", given).fetchall()
+        return [summary for row in rows if (summary := _summary(row)) is not None]
+
+    def count(self, query: EntryQuery) -> int:
+        """How many entries are wanted, whatever ``most`` says."""
+        where, given = _where(query)
+        row = self._db.execute(f"SELECT count(*) FROM entries e {where}", given).fetchone()
+        return int(row[0])
+
+    def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
+        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does."""
+        whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
+        given = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
+        within = f"FROM entries WHERE id >= :prefix AND id < :end {whose}"
+        found = self._db.execute(f"SELECT id {within} ORDER BY length(id), id LIMIT 1", given).fetchone()
+        if found is None:
+            return 0, []
+        others = f"{within} AND id NOT BETWEEN :own AND :last"
+        bounds = {**given, "own": f"{found[0]}.", "last": f"{found[0]}.\U0010ffff"}
+        rows = self._db.execute(f"SELECT id {others} ORDER BY id LIMIT :most", bounds).fetchall()
+        total = self._db.execute(f"SELECT count(*) {within}", given).fetchone()[0] if len(rows) > 1 else 1
+        return int(total), [row[0] for row in rows]
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._path:
+            try:
+                os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            except OSError as problem:
+                raise sqlite3.OperationalError(str(problem)) from None
+        db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA journal_mode = WAL" if self._path else "PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA temp_store = FILE")
+        db.execute("BEGIN IMMEDIATE")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            db.execute("ROLLBACK")
+            db.close()
+            raise sqlite3.DatabaseError("it is of another version")
+        if not version:
+            for statement in _SCHEMA.split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+        db.execute("COMMIT")
+        db.execute(_WALKED)  # a connection's own: two processes may walk at the same time
+        return db
+
+    def _forget(self, line: Line) -> None:
+        self._db.execute(
+            "INSERT INTO removed VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET at = max(at, excluded.at)",
+            (line.folder, line.at),
+        )
+        which = (id_of(line.folder), line.folder, line.at)
+        self._db.execute("DELETE FROM entries WHERE id = ? AND folder = ? AND at <= ?", which)
+        self._db.execute("DELETE FROM pending WHERE folder = ? AND at <= ?", which[1:])
+
+    def _is_removed(self, line: Line) -> bool:
+        row = self._db.execute("SELECT at FROM removed WHERE folder = ?", (line.folder,)).fetchone()
+        return row is not None and row[0] >= line.at
+
+    def _await(self, line: Line) -> None:
+        which = (id_of(line.folder), line.folder)
+        is_known = self._db.execute("SELECT 1 FROM entries WHERE id = ? AND folder = ?", which).fetchone()
+        if not is_known and not self._is_removed(line):
+            self._db.execute(
+                "INSERT INTO pending VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET at = max(at, excluded.at)",
+                (line.folder, line.at),
+            )
+
+    def _learn(self, line: Line, is_indexed: bool) -> None:
+        said = dict(line.summary or {})
+        if said.get("format", 1) > FORMAT or self._is_removed(line):
+            return
+        common = {name: said.pop(name) for name in _SHARED if name in said}
+        try:
+            times = (_moment(said["started_at"]), _moment(said["ended_at"]))
+        except (KeyError, TypeError, ValueError):
+            return  # the entry itself says more
+        share, points = said.get("earned"), common.get("max_score")
+        if share is None and points:
+            share = said.get("score", 0) / points
+        self._db.execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+            "fence = excluded.fence, at = excluded.at, folder = excluded.folder, shared = excluded.shared, "
+            "started = excluded.started, ended = excluded.ended, seed = excluded.seed, cost = excluded.cost, "
+            "share = excluded.share, origin = excluded.origin, is_indexed = excluded.is_indexed, own = excluded.own "
+            "WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.at >= at)",
+            (
+                *(id_of(line.folder), fence_of(line.folder), line.at, line.folder, self._number_of(common), *times),
+                *(said.get("seed"), said.get("cost"), share, (said.get("forked_from") or {}).get("task_id")),
+                *(is_indexed, json.dumps(said, separators=(",", ":"))),
+            ),
+        )
+        self._db.execute("DELETE FROM pending WHERE folder = ?", (line.folder,))
+
+    def _number_of(self, common: dict[str, Any]) -> int:
+        said = json.dumps(common, separators=(",", ":"))
+        row = self._db.execute("SELECT number FROM shared WHERE said = ?", (said,)).fetchone()
+        if row:
+            return int(row[0])
+        names = ("role", "participant", "participant_url")
+        role, participant, url = (str(common.get(name) or "") for name in names)
+        campaign = str(common.get("campaign") or "")
+        agent = (campaign and role) or participant or url
+        kind, status, scenario = (
+            str(common.get(n) or d) for n, d in (("kind", "assessment"), ("status", ""), ("scenario_id", ""))
+        )
+        words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
+        made = self._db.execute(
+            "INSERT INTO shared VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(said, kind, status, scenario, agent, f"{role} {participant} {url}".lower(), campaign),
+                *(str(common.get("owner") or ""), json.dumps(common.get("judges") or []), " ".join(words).lower()),
+            ),
+        )
+        return int(made.lastrowid or 0)
+
+
+_SELECT = "SELECT s.said, e.own, e.folder FROM entries e JOIN shared s ON s.number = e.shared"
+
+
+def delete_table(path: str) -> None:
+    """Remove a table's file."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            os.unlink(f"{path}{suffix}")
+
+
+def _where(query: EntryQuery) -> tuple[str, dict[str, Any]]:
+    """The condition of a query and its parameters."""
+    alike = {
+        "kind": query.kind,
+        "status": query.status,
+        "scenario": query.scenario,
+        "agent": query.agent_named,
+        "campaign": query.campaign,
+        "owner": query.owner,
+    }
+    common = [f"{name} = :{name}" for name, value in alike.items() if value is not None]
+    given: dict[str, Any] = {name: value for name, value in alike.items() if value is not None}
+    if query.agent:
+        common.append("instr(agents, :part)")
+        given["part"] = query.agent.lower()
+    if query.judge is not None:
+        common.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
+        given["judge"] = query.judge
+    if query.is_alone:
+        given["campaigns"] = json.dumps(list(query.campaigns))
+        common.append(
+            "(campaign = '' OR campaign NOT IN (SELECT id FROM entries WHERE shared IN "
+            "(SELECT number FROM shared WHERE kind = 'campaign') UNION ALL SELECT value FROM json_each(:campaigns)))"
+        )
+    where = [f"e.shared IN (SELECT number FROM shared WHERE {' AND '.join(common)})"] if common else []
+    for number, word in enumerate(query.search.lower().split()):
+        given[f"word{number}"] = word
+        where.append(
+            f"(e.shared IN (SELECT number FROM shared WHERE instr(words, :word{number})) "
+            f"OR instr(lower(e.id), :word{number}))"
+        )
+    for name, value, test in (
+        ("since", query.since, "e.started >= :since"),
+        ("until", query.until, "e.started < :until"),
+        ("ended_since", query.ended_since, "e.ended >= :ended_since"),
+        ("seed", query.seed, "e.seed = :seed"),
+        ("origin", query.origin, "e.origin = :origin"),
+    ):
+        if value is not None:
+            where.append(test)
+            given[name] = value.timestamp() if isinstance(value, datetime) else value
+    if query.without:
+        where.append("e.id NOT IN (SELECT value FROM json_each(:without))")
+        given["without"] = json.dumps(list(query.without))
+    return (f"WHERE {' AND '.join(where)}" if where else ""), given
+
+
+def _ordered(query: EntryQuery) -> str:
+    column = _COLUMNS.get(query.order, f"e.{query.order}")
+    direction = "ASC" if query.is_rising else "DESC"
+    by = "" if query.order == "started" else f"{column} IS NULL, {column} {direction}, "
+    limit = "" if query.most is None else f" LIMIT {int(query.most)}"
+    latest = direction if query.order == "started" else "DESC"
+    return f"ORDER BY {by}e.started {latest}, e.id {latest}{limit}"
+
+
+def _summary(row: Sequence[str]) -> EntrySummary | None:
+    """The summary of a row; None where the index says something that is none."""
+    try:
+        return EntrySummary.model_validate({**json.loads(row[0]), **json.loads(row[1])})
+    except ValueError:
+        return None
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,185 @@
+"""A reader's table (``entry_table``), kept up to date with the archive.
+
+The first time, everything is read: the index by day, the names of all folders of entries, and the entries of which
+the index says nothing (written by an earlier version, or the index is damaged or gone). Missing lines are written to
+the index then, so that the next reader has them. After that only files of the index are read that have changed.
+"""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from proctor_protocol.archive import ENTRY, ArchiveEntry
+from proctor_storage.day_index import DayIndex, IndexDamagedError, Line, is_closed, read_lines, summary_of
+from proctor_storage.entry_ids import EntryIds
+from proctor_storage.entry_table import EntryTable, delete_table
+from proctor_storage.folder import Folder, StoreUnavailableError
+
+_AT_ONCE = 64
+"""Files that are read at the same time."""
+
+_DAY = 24 * 3600 * 1_000_000
+_HOUR = 3600 * 1_000_000
+_WAITED_FOR = 10.0
+"""Seconds for which a reader waits while another thread reads the archive for the first time."""
+
+_WALKED = "walked"
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class LocalIndex:
+    """The table of one archive.
+
+    Args:
+        folder: the archive. index, ids: its index.
+        walk: gives the folders of all entries, complete or not, in lists.
+        parse: an entry from the content of its file; None where it is none.
+        path: the table's file; empty for a temporary one.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        index: DayIndex,
+        ids: EntryIds,
+        walk: Callable[[], Iterator[Sequence[str]]],
+        parse: Callable[[bytes], ArchiveEntry | None],
+        path: str = "",
+    ) -> None:
+        self._folder, self._index, self._ids, self._walk, self._parse = folder, index, ids, walk, parse
+        self._path = path
+        self._table: EntryTable | None = None
+        self._turn = threading.Lock()
+
+    def ask(self, work: Callable[[EntryTable], T]) -> T:
+        """Ask the table something, with all in it that was archived until now.
+
+        Raises:
+            StoreUnavailableError: the archive can't be read, or is being read for the first time.
+        """
+        if not self._turn.acquire(timeout=_WAITED_FOR):
+            raise StoreUnavailableError(
+                f"The evaluator's archive at {self._folder.place} is being read for the first time: ask again later."
+            )
+        try:
+            try:
+                return work(self._refreshed())
+            except sqlite3.OperationalError as problem:  # no space, or it may not be written
+                log.warning("the table %s can't be used (%s): a temporary one is made", self._path, problem)
+                self._path = ""
+            except sqlite3.DatabaseError as problem:
+                log.warning("the table %s is made again: %s", self._path, problem)
+                self._close()
+                delete_table(self._path)
+            self._close()
+            try:
+                return work(self._refreshed())
+            except sqlite3.DatabaseError as problem:
+                raise StoreUnavailableError(
+                    f"The table of the archive can't be written ({problem}): free some space in the temporary folder."
+                ) from None
+        finally:
+            self._turn.release()
+
+    def _refreshed(self) -> EntryTable:
+        if self._table is None:
+            self._table = EntryTable(self._path)
+        table = self._table
+        if table.has(_WALKED) and self._ids.is_complete(look=True):
+            damaged = self._catch_up(table)
+            if damaged:
+                self._read_all(table)
+        else:
+            self._read_all(table)
+        self._look_at_pending(table)
+        return table
+
+    def _close(self) -> None:
+        if self._table is not None:
+            self._table.close_connection()
+        self._table = None
+
+    def _catch_up(self, table: EntryTable) -> list[str]:
+        """Read what has changed in the index; returns files that are damaged."""
+        damaged: list[str] = []
+        for day in self._index.days():
+            if table.is_closed(day):
+                continue
+            is_last_time = is_closed(day)
+            versions = self._index.versions(day)
+            changed = [path for path, version in versions.items() if table.version(path) != version]
+            for start in range(0, len(changed), _AT_ONCE):
+                for path, content in self._folder.read_all(changed[start : start + _AT_ONCE]).items():
+                    try:
+                        lines = read_lines(content)
+                    except IndexDamagedError as problem:
+                        log.warning("%s in the archive at %s is damaged (%s)", path, self._folder.place, problem)
+                        damaged.append(path)
+                        continue
+                    with table.writing():
+                        table.learn(lines)
+                        table.set_version(path, versions[path])
+            if is_last_time and not damaged:
+                with table.writing():
+                    table.close(day)
+        return damaged
+
+    def _read_all(self, table: EntryTable) -> None:
+        began = time.time_ns() // 1000
+        was_complete = self._ids.is_complete()
+        with table.writing():
+            table.reopen()
+            if not was_complete:
+                table.mark_indexed(False)
+        damaged = self._catch_up(table)
+        table.drop_walked()
+        is_empty = True
+        for folders in self._walk():
+            with table.writing():
+                table.walk(folders)
+            is_empty = is_empty and not folders
+        with table.writing():
+            table.remove_missing(began - _HOUR)
+        self._read_entries(table, table.unknown(), began)
+        try:
+            if not is_empty:
+                self._index.write_all(table.unindexed())
+                if not was_complete:
+                    self._ids.complete(table.walked())
+            for path in damaged:
+                self._folder.remove(path)
+        except StoreUnavailableError as problem:
+            log.warning("the archive's index can't be written: each reader has to make its own (%s)", problem)
+        else:
+            with table.writing():
+                table.mark_indexed(True)
+        table.drop_walked()
+        with table.writing():
+            table.note(_WALKED)
+
+    def _look_at_pending(self, table: EntryTable) -> None:
+        now = time.time_ns() // 1000
+        if pending := table.pending():
+            self._read_entries(table, pending, now)
+            with table.writing():
+                table.forget_pending(now - _DAY)
+
+    def _read_entries(self, table: EntryTable, folders: Sequence[str], at: int) -> None:
+        for start in range(0, len(folders), _AT_ONCE):
+            some = [f"{folder}/{ENTRY}" for folder in folders[start : start + _AT_ONCE]]
+            read = {path: self._parse(content) for path, content in self._folder.read_all(some).items()}
+            with table.writing():
+                table.learn(
+                    (
+                        Line(at, path.removesuffix(f"/{ENTRY}"), True, summary_of(entry))
+                        for path, entry in read.items()
+                        if entry is not None
+                    ),
+                    is_indexed=False,
+                )
