@@ -15,7 +15,7 @@ from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults, ResultStatus
-from proctor_storage.archive import Archive, EntryDamagedError
+from proctor_storage.archive import EntryDamagedError, open_archive
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class ArchivedTasks:
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
-        self._archive = Archive(config.archive_url)
+        self._archive = open_archive(config)
 
     async def entry(self, task_id: str, run_id: str | None = None) -> ArchiveEntry | None:
         """A task's entry; None where there is none, or it is of another run than ``run_id``."""

@@ -17,7 +17,7 @@ from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
+from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, blob_ref
 
 _LONGEST_CHAIN = 30
@@ -96,7 +96,7 @@ class Origins:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._archive = Archive(deployment.config.archive_url)
+        self._archive = open_archive(deployment.config)
 
     async def find(self, name: str) -> Origin:
         """The assessment of that id, or the archived one whose id alone begins so.

@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -22,7 +22,7 @@ from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
 from proctor.settings import LOOPBACK, read_settings, require_guarded, with_connection
 from proctor.state import with_secret
-from proctor_protocol.archive import ArchiveEntry, schemas
+from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
@@ -30,8 +30,10 @@ from proctor_protocol.parting import parting_turns
 from proctor_protocol.runs import RunResults
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, table_of
+from proctor_storage.archive import open_archive as opened
 from proctor_storage.blobs import RENEWED_AFTER
+from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
@@ -63,16 +65,19 @@ class Filters:
     since: str | None = None
     until: str | None = None
 
-    def fits(self, entry: ArchiveEntry) -> bool:
-        """Whether an entry is wanted."""
-        agent = (self.agent or "").lower()
-        return (
-            self.scenario in (None, entry.scenario_id)
-            and agent in f"{entry.agent} {entry.participant} {entry.participant_url}".lower()
-            and self.status in (None, entry.status)
-            and self.campaign in (None, entry.campaign)
-            and (self.since is None or entry.started_at >= moment(self.since, "--since"))
-            and (self.until is None or entry.started_at < moment(self.until, "--until"))
+    def query(self) -> EntryQuery:
+        """What to ask the archive for.
+
+        Raises:
+            UsageError: ``since`` or ``until`` can't be read.
+        """
+        return EntryQuery(
+            scenario=self.scenario,
+            agent=self.agent,
+            status=self.status,
+            campaign=self.campaign,
+            since=moment(self.since, "--since") if self.since is not None else None,
+            until=moment(self.until, "--until") if self.until is not None else None,
         )
 
 
@@ -108,25 +113,23 @@ def period(text: str, flag: str) -> timedelta:
 def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
     """The archive that flags and environment name, and the settings."""
     config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
-    return Archive(config.archive_url), config
+    return opened(config), config
 
 
 def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
     """Print what was assessed, the latest first, and what is under way."""
     kept, config = open_archive(archive, state)
-    entries = [entry for entry in _asked(kept.entries) if filters.fits(entry)]
-    in_campaigns = 0
-    if filters == Filters() and not as_json:
-        campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
-        alone = [entry for entry in entries if entry.campaign not in campaigns]
-        in_campaigns, entries = len(entries) - len(alone), alone
-    shown = entries[:limit]
+    wanted = filters.query()
     if as_json:
-        sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in shown]) + b"\n")
+        found = _asked(lambda: kept.in_full(kept.select(replace(wanted, most=limit))))
+        sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in found]) + b"\n")
         return
     running = _running(config) if filters == Filters(scenario=filters.scenario, agent=filters.agent) else []
     running = [each for each in running if filters.scenario in (None, each.scenario_id)]
-    under_way = {each.id for each in running}
+    everything = replace(wanted, without=[each.id for each in running])
+    wanted = replace(everything, is_alone=filters == Filters())
+    shown, total = _asked(lambda: (kept.select(replace(wanted, most=limit)), kept.count(wanted)))
+    in_campaigns = _asked(lambda: kept.count(everything)) - total if wanted.is_alone else 0
     console = make_console()
     if not shown and not running:
         console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)
@@ -145,11 +148,10 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
         cells = (each.id[:_SHORT_ID], _began(each.started_at, is_wide), each.scenario_id, clean(each.participant_url))
         table.add_row(*cells, *([""] * (2 if is_wide else 1)), each.status)
     for entry in shown:
-        if entry.id not in under_way:
-            table.add_row(*_row(entry, is_wide))
+        table.add_row(*_row(entry, is_wide))
     show(console, table)
-    if len(entries) > limit:
-        console.print(f"{len(entries) - limit} more: --limit {len(entries)} shows all")
+    if total > limit:
+        console.print(f"{total - limit} more: --limit {total} shows all")
     if in_campaigns:
         console.print(f"{in_campaigns} more are of these campaigns: --campaign ID lists them", soft_wrap=True)
 
@@ -161,7 +163,7 @@ def _began(moment: datetime, is_wide: bool) -> str:
     return f"{local:%m-%d %H:%M}" if is_short else f"{local:%Y-%m-%d %H:%M}"
 
 
-def _row(entry: ArchiveEntry, is_wide: bool) -> tuple[str | Text, ...]:
+def _row(entry: EntrySummary, is_wide: bool) -> tuple[str | Text, ...]:
     score = f"{entry.told}/{entry.max_score}" if entry.max_score else "unscored"
     turns = str(entry.turns_taken)
     if entry.kind == "campaign":
@@ -236,7 +238,8 @@ def compare(
         UsageError: there is nothing of that name.
     """
     kept, _ = open_archive(archive, state)
-    entries = [each for each in _asked(kept.entries) if each.kind != "campaign" and campaign in (None, each.campaign)]
+    query = EntryQuery(campaign=campaign, called=(first, second))
+    entries = [each for each in _asked(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
     unknown = [name for name in (first, second) if not is_agent(name, entries)]
     if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
@@ -397,8 +400,8 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
     """The entries, and what is of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
-    members = _asked(kept.entries) if campaigns else []
-    return [*entries, *(each for each in members if each.campaign in campaigns and each.id not in named)]
+    members = [_asked(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
+    return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
 def _entries(entries: Sequence[ArchiveEntry]) -> str:
@@ -561,7 +564,12 @@ def view(
         raise CommandError(problem.strerror or str(problem)) from None
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
-    app = guarded(config, create_app(config.archive_url, config.temporal_ui_url, live, actions))
+    app = guarded(
+        config,
+        create_app(
+            config.archive_url, config.temporal_ui_url, live, actions, table_of(config.state, config.archive_url)
+        ),
+    )
     settings = settings_for(app, timeout_graceful_shutdown=2)
     print(f"{kept.folder.place}", flush=True)
     ready = f"proctor view listening on {address_of(listener)}"
@@ -588,15 +596,6 @@ def find(kept: Archive, name: str) -> ArchiveEntry:
         UsageError: there is none, or there are several.
     """
     return _asked(lambda: kept.find(name))
-
-
-def entries_of(kept: Archive) -> list[ArchiveEntry]:
-    """All entries, the latest first.
-
-    Raises:
-        CommandError: the archive can't be read just now.
-    """
-    return _asked(kept.entries)
 
 
 def _opened(place: str, what: str) -> Archive:

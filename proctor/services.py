@@ -127,6 +127,7 @@ def run_gateway(
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay
     from proctor_observing.tracing import TracingError
+    from proctor_storage.archive import table_of
     from viewer.app import routes
 
     settings = read_settings(
@@ -147,7 +148,8 @@ def run_gateway(
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     try:
-        run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions)))
+        table = table_of(config.state, config.archive_url)
+        run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions, table)))
     except TracingError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:

@@ -167,6 +167,16 @@ class Archive:
         found = [entry for entry in self._walked_entries() if self._caller.may_see(entry.owner)]
         return sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
+    def in_full(self, summaries: Sequence[EntrySummary]) -> list[ArchiveEntry]:
+        """The entries of summaries; those that can't be read are left out."""
+        found: list[ArchiveEntry] = []
+        for start in range(0, len(summaries), _READ_AT_ONCE):
+            some = {_folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
+            read = self._read_entries(list(some))
+            each_read = (read.get(folder) or self.get(each.id) for folder, each in some.items())
+            found += [entry for entry in each_read if entry is not None]
+        return found
+
     def forks_of(self, entry_id: str) -> list[EntrySummary]:
         """The assessments that began with turns of this one, the latest first; raises as ``select``."""
         return self.select(EntryQuery(origin=entry_id))
@@ -422,7 +432,7 @@ def _entry(content: bytes) -> ArchiveEntry | None:
     return entry if entry.format <= FORMAT else None
 
 
-def _folder_of(entry: ArchiveEntry) -> str:
+def _folder_of(entry: EntrySummary) -> str:
     return f"{entry.started_at.astimezone(UTC):%Y-%m-%d}/{quote(entry.id, safe='')}.{entry.fence}"
 
 

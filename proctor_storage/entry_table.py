@@ -65,7 +65,8 @@ class EntryQuery:
 
     Attributes:
         search: words that have to be in its id, kind, scenario, agent, status or campaign.
-        agent: part of a name or address of its agent; agent_named: the whole name that pages call it.
+        agent: part of a name or address of its agent; agent_named: the whole name that pages call it. called: names or
+        addresses, one of which is the agent's as a whole.
         since, until: when it began, without the second. ended_since: when it ended.
         origin: the id of the assessment that it is a fork of.
         judge: a model that judged it. owner: whose it is.
@@ -80,6 +81,7 @@ class EntryQuery:
     scenario: str | None = None
     agent: str | None = None
     agent_named: str | None = None
+    called: Sequence[str] = ()
     campaign: str | None = None
     owner: str | None = None
     seed: int | None = None
@@ -324,7 +326,7 @@ class EntryTable:
         made = self._db.execute(
             "INSERT INTO shared VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(said, kind, status, scenario, agent, f"{role} {participant} {url}".lower(), campaign),
+                *(said, kind, status, scenario, agent, f"{agent} {participant} {url}".lower(), campaign),
                 *(str(common.get("owner") or ""), json.dumps(common.get("judges") or []), " ".join(words).lower()),
             ),
         )
@@ -356,6 +358,10 @@ def _where(query: EntryQuery) -> tuple[str, dict[str, Any]]:
     if query.agent:
         common.append("instr(agents, :part)")
         given["part"] = query.agent.lower()
+    if query.called:
+        names = ", ".join(f"said ->> '{name}'" for name in ("role", "participant", "participant_url"))
+        common.append(f"EXISTS (SELECT 1 FROM json_each(:called) WHERE value IN ({names}))")
+        given["called"] = json.dumps(list(query.called))
     if query.judge is not None:
         common.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
         given["judge"] = query.judge

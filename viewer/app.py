@@ -53,17 +53,21 @@ log = logging.getLogger(__name__)
 
 
 def routes(
-    archive_url: str, ui_url: str | None = None, live: Live | None = None, actions: Actions | None = None
+    archive_url: str,
+    ui_url: str | None = None,
+    live: Live | None = None,
+    actions: Actions | None = None,
+    table: str = "",
 ) -> list[BaseRoute]:
     """The pages' routes.
 
     Args:
-        archive_url: the archive.
+        archive_url: the archive. table: the file with this machine's table of it.
         ui_url: the Temporal UI, while there is one.
         live: says what is under way; nothing where it isn't given.
         actions: what readers can have done; nothing where it isn't given.
     """
-    served = _Served(Pages(Archive(archive_url), ui_url), live or NothingRuns(), actions or Actions())
+    served = _Served(Pages(Archive(archive_url, table), ui_url), live or NothingRuns(), actions or Actions())
     return [
         Route("/", served.overview, methods=["GET"]),
         Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
@@ -78,10 +82,14 @@ def routes(
 
 
 def create_app(
-    archive_url: str, ui_url: str | None = None, live: Live | None = None, actions: Actions | None = None
+    archive_url: str,
+    ui_url: str | None = None,
+    live: Live | None = None,
+    actions: Actions | None = None,
+    table: str = "",
 ) -> Starlette:
     """The pages alone, as ``proctor view`` serves them; see ``routes``."""
-    return Starlette(routes=routes(archive_url, ui_url, live, actions))
+    return Starlette(routes=routes(archive_url, ui_url, live, actions, table))
 
 
 class _Served:

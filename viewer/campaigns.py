@@ -11,7 +11,7 @@ from itertools import combinations
 
 from markupsafe import Markup
 
-from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.archive import EntrySummary
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Comparison, ForkSpread, Item, Points, Run, RunStatus, Summary
@@ -128,7 +128,7 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
     return _view(rows, summaries(found, threshold=100), [], results.comparisons, 100, names)
 
 
-def of_entries(entries: Sequence[ArchiveEntry]) -> CampaignView:
+def of_entries(entries: Sequence[EntrySummary]) -> CampaignView:
     """A campaign that is under way: those of its assessments or trials that have ended."""
     from proctor_statistics import compared, summaries
 
@@ -323,7 +323,7 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
     return rows
 
 
-def _rows_of_entries(entries: Sequence[ArchiveEntry]) -> list[RunRow]:
+def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
     repeats: dict[tuple[str, str, int | None], int] = defaultdict(int)
     rows = []
     for entry in sorted(entries, key=lambda entry: entry.started_at):

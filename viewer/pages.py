@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import cached_property
 from importlib.resources import files
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
@@ -24,6 +24,7 @@ from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ActionObservedUpdate
 from proctor_storage.archive import Archive, EntryDamagedError
+from proctor_storage.entry_table import EntryQuery
 from viewer import words
 from viewer.actions import Action, Asked
 from viewer.campaigns import of_entries, of_results
@@ -133,20 +134,19 @@ class Pages:
             is_whole: show what is of campaigns as well.
         """
         under_way = {each.id for each in running}
-        entries = [entry for entry in self.archive.entries() if entry.id not in under_way]
-        campaigns = {entry.id for entry in entries if entry.kind == "campaign"} | under_way
-        fitting = [entry for entry in entries if _is_found(entry, search)]
-        shown = fitting
+        everything = EntryQuery(search=search, without=sorted(under_way))
+        wanted = everything
         if not search and not is_whole:
-            shown = [entry for entry in fitting if entry.campaign not in campaigns]
+            wanted = replace(everything, is_alone=True, campaigns=sorted(under_way))
             running = [each for each in running if each.campaign not in under_way]
+        total = self.archive.count(wanted)
         return self._render(
             "overview.html",
             None,
             running=[each for each in running if _is_meant(each, search)],
-            entries=shown[:SHOWN_AT_MOST],
-            left_out=max(0, len(shown) - SHOWN_AT_MOST),
-            in_campaigns=len(fitting) - len(shown),
+            entries=self.archive.select(replace(wanted, most=SHOWN_AT_MOST)),
+            left_out=max(0, total - SHOWN_AT_MOST),
+            in_campaigns=self.archive.count(everything) - total if wanted.is_alone else 0,
             search=search,
         )
 
@@ -284,7 +284,7 @@ class Pages:
 
     def _running_campaign(self, story: Story) -> str:
         running = story.running
-        ended = [entry for entry in self.archive.entries() if entry.campaign == running.id]
+        ended = self.archive.select(EntryQuery(campaign=running.id))
         of_trials = any(entry.kind == "trial" for entry in ended) or running.scenario_id.startswith("terminal-bench ")
         costs = [entry.cost for entry in ended if entry.cost is not None]
         return self._render(
@@ -456,23 +456,6 @@ def _is_meant(each: Running, search: str) -> bool:
     return all(word in text.lower() for word in search.lower().split())
 
 
-def _is_found(entry: ArchiveEntry, search: str) -> bool:
-    text = " ".join(
-        [
-            entry.id,
-            entry.kind,
-            entry.scenario_id,
-            entry.scenario_name,
-            entry.agent,
-            entry.participant,
-            entry.participant_url,
-            entry.status,
-        ]
-        + ([entry.campaign] if entry.campaign else [])
-    ).lower()
-    return all(word in text for word in search.lower().split())
-
-
 def _shelves(versions: Sequence[Version], zone: tzinfo | None, turn: int | None) -> list[Shelf]:
     return shelves_of([v for v in versions if turn is None or v.is_at(turn)], zone)
 
@@ -533,7 +516,7 @@ def address_of(name: str) -> str:
     return f"/view/{quote(name, safe='')}"
 
 
-def _address(entry: ArchiveEntry) -> str:
+def _address(entry: EntrySummary) -> str:
     return address_of(entry.id)
 
 

@@ -28,7 +28,8 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.runs import RunRequest, is_run_request, parse_run_request
 from proctor_protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
-from proctor_storage.archive import Archive
+from proctor_storage.archive import open_archive
+from proctor_storage.entry_table import EntryQuery
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -71,7 +72,7 @@ class Allowance:
     """What callers have of their quotas."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
-        self._archive = Archive(config.archive_url)
+        self._archive = open_archive(config)
         self._locks: dict[str, asyncio.Lock] = {}
         self._lately: dict[str, dict[str, float]] = {}
 
@@ -146,8 +147,8 @@ class Allowance:
         return max(0, len(lately) - await _count(client, f"WorkflowId IN ({ids})"))
 
     def _spent(self, caller: Caller, since: datetime) -> float:
-        own = [entry for entry in self._archive.entries() if entry.owner == caller.name]
-        return sum(entry.cost or 0.0 for entry in own if entry.kind != "campaign" and entry.ended_at >= since)
+        own = self._archive.select(EntryQuery(owner=caller.name, ended_since=since))
+        return sum(entry.cost or 0.0 for entry in own if entry.kind != "campaign")
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from activities.scrubbing import Scrubber
 from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
-from proctor_storage.archive import Archive
+from proctor_storage.archive import Archive, open_archive
 from proctor_storage.blobs import BlobStore
 
 _LARGE = 8_000_000
@@ -35,7 +35,7 @@ class ArchiveActivities:
     def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
         self._deployment = deployment
         self._scrubber = scrubber
-        self._archive = Archive(deployment.config.archive_url)
+        self._archive = open_archive(deployment.config)
 
     @activity.defn
     async def archive(self, given: ArchiveInput) -> None:
@@ -45,9 +45,13 @@ class ArchiveActivities:
         if given.plan.initial_state.size > _LARGE:
             config = self._deployment.config
             addresses = (config.storage_url, config.archive_url)
-            await patiently(lambda: asyncio.to_thread(elsewhere.do, write_by_addresses, *addresses, *rest))
+            await patiently(lambda: asyncio.to_thread(self._write_elsewhere, entry, *addresses, *rest))
         else:
             await patiently(lambda: asyncio.to_thread(_write, self._deployment.store, self._archive, *rest))
+
+    def _write_elsewhere(self, entry: ArchiveEntry, *given: Any) -> None:
+        with self._archive.indexing(entry):  # one file of the index for all such processes
+            elsewhere.do(write_by_addresses, *given)
 
     def _entry(self, given: ArchiveInput) -> ArchiveEntry:
         plan, results, info = given.plan, given.results, activity.info()
@@ -106,6 +110,8 @@ def _write(
     entry: ArchiveEntry,
     given: ArchiveInput,
     updates: list[ArchivedUpdate],
+    *,
+    is_indexed: bool = True,
 ) -> None:
     told = read_states(given.turns, store)
     turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
@@ -123,12 +129,13 @@ def _write(
         entry,
         {name: clean(content) for name, content in files.items()},
         {name: clean(content) for name, content in contents.items()},
+        is_indexed=is_indexed,
     )
 
 
 def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
-    """The same in a process that knows the store and the archive by their addresses alone."""
-    _write(BlobStore(storage_url), Archive(archive_url), *rest)
+    """The same in a process that knows the store and the archive by their addresses alone; its parent indexes it."""
+    _write(BlobStore(storage_url), Archive(archive_url), *rest, is_indexed=False)
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:

@@ -12,7 +12,7 @@ from activities.fencing import own_fence
 from activities.patience import patiently
 from activities.scrubbing import Scrubber
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_storage.archive import Archive
+from proctor_storage.archive import open_archive
 
 
 class CampaignArchiving:
@@ -21,7 +21,7 @@ class CampaignArchiving:
     def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = deployment.store
         self._scrubber = scrubber
-        self._archive = Archive(deployment.config.archive_url)
+        self._archive = open_archive(deployment.config)
 
     @activity.defn
     async def archive_campaign(self, given: CampaignArchiveInput) -> None:

@@ -17,7 +17,7 @@ from activities.terminal import recording
 from activities.trial_plan import TrialArchiveInput
 from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
 from proctor_protocol.terminal import Blob
-from proctor_storage.archive import Archive
+from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef
 
 _TRANSCRIPT_AT_MOST, _RECORDING_AT_MOST, _LOG_AT_MOST = 8_000_000, 8_000_000, 500_000
@@ -39,7 +39,7 @@ class TrialArchiving:
     def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = deployment.store
         self._scrubber = scrubber
-        self._archive = Archive(deployment.config.archive_url)
+        self._archive = open_archive(deployment.config)
 
     @activity.defn
     async def archive_trial(self, given: TrialArchiveInput) -> None:
