@@ -128,8 +128,8 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     running = [each for each in running if filters.scenario in (None, each.scenario_id)]
     everything = replace(wanted, without=[each.id for each in running])
     wanted = replace(everything, is_alone=filters == Filters())
-    shown, total = _asked(lambda: (kept.select(replace(wanted, most=limit)), kept.count(wanted)))
-    in_campaigns = _asked(lambda: kept.count(everything)) - total if wanted.is_alone else 0
+    shown, (total, in_all) = _asked(lambda: kept.survey(replace(wanted, most=limit), everything))
+    in_campaigns = in_all - total
     console = make_console()
     if not shown and not running:
         console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)

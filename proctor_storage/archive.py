@@ -190,10 +190,16 @@ class Archive:
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.select(own))
 
-    def count(self, query: EntryQuery) -> int:
-        """How many entries a query asks for, whatever its ``most`` is; raises as ``select``."""
-        own = self._own(query)
-        return 0 if own is None else self._local.ask(lambda table: table.count(own))
+    def survey(self, query: EntryQuery, *others: EntryQuery) -> tuple[list[EntrySummary], list[int]]:
+        """The summaries that a query asks for, and how many it and others ask for, whatever their ``most`` is.
+
+        Raises:
+            StoreUnavailableError: the archive can't be read just now.
+        """
+        own = [asked for each in (query, *others) if (asked := self._own(each)) is not None]
+        if not own:
+            return [], [0] * (1 + len(others))
+        return self._local.ask(lambda table: (table.select(own[0]), [table.count(each) for each in own]))
 
     def find(self, prefix: str) -> ArchiveEntry:
         """The entry whose id is, or alone begins with, ``prefix``.

@@ -1,7 +1,8 @@
 """A reader's table of an archive's entries, in SQLite: a copy of what the archive says, and safe to delete.
 
-What many entries have in common (scenario, agent, status, campaign) is one row of ``shared``. A search looks for its
-words in these rows and in the ids.
+What many entries have in common (scenario, agent, status, campaign) is one row of ``shared``, which counts them. A
+search looks for its words in these rows. It looks through all ids for words that may be in one alone: where ids have
+all letters of the word.
 """
 
 import json
@@ -9,9 +10,10 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
+from urllib.parse import quote
 
 from proctor_protocol.archive import FORMAT, EntrySummary
 from proctor_storage.day_index import Line
@@ -30,19 +32,27 @@ _SCHEMA = """
 CREATE TABLE shared (
     number INTEGER PRIMARY KEY, said TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL,
     scenario TEXT NOT NULL, agent TEXT NOT NULL, agents TEXT NOT NULL, campaign TEXT NOT NULL, owner TEXT NOT NULL,
-    judges TEXT NOT NULL, words TEXT NOT NULL
+    judges TEXT NOT NULL, words TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX shared_by_campaign ON shared (campaign);
 CREATE TABLE entries (
-    id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, folder TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, date TEXT NOT NULL,
     shared INTEGER NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, seed INTEGER, cost REAL, share REAL,
     origin TEXT, is_indexed INTEGER NOT NULL, own TEXT NOT NULL
 );
 CREATE INDEX entries_by_time ON entries (started, id, shared);
-CREATE INDEX entries_by_shared ON entries (shared, started, id);
+CREATE INDEX entries_by_shared ON entries (shared, started);
 CREATE INDEX entries_by_end ON entries (ended);
 CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
 CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
+CREATE TRIGGER entries_more AFTER INSERT ON entries BEGIN
+    UPDATE shared SET entries = entries + 1 WHERE number = new.shared; END;
+CREATE TRIGGER entries_less AFTER DELETE ON entries BEGIN
+    UPDATE shared SET entries = entries - 1 WHERE number = old.shared; END;
+CREATE TRIGGER entries_moved AFTER UPDATE OF shared ON entries WHEN old.shared != new.shared BEGIN
+    UPDATE shared SET entries = entries - 1 WHERE number = old.shared;
+    UPDATE shared SET entries = entries + 1 WHERE number = new.shared; END;
+CREATE TABLE letters (letter TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE removed (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE pending (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (path TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
@@ -51,7 +61,9 @@ CREATE TABLE notes (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 _WALKED = """
-CREATE TEMP TABLE walked (folder TEXT PRIMARY KEY, id TEXT NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID
+CREATE TEMP TABLE walked (
+    id TEXT NOT NULL, fence INTEGER NOT NULL, folder TEXT NOT NULL, PRIMARY KEY (id, fence, folder)
+) WITHOUT ROWID
 """
 
 Order = Literal["started", "ended", "scenario", "agent", "seed", "status", "campaign", "cost", "share"]
@@ -109,6 +121,9 @@ class EntryTable:
     def __init__(self, path: str = "") -> None:
         self._path = path
         self._db = self._opened()
+        self._letters: set[str] = set()
+        self._writes = 0
+        self._found: object = None
 
     def close_connection(self) -> None:
         """End the use of the file."""
@@ -118,6 +133,7 @@ class EntryTable:
     def writing(self) -> Iterator[None]:
         """A transaction; other processes wait."""
         self._db.execute("BEGIN IMMEDIATE")
+        self._writes += 1
         try:
             yield
         except BaseException:
@@ -141,7 +157,7 @@ class EntryTable:
 
     def walk(self, folders: Iterable[str]) -> None:
         """Note folders that there are."""
-        rows = ((folder, id_of(folder), fence_of(folder)) for folder in folders)
+        rows = ((id_of(folder), fence_of(folder), folder) for folder in folders)
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
 
     def walked(self) -> Iterator[str]:
@@ -159,7 +175,8 @@ class EntryTable:
     def remove_missing(self, before: int) -> None:
         """Remove what the walk didn't find, unless its line is younger than ``before`` (microseconds since 1970)."""
         self._db.execute(
-            "DELETE FROM entries WHERE at < ? AND NOT EXISTS (SELECT 1 FROM walked w WHERE w.folder = entries.folder)",
+            "DELETE FROM entries WHERE at < ? AND NOT EXISTS (SELECT 1 FROM walked w WHERE w.id = entries.id "
+            "AND w.fence = entries.fence AND substr(w.folder, 1, 10) = entries.date)",
             (before,),
         )
 
@@ -167,7 +184,7 @@ class EntryTable:
         """Entries of which the index has no line, with their folders."""
         for row in self._db.execute(f"{_SELECT} WHERE e.is_indexed = 0"):
             if (summary := _summary(row)) is not None:
-                yield summary, row[2]
+                yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
 
     def mark_indexed(self, is_indexed: bool) -> None:
         """Note of all entries whether the index has a line of them."""
@@ -214,15 +231,67 @@ class EntryTable:
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
         """The entries that are wanted, in order."""
-        where, given = _where(query)
+        where, given = self._where(query)
         rows = self._db.execute(f"{_SELECT} {where} {_ordered(query)}", given).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def count(self, query: EntryQuery) -> int:
         """How many entries are wanted, whatever ``most`` says."""
-        where, given = _where(query)
-        row = self._db.execute(f"SELECT count(*) FROM entries e {where}", given).fetchone()
-        return int(row[0])
+        if _own_conditions(query)[0]:
+            return self._counted(query)
+        sets, given = _sets(query)
+        words, said = _words(query.search)
+        sets += words.values()
+        total = f"SELECT coalesce(sum(entries), 0) FROM shared {'WHERE ' if sets else ''}{' AND '.join(sets)}"
+        (in_all,) = self._db.execute(total, {**given, **said}).fetchone()
+        if words:
+            self._find_by_ids(query)
+            in_all += self._db.execute("SELECT count(*) FROM found").fetchone()[0]
+        if query.without:
+            in_all -= self._counted(replace(query, without=()), among=query.without)
+        return int(in_all)
+
+    def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
+        where, given = self._where(query)
+        if among:
+            where += (" AND " if where else "WHERE ") + "e.id IN (SELECT value FROM json_each(:among))"
+            given["among"] = json.dumps(list(among))
+        return int(self._db.execute(f"SELECT count(*) FROM entries e {where}", given).fetchone()[0])
+
+    def _where(self, query: EntryQuery) -> tuple[str, dict[str, Any]]:
+        """The condition of a query, and its parameters."""
+        sets, given = _sets(query)
+        words, said = _words(query.search)
+        own, times = _own_conditions(query)
+        given |= {**said, **times}
+        sets += words.values()
+        where = [_among(sets)] if sets else []
+        if words:
+            self._find_by_ids(query)
+            where = [f"({where[0]} OR e.rowid IN (SELECT number FROM found))"]
+        where += own
+        if query.without:
+            where.append("e.id NOT IN (SELECT value FROM json_each(:without))")
+            given["without"] = json.dumps(list(query.without))
+        return (f"WHERE {' AND '.join(where)}" if where else ""), given
+
+    def _find_by_ids(self, query: EntryQuery) -> None:
+        """Note entries that have all words of a search, but one or more of them in their id alone, in ``found``."""
+        key = (replace(query, most=None, without=()), self._writes, self._db.execute("PRAGMA data_version").fetchone())
+        if key == self._found:
+            return
+        self._db.execute("DELETE FROM found")
+        sets, given = _sets(query)
+        words, said = _words(query.search)
+        letters = {row[0] for row in self._db.execute("SELECT letter FROM letters")}
+        in_ids = [name for name in words if letters.issuperset(said[name])]
+        sets += [test for name, test in words.items() if name not in in_ids]
+        if in_ids:
+            either = [f"({_among([words[name]])} OR instr(lower(e.id), :{name}))" for name in in_ids]
+            where = [*([_among(sets)] if sets else []), f"NOT {_among([*sets, *words.values()])}", *either]
+            into = f"INSERT INTO found SELECT e.rowid FROM entries e WHERE {' AND '.join(where)}"
+            self._db.execute(into, {**given, **said})
+        self._found = key
 
     def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
         """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does."""
@@ -255,11 +324,12 @@ class EntryTable:
             db.close()
             raise sqlite3.DatabaseError("it is of another version")
         if not version:
-            for statement in _SCHEMA.split(";"):
-                db.execute(statement)
+            for statement in _SCHEMA.split(";\nCREATE "):
+                db.execute(f"CREATE {statement.strip().removeprefix('CREATE ')}")
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
         db.execute(_WALKED)  # a connection's own: two processes may walk at the same time
+        db.execute("CREATE TEMP TABLE found (number INTEGER PRIMARY KEY)")
         return db
 
     def _forget(self, line: Line) -> None:
@@ -267,17 +337,18 @@ class EntryTable:
             "INSERT INTO removed VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET at = max(at, excluded.at)",
             (line.folder, line.at),
         )
-        which = (id_of(line.folder), line.folder, line.at)
-        self._db.execute("DELETE FROM entries WHERE id = ? AND folder = ? AND at <= ?", which)
-        self._db.execute("DELETE FROM pending WHERE folder = ? AND at <= ?", which[1:])
+        which = (*_named(line.folder), line.at)
+        self._db.execute("DELETE FROM entries WHERE id = ? AND fence = ? AND date = ? AND at <= ?", which)
+        self._db.execute("DELETE FROM pending WHERE folder = ? AND at <= ?", (line.folder, line.at))
 
     def _is_removed(self, line: Line) -> bool:
         row = self._db.execute("SELECT at FROM removed WHERE folder = ?", (line.folder,)).fetchone()
         return row is not None and row[0] >= line.at
 
     def _await(self, line: Line) -> None:
-        which = (id_of(line.folder), line.folder)
-        is_known = self._db.execute("SELECT 1 FROM entries WHERE id = ? AND folder = ?", which).fetchone()
+        is_known = self._db.execute(
+            "SELECT 1 FROM entries WHERE id = ? AND fence = ? AND date = ?", _named(line.folder)
+        ).fetchone()
         if not is_known and not self._is_removed(line):
             self._db.execute(
                 "INSERT INTO pending VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET at = max(at, excluded.at)",
@@ -289,6 +360,9 @@ class EntryTable:
         if said.get("format", 1) > FORMAT or self._is_removed(line):
             return
         common = {name: said.pop(name) for name in _SHARED if name in said}
+        entry_id, fence, date = _named(line.folder)
+        if (said.pop("id", None), said.pop("fence", 0)) != (entry_id, fence):
+            return
         try:
             times = (_moment(said["started_at"]), _moment(said["ended_at"]))
         except (KeyError, TypeError, ValueError):
@@ -298,17 +372,20 @@ class EntryTable:
             share = said.get("score", 0) / points
         self._db.execute(
             "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-            "fence = excluded.fence, at = excluded.at, folder = excluded.folder, shared = excluded.shared, "
+            "fence = excluded.fence, at = excluded.at, date = excluded.date, shared = excluded.shared, "
             "started = excluded.started, ended = excluded.ended, seed = excluded.seed, cost = excluded.cost, "
             "share = excluded.share, origin = excluded.origin, is_indexed = excluded.is_indexed, own = excluded.own "
             "WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.at >= at)",
             (
-                *(id_of(line.folder), fence_of(line.folder), line.at, line.folder, self._number_of(common), *times),
+                *(entry_id, fence, line.at, date, self._number_of(common), *times),
                 *(said.get("seed"), said.get("cost"), share, (said.get("forked_from") or {}).get("task_id")),
                 *(is_indexed, json.dumps(said, separators=(",", ":"))),
             ),
         )
         self._db.execute("DELETE FROM pending WHERE folder = ?", (line.folder,))
+        if not self._letters.issuperset(letters := entry_id.lower()):
+            self._letters.update(letters)
+            self._db.executemany("INSERT OR IGNORE INTO letters VALUES (?)", list(letters))
 
     def _number_of(self, common: dict[str, Any]) -> int:
         said = json.dumps(common, separators=(",", ":"))
@@ -324,7 +401,7 @@ class EntryTable:
         )
         words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
         made = self._db.execute(
-            "INSERT INTO shared VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO shared VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
             (
                 *(said, kind, status, scenario, agent, f"{agent} {participant} {url}".lower(), campaign),
                 *(str(common.get("owner") or ""), json.dumps(common.get("judges") or []), " ".join(words).lower()),
@@ -333,7 +410,7 @@ class EntryTable:
         return int(made.lastrowid or 0)
 
 
-_SELECT = "SELECT s.said, e.own, e.folder FROM entries e JOIN shared s ON s.number = e.shared"
+_SELECT = "SELECT s.said, e.own, e.id, e.fence, e.date FROM entries e JOIN shared s ON s.number = e.shared"
 
 
 def delete_table(path: str) -> None:
@@ -343,8 +420,8 @@ def delete_table(path: str) -> None:
             os.unlink(f"{path}{suffix}")
 
 
-def _where(query: EntryQuery) -> tuple[str, dict[str, Any]]:
-    """The condition of a query and its parameters."""
+def _sets(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
+    """The conditions of a query on ``shared``, without those of its search, and their parameters."""
     alike = {
         "kind": query.kind,
         "status": query.status,
@@ -353,45 +430,49 @@ def _where(query: EntryQuery) -> tuple[str, dict[str, Any]]:
         "campaign": query.campaign,
         "owner": query.owner,
     }
-    common = [f"{name} = :{name}" for name, value in alike.items() if value is not None]
+    sets = [f"{name} = :{name}" for name, value in alike.items() if value is not None]
     given: dict[str, Any] = {name: value for name, value in alike.items() if value is not None}
     if query.agent:
-        common.append("instr(agents, :part)")
+        sets.append("instr(agents, :part)")
         given["part"] = query.agent.lower()
     if query.called:
         names = ", ".join(f"said ->> '{name}'" for name in ("role", "participant", "participant_url"))
-        common.append(f"EXISTS (SELECT 1 FROM json_each(:called) WHERE value IN ({names}))")
+        sets.append(f"EXISTS (SELECT 1 FROM json_each(:called) WHERE value IN ({names}))")
         given["called"] = json.dumps(list(query.called))
     if query.judge is not None:
-        common.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
+        sets.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
         given["judge"] = query.judge
     if query.is_alone:
-        given["campaigns"] = json.dumps(list(query.campaigns))
-        common.append(
+        sets.append(
             "(campaign = '' OR campaign NOT IN (SELECT id FROM entries WHERE shared IN "
             "(SELECT number FROM shared WHERE kind = 'campaign') UNION ALL SELECT value FROM json_each(:campaigns)))"
         )
-    where = [f"e.shared IN (SELECT number FROM shared WHERE {' AND '.join(common)})"] if common else []
-    for number, word in enumerate(query.search.lower().split()):
-        given[f"word{number}"] = word
-        where.append(
-            f"(e.shared IN (SELECT number FROM shared WHERE instr(words, :word{number})) "
-            f"OR instr(lower(e.id), :word{number}))"
-        )
-    for name, value, test in (
+        given["campaigns"] = json.dumps(list(query.campaigns))
+    return sets, given
+
+
+def _words(search: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The condition on ``shared`` of each word of a search, and its parameters, both by the parameter's name."""
+    said = {f"word{number}": word for number, word in enumerate(search.lower().split())}
+    return {name: f"instr(words, :{name})" for name in said}, said
+
+
+def _own_conditions(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
+    """The conditions of a query on each entry, without ``without``, and their parameters."""
+    named = (
         ("since", query.since, "e.started >= :since"),
         ("until", query.until, "e.started < :until"),
         ("ended_since", query.ended_since, "e.ended >= :ended_since"),
         ("seed", query.seed, "e.seed = :seed"),
         ("origin", query.origin, "e.origin = :origin"),
-    ):
-        if value is not None:
-            where.append(test)
-            given[name] = value.timestamp() if isinstance(value, datetime) else value
-    if query.without:
-        where.append("e.id NOT IN (SELECT value FROM json_each(:without))")
-        given["without"] = json.dumps(list(query.without))
-    return (f"WHERE {' AND '.join(where)}" if where else ""), given
+    )
+    wanted = [(name, value, test) for name, value, test in named if value is not None]
+    given = {name: value.timestamp() if isinstance(value, datetime) else value for name, value, _ in wanted}
+    return [test for _, _, test in wanted], given
+
+
+def _among(sets: Sequence[str]) -> str:
+    return f"e.shared IN (SELECT number FROM shared WHERE {' AND '.join(sets)})"
 
 
 def _ordered(query: EntryQuery) -> str:
@@ -403,12 +484,18 @@ def _ordered(query: EntryQuery) -> str:
     return f"ORDER BY {by}e.started {latest}, e.id {latest}{limit}"
 
 
-def _summary(row: Sequence[str]) -> EntrySummary | None:
+def _summary(row: Sequence[Any]) -> EntrySummary | None:
     """The summary of a row; None where the index says something that is none."""
     try:
-        return EntrySummary.model_validate({**json.loads(row[0]), **json.loads(row[1])})
+        said = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
+        return EntrySummary.model_validate(said)
     except ValueError:
         return None
+
+
+def _named(folder: str) -> tuple[str, int, str]:
+    """The id, fence and date of an entry's folder."""
+    return id_of(folder), fence_of(folder), folder.partition("/")[0]
 
 
 def _moment(text: str) -> float:

@@ -80,6 +80,7 @@ class Folder:
         self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
         self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
         self._name = name
+        self._download = self._store.download if self._store is not None else {}
 
     @property
     def is_of_objects(self) -> bool:
@@ -163,7 +164,7 @@ class Folder:
             StoreUnavailableError: it can't be read.
         """
         try:
-            content: bytes = self._fs.cat_file(self._at(path))
+            content: bytes = self._fs.cat_file(self._at(path), **self._download)
         except FileNotFoundError as problem:
             self._require_bucket(problem, path)
             raise
@@ -176,7 +177,8 @@ class Folder:
         if self._is_local:
             return {path: content for path in paths if (content := self._read_if_there(path)) is not None}
         try:
-            found = self._fs.cat([self._at(path) for path in paths], on_error="omit") if paths else {}
+            at_once = [self._at(path) for path in paths]
+            found = self._fs.cat(at_once, on_error="omit", **self._download) if paths else {}
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
         if isinstance(found, bytes):

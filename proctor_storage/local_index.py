@@ -82,7 +82,7 @@ class LocalIndex:
                 return work(self._refreshed())
             except sqlite3.DatabaseError as problem:
                 raise StoreUnavailableError(
-                    f"The table of the archive can't be written ({problem}): free some space in the temporary folder."
+                    f"The table of the archive can't be used ({problem}): free some space in the temporary folder."
                 ) from None
         finally:
             self._turn.release()

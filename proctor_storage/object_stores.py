@@ -29,7 +29,7 @@ class ObjectStore:
         package: the name under which Python imports it.
         credentials: where credentials are looked for.
         options: how its file system is opened.
-        upload: what an upload is to be told besides.
+        upload, download: what an upload and a download are given besides.
     """
 
     extra: str
@@ -37,6 +37,7 @@ class ObjectStore:
     credentials: str
     options: dict[str, Any] = field(default_factory=dict)
     upload: dict[str, Any] = field(default_factory=dict)
+    download: dict[str, Any] = field(default_factory=dict)
 
 
 _S3 = ObjectStore(
@@ -51,6 +52,7 @@ _S3 = ObjectStore(
         }
     },
     upload={"chunksize": PART_BYTES},
+    download={"max_concurrency": 1},  # otherwise s3fs asks for the size first, which is a request of its own
 )
 _GCS = ObjectStore(
     extra="gcs",

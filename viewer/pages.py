@@ -139,14 +139,14 @@ class Pages:
         if not search and not is_whole:
             wanted = replace(everything, is_alone=True, campaigns=sorted(under_way))
             running = [each for each in running if each.campaign not in under_way]
-        total = self.archive.count(wanted)
+        entries, (total, in_all) = self.archive.survey(replace(wanted, most=SHOWN_AT_MOST), everything)
         return self._render(
             "overview.html",
             None,
             running=[each for each in running if _is_meant(each, search)],
-            entries=self.archive.select(replace(wanted, most=SHOWN_AT_MOST)),
+            entries=entries,
             left_out=max(0, total - SHOWN_AT_MOST),
-            in_campaigns=self.archive.count(everything) - total if wanted.is_alone else 0,
+            in_campaigns=in_all - total,
             search=search,
         )
 
