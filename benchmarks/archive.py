@@ -33,6 +33,9 @@ from proctor_storage.folder import Folder
 
 A_NIGHT = 100_000
 _AGENTS, _SCENARIOS = 12, 25
+_WITH_FILES = 100_000
+"""Up to so many entries the local archive has each one's ``entry.json``; of more, no file but those of the index."""
+
 _OPERATIONS = (
     "write",
     "write_first",
@@ -91,7 +94,8 @@ def fill(url: str, count: int, *, is_earlier: bool) -> None:
             content = entry.model_dump_json(indent=1).encode()
             if is_local:
                 os.makedirs(f"{url}/{at}")
-                Path(f"{url}/{at}/{ENTRY}").write_bytes(content)
+                if count <= _WITH_FILES:
+                    Path(f"{url}/{at}/{ENTRY}").write_bytes(content)
             else:
                 folder.write(f"{at}/{ENTRY}", content)
             yield entry, at
@@ -198,8 +202,8 @@ def _steps() -> Iterator[tuple[str, str]]:
     yield "list, first time", "list"
     for name in ("list", "overview", "search", "search by id"):
         yield name, name
-    yield "write ", "write"
-    yield "list after a write", "list"
+    yield "write, again", "write"
+    yield "list after writes", "list"
 
 
 def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None) -> None:

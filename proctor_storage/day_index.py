@@ -135,6 +135,8 @@ def read_lines(content: bytes) -> Sequence[Line]:
     """
     try:
         read = [json.loads(line) for line in gzip.decompress(content).splitlines()]
+        if not read:
+            raise IndexDamagedError("it is empty")
         return [
             Line(int(each["at"]), str(each["folder"]), bool(each["is_written"]), each.get("entry")) for each in read
         ]

@@ -21,6 +21,9 @@ from proctor_storage.entry_ids import fence_of, id_of
 
 _VERSION = 1
 _BUSY_SECONDS = 60.0
+_SPARSE = 20_000
+"""So many entries are sorted; of more, the latest are looked for by time."""
+
 
 _SHARED = (
     *("format", "kind", "campaign", "campaign_kind", "owner", "status", "failed_by_participant", "scenario_id"),
@@ -182,7 +185,7 @@ class EntryTable:
 
     def unindexed(self) -> Iterator[tuple[EntrySummary, str]]:
         """Entries of which the index has no line, with their folders."""
-        for row in self._db.execute(f"{_SELECT} WHERE e.is_indexed = 0"):
+        for row in self._db.execute(f"{_SELECT.format('')} WHERE e.is_indexed = 0"):
             if (summary := _summary(row)) is not None:
                 yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
 
@@ -232,7 +235,8 @@ class EntryTable:
     def select(self, query: EntryQuery) -> list[EntrySummary]:
         """The entries that are wanted, in order."""
         where, given = self._where(query)
-        rows = self._db.execute(f"{_SELECT} {where} {_ordered(query)}", given).fetchall()
+        select = _SELECT.format(self._index_for(query))
+        rows = self._db.execute(f"{select} {where} {_ordered(query)}", given).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def count(self, query: EntryQuery) -> int:
@@ -250,6 +254,17 @@ class EntryTable:
         if query.without:
             in_all -= self._counted(replace(query, without=()), among=query.without)
         return int(in_all)
+
+    def _index_for(self, query: EntryQuery) -> str:
+        """The index by which the fewest rows are looked at, which SQLite can't know."""
+        if query.origin is not None:
+            return "INDEXED BY entries_by_origin"
+        if query.ended_since is not None:
+            return "INDEXED BY entries_by_end"
+        if query.order != "started" or query.most is None:
+            return ""
+        is_sparse = not _own_conditions(query)[0] and self.count(query) <= _SPARSE
+        return "" if is_sparse else "INDEXED BY entries_by_time"
 
     def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
         where, given = self._where(query)
@@ -410,7 +425,7 @@ class EntryTable:
         return int(made.lastrowid or 0)
 
 
-_SELECT = "SELECT s.said, e.own, e.id, e.fence, e.date FROM entries e JOIN shared s ON s.number = e.shared"
+_SELECT = "SELECT s.said, e.own, e.id, e.fence, e.date FROM entries e {} CROSS JOIN shared s ON s.number = e.shared"
 
 
 def delete_table(path: str) -> None:
