@@ -3,14 +3,17 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from activities.scrubbing import Scrubber, secrets_in
 from activities.terminal.recording import RECORDING, TESTS_RECORDING, TRANSCRIPT, Recordings
 from proctor_protocol.archive import CommandRecord
 from viewer.live import LiveTerminal
+
+if TYPE_CHECKING:
+    from activities.scrubbing import Scrubber
 
 _SHOWN_BYTES = 200_000
 """Of a recording: its end."""
@@ -29,6 +32,8 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     found = recordings.found(trial_id)
     if not found:
         return None
+    from activities.scrubbing import Scrubber, secrets_in  # a gateway needs its imports for such pages alone
+
     scrubber = Scrubber(secrets_in(os.environ))
     shown = "".join(_printed(found[name]) for name in (RECORDING, TESTS_RECORDING) if name in found)
     records = list(_records(found[TRANSCRIPT], scrubber)) if TRANSCRIPT in found else []
@@ -44,7 +49,7 @@ def _printed(recording: Path) -> str:
     )
 
 
-def _records(transcript: Path, scrubber: Scrubber) -> Iterator[CommandRecord]:
+def _records(transcript: Path, scrubber: "Scrubber") -> Iterator[CommandRecord]:
     for line in _last_lines(transcript)[-_RECORDS:]:
         told = _json(scrubber.text(line.decode(errors="replace")).encode())
         if isinstance(told, dict):
