@@ -319,7 +319,7 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
     from proctor_statistics import compared
 
     plan = given.plan
-    trials = sorted(trials, key=lambda trial: (trial.task_id, trial.attempt))
+    trials = sorted(trials, key=lambda trial: (trial.task_id, trial.attempt, trial.participant))
     modes: dict[str, int] = {}
     for trial in trials:
         modes[trial.failure_mode] = modes.get(trial.failure_mode, 0) + 1

@@ -100,9 +100,9 @@ class Run:
         return found
 
 
-def request_json(*task_ids: str, url: str | None = None, **config: Any) -> str:
+def request_json(*task_ids: str, url: str | None = None, agents: dict[str, str] | None = None, **config: Any) -> str:
     chosen = {"benchmark": "terminal-bench", "dataset": "terminal_bench", "task_ids": list(task_ids), **config}
-    return json.dumps({"participants": {"terminal_agent": url} if url else {}, "config": chosen})
+    return json.dumps({"participants": agents or ({"terminal_agent": url} if url else {}), "config": chosen})
 
 
 async def run(gateway_url: str, *task_ids: str, url: str | None = None, **config: Any) -> Run:

@@ -5,13 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from a2a.helpers.proto_helpers import new_text_part
+from a2a.types.a2a_pb2 import Message
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
 from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
 from proctor_storage.archive import Archive
 from purple_sdk.examples.terminal_agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
-from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.task import read_task
 from purple_sdk.server import create_executor_app
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.proctor.commands import Sandbox
@@ -122,6 +129,26 @@ async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(term
         run_page = await http.get(f"{terminal_stack.gateway_url}/view/{results.run_id}")
     assert "cat /app/hello.txt" in page.text
     assert f"/view/{hello.trial_id}" in run_page.text
+
+
+async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack: Stack) -> None:
+    """``POST /agent/messages``, no card and no A2A; beside it the task's own solution, in the same run."""
+
+    async def answer(request: Request) -> Response:
+        (part,) = (await request.json())["message"]["parts"]
+        task = read_task(Message(parts=[new_text_part(part["text"])]))
+        shell = shell_of(task, 10_000)
+        try:
+            await ran(shell, "echo 'Hello, terminal!' > /app/hello.txt")
+        finally:
+            await shell.aclose()
+        return JSONResponse({"result": {"parts": [{"text": "It is written."}]}})
+
+    async with listening(lambda _: Starlette(routes=[Route("/agent/messages", answer, methods=["POST"])])) as url:
+        ended = await run(terminal_stack.gateway_url, "hello-file", agents={"plain": url, "reference": "oracle"})
+    assert ended.state == "completed", ended.sentence
+    assert [(each.agent, each.n_resolved) for each in ended.results.by_agent] == [("plain", 1), ("reference", 1)]
+    assert ended.results.results[0].agent_message == "It is written."
 
 
 async def test_a_bad_message_at_the_seeds_endpoint_is_told_so(terminal_stack: Stack) -> None:
