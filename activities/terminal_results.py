@@ -1,7 +1,7 @@
 """A run's results as a folder, laid out as the seed's evaluator does it."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,8 +24,9 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
     problems = []
     _write_json(folder / "results.json", results.model_dump(mode="json"))
     _write_json(folder / "run_metadata.json", _metadata(folder, results))
+    folders = _folders_of_agents(results.agents)
     for trial in results.results:
-        place = folder / _safe(trial.participant) if len(results.agents) > 1 else folder
+        place = folder / folders.get(trial.participant, "") if len(results.agents) > 1 else folder
         problems += await _write_trial(place / _safe(trial.task_id) / _safe(trial.trial_name), trial, fetch)
     return problems
 
@@ -43,6 +44,15 @@ async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[s
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
     return problems
+
+
+def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
+    """A folder of its own for each agent, named like it."""
+    found: dict[str, str] = {}
+    for name in agents:
+        wanted = _safe(name)
+        found[name] = next(n for i in count(1) if (n := wanted if i == 1 else f"{wanted}_{i}") not in found.values())
+    return found
 
 
 def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:

@@ -87,7 +87,7 @@ def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
     if chosen.path or label is None:
         return chosen.path
     known = _known_datasets(state)
-    if _is_pulled(known, label) or chosen.registry is None:
+    if pulled_folder(label, state) or chosen.registry is None:
         return label
     listed = [each for each in read_registry(chosen.registry) if each.name == chosen.name]
     for dataset in [each for each in listed if chosen.version in (None, each.version)]:
@@ -99,12 +99,13 @@ def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
     return label
 
 
-def _is_pulled(known: KnownDatasets, label: str) -> bool:
+def pulled_folder(label: str, state: str | None) -> Path | None:
+    """The folder of a dataset's tasks; None where it was not pulled."""
+    known = _known_datasets(state)
     try:
-        known.folder(known.find(label))
+        return known.folder(known.find(label))
     except TaskError:
-        return False
-    return True
+        return None
 
 
 def list_datasets(state: str | None) -> None:

@@ -1070,15 +1070,16 @@ def follow_terminal_bench(
 
 @terminal_app.command("validate")
 def validate_dataset(
-    dataset: Annotated[str, typer.Argument(metavar="DIR", help="Folder of tasks.")],
+    dataset: Annotated[str, typer.Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
     task_ids: Annotated[
         list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
     ] = None,
+    state: StateOption = None,
 ) -> None:
     """Say of each task what keeps it from being played. Exit code 1 where something does."""
     from proctor.terminal_commands import validate_dataset
 
-    raise typer.Exit(validate_dataset(dataset, task_ids))
+    raise typer.Exit(validate_dataset(dataset, task_ids, state))
 
 
 @terminal_app.command("up")

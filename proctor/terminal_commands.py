@@ -18,18 +18,20 @@ TASK_QUEUE = "terminal-bench"
 """The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""
 
 
-def validate_dataset(dataset: str, task_ids: list[str] | None) -> ExitCode:
-    """Say of each task of a folder what keeps it from being played, and what somebody should know.
+def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None = None) -> ExitCode:
+    """Say of each task of a folder, or of an added dataset, why it can't be played and what one should know of it.
 
     Raises:
         UsageError: there is no such folder, or no such task.
     """
     from activities.terminal.failures import TaskError
     from activities.terminal.tasks import find_tasks, problems_of
+    from proctor.dataset_commands import pulled_folder
 
     console = make_console()
     try:
-        folders = find_tasks(Path(dataset), task_ids)
+        place = Path(dataset) if Path(dataset).is_dir() else (pulled_folder(dataset, state) or Path(dataset))
+        folders = find_tasks(place, task_ids)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
     allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()

@@ -77,6 +77,8 @@ def test_the_same_tasks_from_every_source_have_one_hash(tmp_path: Path) -> None:
     assert {each.name: each.commit for each in found}["git"] == first
     code, said = call(tmp_path, "list")
     assert all(f"{name}@" in said for name, *_ in sources)
+    done = Sandbox(tmp_path).call("terminal-bench", "validate", "zipped", "--state", "state")
+    assert "2 tasks: 2 can be played" in done.stdout
     code, said = call(tmp_path, "show", "zipped")
     assert (found[0].sha256 or "") in said
 

@@ -21,7 +21,7 @@ from activities.assessment_runs import AssessmentRuns
 from activities.deployment import Deployment
 from activities.plan import AdmitInput
 from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
-from activities.terminal_results import folder_of_run
+from activities.terminal_results import folder_of_run, write_results
 from activities.terminal_runs import TerminalRuns
 from activities.trial_plan import StepInput, Worked
 from proctor.live_terminals import recordings_of
@@ -29,7 +29,7 @@ from proctor.running import UnderWay
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError
-from proctor_protocol.terminal import FailureMode, TerminalResults
+from proctor_protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
 from proctor_storage.archive import Archive
 from tests.a2a_gateway.conftest import Gateway
 from tests.activities.terminal.writing import format_one
@@ -270,6 +270,24 @@ async def test_other_datasets_are_named_as_the_seeds_callers_do(gateway: Gateway
     code, said = await launched(gateway, 'Launch terminal-bench evaluation {"dataset_name": "terminal-bench-core"}')
     assert code == 422
     assert "datasets add" in said["error"]["message"]
+
+
+async def test_each_agent_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    trials = [
+        TrialResult(trial_id=name, trial_name="t.1-of-1.r", participant=name, task_id="t", attempt=1)
+        for name in ("a/b", "a:b", "..")
+    ]
+    results = TerminalResults(run_id="r", dataset="d", participant="p", status="completed", n_tasks=1, n_attempts=1,
+        n_trials=3, n_resolved=0, n_unresolved=3, accuracy=0, agents=dict.fromkeys(("a/b", "a:b", ".."), "oracle"),
+        results=trials)  # fmt: skip
+
+    async def fetch(_file: Blob) -> bytes:
+        raise AssertionError
+
+    (tmp_path / "run").mkdir()
+    assert await write_results(tmp_path / "run", results, fetch) == []
+    written = [json.loads(file.read_text())["participant"] for file in (tmp_path / "run").glob("*/t/*/results.json")]
+    assert sorted(written) == ["..", "a/b", "a:b"]
 
 
 def test_a_run_that_is_summed_up_again_writes_the_same_folder(tmp_path: Path) -> None:
