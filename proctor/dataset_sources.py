@@ -173,6 +173,8 @@ def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Pat
         places = sorted({str(task.parent.relative_to(root)) for task in _some_tasks(root)})[:5]
         hint = f"tasks are in {', '.join(places)}: name one with --path" if places else "name a folder of tasks"
         raise UsageError(f"{source.location} has no task in {show_value(source.path or '.')}: {hint}")
+    if source.kind == "git" and (linked := next((task for task in found if task.is_symlink()), None)):
+        raise UsageError(f"The task {linked.name} in {source.location} is a link: put the task's folder there")
     if source.task_ids is None:
         return found
     by_name = {task.name: task for task in found}
@@ -208,7 +210,7 @@ def _some_tasks(root: Path) -> Iterator[Path]:
 def _unzipped(folder: Path, target: Path) -> list[Path]:
     """Tasks that are archives in a folder of tasks."""
     for archive in sorted(folder.glob("*.zip")):
-        if zipfile.is_zipfile(archive):
+        if zipfile.is_zipfile(archive) and not archive.is_symlink():
             unpack(archive, target / archive.stem, _TASK_ZIP_PASSWORD)
     return [_only_task(each) for each in sorted(target.iterdir())] if target.is_dir() else []
 

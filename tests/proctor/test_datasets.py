@@ -204,6 +204,22 @@ def test_archives_that_reach_out_of_their_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("out"))
 
 
+def test_a_repository_cannot_name_tasks_outside_of_it(tmp_path: Path) -> None:
+    url, _ = repository(tmp_path / "repo")
+    format_one(tmp_path / "private")
+    (tmp_path / "repo" / "sets" / "small" / "three").symlink_to(tmp_path / "private")
+    git(tmp_path / "repo", "add", ".")
+    git(tmp_path / "repo", "commit", "--quiet", "-m", "a link")
+    code, said = call(tmp_path, "add", url, "--path", "sets/small")
+    assert code == 2
+    assert "The task three in" in said
+    tasks = [{"name": "three", "git_url": url, "path": "sets/small/three"}]
+    (tmp_path / "harbor.json").write_text(json.dumps([{"name": "h", "version": "1", "tasks": tasks}]))
+    assert call(tmp_path, "add", "harbor.json")[0] == 0
+    code, said = call(tmp_path, "pull", "h")
+    assert (code, "no task is there" in said) == (2, True)
+
+
 def test_an_archive_that_grows_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_sources, "MOST_BYTES", 100_000)
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
