@@ -5,6 +5,7 @@ search looks for its words in these rows. It looks through all ids for words tha
 all letters of the word.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -19,7 +20,7 @@ from proctor_protocol.archive import FORMAT, EntrySummary
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
 """So many entries are sorted; of more, the latest are looked for by time."""
@@ -33,11 +34,13 @@ _SHARED = (
 
 _SCHEMA = """
 CREATE TABLE shared (
-    number INTEGER PRIMARY KEY, said TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL,
-    scenario TEXT NOT NULL, agent TEXT NOT NULL, agents TEXT NOT NULL, campaign TEXT NOT NULL, owner TEXT NOT NULL,
-    judges TEXT NOT NULL, words TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, scenario TEXT NOT NULL, agent TEXT NOT NULL,
+    campaign TEXT NOT NULL, owner TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0, judges TEXT NOT NULL,
+    agents TEXT NOT NULL, words TEXT NOT NULL
 );
 CREATE INDEX shared_by_campaign ON shared (campaign);
+CREATE INDEX shared_of_campaigns ON shared (kind) WHERE kind = 'campaign';
+CREATE TABLE said (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, said TEXT NOT NULL);
 CREATE TABLE entries (
     id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, date TEXT NOT NULL,
     shared INTEGER NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, seed INTEGER, cost REAL, share REAL,
@@ -127,6 +130,7 @@ class EntryTable:
         self._letters: set[str] = set()
         self._writes = 0
         self._found: object = None
+        self._counts: dict[tuple[str, int, int], int] = {}
 
     def close_connection(self) -> None:
         """End the use of the file."""
@@ -241,6 +245,13 @@ class EntryTable:
 
     def count(self, query: EntryQuery) -> int:
         """How many entries are wanted, whatever ``most`` says."""
+        key = (repr(replace(query, most=None, order="started")), *self._state())
+        if key not in self._counts:
+            self._counts = {known: count for known, count in self._counts.items() if known[1:] == key[1:]}
+            self._counts[key] = self._count(query)
+        return self._counts[key]
+
+    def _count(self, query: EntryQuery) -> int:
         if _own_conditions(query)[0]:
             return self._counted(query)
         sets, given = _sets(query)
@@ -290,9 +301,13 @@ class EntryTable:
             given["without"] = json.dumps(list(query.without))
         return (f"WHERE {' AND '.join(where)}" if where else ""), given
 
+    def _state(self) -> tuple[int, int]:
+        """What changes with every change of the table, by this process or by others."""
+        return self._writes, int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
     def _find_by_ids(self, query: EntryQuery) -> None:
         """Note entries that have all words of a search, but one or more of them in their id alone, in ``found``."""
-        key = (replace(query, most=None, without=()), self._writes, self._db.execute("PRAGMA data_version").fetchone())
+        key = (replace(query, most=None, without=()), *self._state())
         if key == self._found:
             return
         self._db.execute("DELETE FROM found")
@@ -304,7 +319,8 @@ class EntryTable:
         if in_ids:
             either = [f"({_among([words[name]])} OR instr(lower(e.id), :{name}))" for name in in_ids]
             where = [*([_among(sets)] if sets else []), f"NOT {_among([*sets, *words.values()])}", *either]
-            into = f"INSERT INTO found SELECT e.rowid FROM entries e WHERE {' AND '.join(where)}"
+            scan = "FROM entries e INDEXED BY entries_by_time"
+            into = f"INSERT INTO found SELECT e.rowid {scan} WHERE {' AND '.join(where)}"
             self._db.execute(into, {**given, **said})
         self._found = key
 
@@ -404,7 +420,8 @@ class EntryTable:
 
     def _number_of(self, common: dict[str, Any]) -> int:
         said = json.dumps(common, separators=(",", ":"))
-        row = self._db.execute("SELECT number FROM shared WHERE said = ?", (said,)).fetchone()
+        digest = hashlib.sha256(said.encode()).digest()[:16]
+        row = self._db.execute("SELECT number FROM said WHERE digest = ?", (digest,)).fetchone()
         if row:
             return int(row[0])
         names = ("role", "participant", "participant_url")
@@ -415,17 +432,22 @@ class EntryTable:
             str(common.get(n) or d) for n, d in (("kind", "assessment"), ("status", ""), ("scenario_id", ""))
         )
         words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
-        made = self._db.execute(
-            "INSERT INTO shared VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        made = self._db.execute("INSERT INTO said VALUES (NULL, ?, ?)", (digest, said))
+        self._db.execute(
+            "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
             (
-                *(said, kind, status, scenario, agent, f"{agent} {participant} {url}".lower(), campaign),
-                *(str(common.get("owner") or ""), json.dumps(common.get("judges") or []), " ".join(words).lower()),
+                *(made.lastrowid, kind, status, scenario, agent, campaign, str(common.get("owner") or "")),
+                *(json.dumps(common.get("judges") or []), f"{agent} {participant} {url}".lower()),
+                " ".join(words).lower(),
             ),
         )
         return int(made.lastrowid or 0)
 
 
-_SELECT = "SELECT s.said, e.own, e.id, e.fence, e.date FROM entries e {} CROSS JOIN shared s ON s.number = e.shared"
+_SELECT = (
+    "SELECT t.said, e.own, e.id, e.fence, e.date FROM entries e {} CROSS JOIN shared s ON s.number = e.shared "
+    "CROSS JOIN said t ON t.number = e.shared"
+)
 
 
 def delete_table(path: str) -> None:
@@ -451,8 +473,9 @@ def _sets(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
         sets.append("instr(agents, :part)")
         given["part"] = query.agent.lower()
     if query.called:
-        names = ", ".join(f"said ->> '{name}'" for name in ("role", "participant", "participant_url"))
-        sets.append(f"EXISTS (SELECT 1 FROM json_each(:called) WHERE value IN ({names}))")
+        among = "(SELECT value FROM json_each(:called))"
+        any_of = " OR ".join(f"said ->> '{name}' IN {among}" for name in ("role", "participant", "participant_url"))
+        sets.append(f"number IN (SELECT number FROM said WHERE {any_of})")
         given["called"] = json.dumps(list(query.called))
     if query.judge is not None:
         sets.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
