@@ -117,6 +117,15 @@ def test_a_later_writer_lists_its_own_id_alone(url: str) -> None:
     assert [each.fence for each in archive.select(EntryQuery(search="e3"))] == [2]
 
 
+def test_fences_of_writers_are_compared_as_numbers(url: str) -> None:
+    """By their names, ``one.9`` is the last of these; it is gone, and the entry of 10 counts."""
+    archive = Archive(url)
+    for fence in (9, 10):
+        write(archive, entry("one", fence))
+    assert write(archive, entry("one", 8), "old").fence == 10
+    assert sorted(path.name for path in Path(url).glob("2*/*")) == ["one.10"]
+
+
 def test_a_reader_reads_only_what_is_new(url: str, table: str) -> None:
     writer = Archive(url)
     for number in range(10):
@@ -260,14 +269,14 @@ def test_an_archive_of_an_earlier_version_is_indexed_by_its_first_reader(url: st
     assert sorted(path.name for path in Path(url).glob("2*/one.*")) == ["one.5"]
     assert Archive(url).get("two") is not None
     assert ids(Archive(url, table)) == ["one", "three", "two"]
+    fresh, folder = watched(url)
+    assert ids(fresh) == ["one", "three", "two"]
+    assert not any(path.endswith("entry.json") for path in folder.paths), "the next reader reads the index"
     later, folder = watched(url)
     assert later.get("two") is not None
     assert folder.counted == {"read": 3 + 1, "listed": 1}, "no listing but of its own id"
     write(later, entry("two", 4))
     assert sorted(path.name for path in Path(url).glob("2*/two.*")) == ["two.4"]
-    fresh, folder = watched(url)
-    assert ids(fresh) == ["one", "three", "two"]
-    assert folder.counted["read"] < 8, "the next reader reads the index"
 
 
 def test_an_index_that_is_removed_is_made_again(url: str, table: str) -> None:
@@ -297,6 +306,17 @@ def test_a_damaged_file_of_the_index_is_made_again(url: str, table: str, content
         assert ids(each) == ["one", "two"]
     assert not damaged.exists()
     assert all(read_lines(file.read_bytes()) for file in Path(url, "index", "days").rglob("*.gz"))
+
+
+def test_an_entry_is_found_whose_line_was_damaged_before_it_was_read(url: str, table: str) -> None:
+    reader = Archive(url, table)
+    write(Archive(url), entry("one"))
+    assert ids(reader) == ids(reader) == ["one"]
+    before = set(Path(url, "index", "days").rglob("*.gz"))
+    write(Archive(url), entry("two"))
+    (new,) = set(Path(url, "index", "days").rglob("*.gz")) - before
+    new.write_bytes(b"damaged")
+    assert ids(reader) == ["one", "two"]
 
 
 def test_a_first_reader_finds_what_the_index_lacks(url: str) -> None:
