@@ -317,8 +317,11 @@ class EntryTable:
         in_ids = [name for name in words if letters.issuperset(said[name])]
         sets += [test for name, test in words.items() if name not in in_ids]
         if in_ids:
-            either = [f"({_among([words[name]])} OR instr(lower(e.id), :{name}))" for name in in_ids]
-            where = [*([_among(sets)] if sets else []), f"NOT {_among([*sets, *words.values()])}", *either]
+            ids = {name: f"e.id LIKE :{name}_id ESCAPE '!'" for name in in_ids}
+            said |= {f"{name}_id": f"%{_escaped(said[name])}%" for name in in_ids}
+            where = [f"({' OR '.join(ids.values())})", *([_among(sets)] if sets else [])]
+            where += [f"({ids[name]} OR {_among([words[name]])})" for name in in_ids]
+            where.append(f"NOT {_among([*sets, *words.values()])}")
             scan = "FROM entries e INDEXED BY entries_by_time"
             into = f"INSERT INTO found SELECT e.rowid {scan} WHERE {' AND '.join(where)}"
             self._db.execute(into, {**given, **said})
@@ -493,6 +496,11 @@ def _words(search: str) -> tuple[dict[str, str], dict[str, str]]:
     """The condition on ``shared`` of each word of a search, and its parameters, both by the parameter's name."""
     said = {f"word{number}": word for number, word in enumerate(search.lower().split())}
     return {name: f"instr(words, :{name})" for name in said}, said
+
+
+def _escaped(word: str) -> str:
+    """A word as LIKE takes it for itself."""
+    return "".join(f"!{letter}" if letter in "!%_" else letter for letter in word)
 
 
 def _own_conditions(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:

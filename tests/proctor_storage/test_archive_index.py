@@ -409,7 +409,14 @@ def several(url: str) -> Archive:
             made("c1.a", campaign="c1", seed=1, score=3, cost=2.0, owner="ann"),
             made("c1.b", campaign="c1", seed=2, score=9, cost=1.0, status="failed", role="theirs", owner="bob"),
             made("c2.a", campaign="c2", judges=["gpt-4o"]),
-            made("Alone", participant="Secretary", participant_url="http://HOST.example:1", score=5, owner="ann"),
+            made(
+                "Alone",
+                scenario_name="Mine",
+                participant="Secretary",
+                participant_url="http://HOST.example:1",
+                score=5,
+                owner="ann",
+            ),
         ]
     ):
         write(archive, written.model_copy(update={"started_at": BEGAN + timedelta(hours=number)}))
@@ -427,6 +434,9 @@ def test_queries(several: Archive) -> None:
         (EntryQuery(search="c1.b failed"), ["c1.b"]),
         (EntryQuery(search="c1 failed", without=["c1.b"]), []),
         (EntryQuery(search="no such words"), []),
+        (EntryQuery(search="c1_a"), []),
+        (EntryQuery(search="ALON"), ["Alone"]),
+        (EntryQuery(search="lone mine"), ["Alone"]),
         (EntryQuery(status="failed"), ["c1.b"]),
         (EntryQuery(scenario="tiny", campaign="c1"), ["c1.a", "c1.b"]),
         (EntryQuery(agent="SECRET"), ["Alone"]),
