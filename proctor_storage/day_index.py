@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from pydantic_core import to_json
@@ -89,9 +90,9 @@ class DayIndex:
             if folder in self._lines:
                 self._lines[folder] = (True, _line(entry, folder, is_written=True))
 
-    def write_all(self, entries: Iterable[tuple[EntrySummary, str]]) -> None:
-        """Write the lines of entries that are there, with their folders."""
-        self._write_packed(_line(entry, folder, is_written=True) for entry, folder in entries)
+    def write_all(self, entries: Iterable[tuple[EntrySummary, str]]) -> dict[str, str]:
+        """Write the lines of entries that are there, with their folders; returns the files and their versions."""
+        return self._write_packed(_line(entry, folder, is_written=True) for entry, folder in entries)
 
     def remove(self, folders: Iterable[str]) -> None:
         """Write that the entries in these folders are removed."""
@@ -116,15 +117,16 @@ class DayIndex:
             self._lines[folder] = (False, _line(entry, folder, is_written=False))
             self._folder.write(self._path, _packed(line for _, line in self._lines.values()))
 
-    def _write_packed(self, lines: Iterable[bytes]) -> None:
-        some: list[bytes] = []
-        for line in lines:
-            some.append(line)
-            if len(some) == _PACKED_LINES:
-                self._folder.write(_new_path(f"{datetime.now(UTC):%Y-%m-%d}"), _packed(some))
-                some = []
-        if some:
-            self._folder.write(_new_path(f"{datetime.now(UTC):%Y-%m-%d}"), _packed(some))
+    def _write_packed(self, lines: Iterable[bytes]) -> dict[str, str]:
+        left, days, written = iter(lines), set[str](), set[str]()
+        while some := list(islice(left, _PACKED_LINES)):
+            day = f"{datetime.now(UTC):%Y-%m-%d}"
+            path = _new_path(day)
+            self._folder.write(path, _packed(some))
+            days.add(day)
+            written.add(path)
+        versions = {path: version for day in days for path, version in self.versions(day).items()}
+        return {path: versions[path] for path in written if path in versions}
 
 
 def read_lines(content: bytes) -> Sequence[Line]:

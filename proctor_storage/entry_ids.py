@@ -13,9 +13,11 @@ import gzip
 import hashlib
 import json
 import posixpath
+import uuid
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 from urllib.parse import quote, unquote
 
 from proctor_storage.folder import Folder, StoreUnavailableError
@@ -30,12 +32,15 @@ class EntryIds:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._has_earlier: bool | None = None
+        self.name = ""
+        """What tells this index from one that was there before, where an archive was removed."""
 
     def is_complete(self, *, look: bool = False) -> bool:
         """Whether every entry is known here; it is remembered once it is so, unless one is to ``look`` again."""
         if self._has_earlier is None or look:
             try:
-                self._has_earlier = bool(json.loads(self._folder.read(_COMPLETE)).get("earlier", True))
+                said = json.loads(self._folder.read(_COMPLETE))
+                self._has_earlier, self.name = bool(said.get("earlier", True)), str(said.get("name", ""))
             except (FileNotFoundError, ValueError, AttributeError):
                 self._has_earlier = None
         return self._has_earlier is not None
@@ -47,8 +52,9 @@ class EntryIds:
             shards.setdefault(_shard(id_of(folder)), []).append(folder)
         for shard, folders in shards.items():
             self._folder.write(f"{INDEX}/earlier/{shard}.gz", gzip.compress("\n".join(folders).encode(), 1, mtime=0))
-        self._folder.write(_COMPLETE, json.dumps({"format": 1, "earlier": bool(shards)}).encode())
-        self._has_earlier = bool(shards)
+        about: dict[str, Any] = {"format": 1, "earlier": bool(shards), "name": uuid.uuid4().hex}
+        self._folder.write(_COMPLETE, json.dumps(about).encode())
+        self._has_earlier, self.name = bool(shards), about["name"]
 
     def add(self, folder: str) -> list[str]:
         """Add a folder that is about to be written; returns the others of its id."""

@@ -228,6 +228,11 @@ class EntryTable:
         self._db.execute("DELETE FROM closed")
         self._db.execute("DELETE FROM files")
 
+    def forget_all(self) -> None:
+        """Empty the table."""
+        for name in ("entries", "shared", "said", "pending", "removed", "files", "closed", "notes"):
+            self._db.execute(f"DELETE FROM {name}")
+
     def has(self, note: str) -> bool:
         """Whether something was noted."""
         return self._db.execute("SELECT 1 FROM notes WHERE name = ?", (note,)).fetchone() is not None

@@ -91,7 +91,11 @@ class LocalIndex:
         if self._table is None:
             self._table = EntryTable(self._path)
         table = self._table
-        if table.has(_WALKED) and self._ids.is_complete(look=True):
+        is_complete = self._ids.is_complete(look=True)
+        if is_complete and table.has(_WALKED) and not table.has(f"{_WALKED} {self._ids.name}"):
+            with table.writing():
+                table.forget_all()  # it is of an archive that was here before
+        if is_complete and table.has(_WALKED):
             damaged = self._catch_up(table)
             if damaged:
                 self._read_all(table)
@@ -149,7 +153,10 @@ class LocalIndex:
         self._read_entries(table, table.unknown(), began)
         try:
             if not is_empty:
-                self._index.write_all(table.unindexed())
+                written = self._index.write_all(table.unindexed())
+                with table.writing():
+                    for path, version in written.items():
+                        table.set_version(path, version)
                 if not was_complete:
                     self._ids.complete(table.walked())
             for path in damaged:
@@ -162,6 +169,7 @@ class LocalIndex:
         table.drop_walked()
         with table.writing():
             table.note(_WALKED)
+            table.note(f"{_WALKED} {self._ids.name}")
 
     def _look_at_pending(self, table: EntryTable) -> None:
         now = time.time_ns() // 1000

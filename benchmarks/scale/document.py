@@ -213,7 +213,12 @@ def money(bill: Bill, settings: Settings, sized: Sized) -> dict[str, float]:
         "processors": sized.vcpus * night.hours * prices.vcpu_hour,
         "memory": sized.vcpus * settings.fleet.memory_gb * night.hours * prices.memory_gb_hour,
         "store, kept": night.assessments * stored / 1e9 * night.kept_days / 30 * prices.store_gb_month,
-        "store, written": night.assessments * mean(load.writes for load in loads) / 1000 * prices.store_1000_writes,
+        "store and archive, written and listed": night.assessments
+        / 1000
+        * (mean(load.writes for load in loads) * prices.store_1000_writes),
+        "store and archive, read": night.assessments
+        / 1000
+        * (mean(load.reads for load in loads) * prices.store_1000_reads),
         "archive, a year of it": night.assessments * archived / 1e9 * 12 * prices.store_gb_month,
     }
 

@@ -22,7 +22,8 @@ class Load:
             many activities wait meanwhile. judging, judges: the same after the turns.
         tokens, calls: of models, in all. actions, requests: of Temporal, without those of waiting.
         heartbeats, waiting_requests: of each second for which an activity waits.
-        writes: objects that are written to the store. waits_begun: activities that wait for the participant.
+        writes, reads: requests to store and archive, as they are billed.
+        waits_begun: activities that wait for the participant.
     """
 
     turns: int
@@ -41,6 +42,7 @@ class Load:
     heartbeats: float = 0.0
     waiting_requests: float = 0.0
     writes: float = 0.0
+    reads: float = 0.0
     waits_begun: float = 0.0
 
     @property
@@ -103,6 +105,7 @@ def load_of(bill: Bill, play: Play, night: NightSettings, lively: float = 1.0) -
         requests=play.played_requests,
         heartbeats=bill.waiting.heartbeats * lively,
         waiting_requests=bill.waiting.requests * lively,
-        writes=play.store.objects + play.archive.objects,
+        writes=night.store_writes.get(play.scenario, play.store.objects + play.archive.objects),
+        reads=night.store_reads.get(play.scenario, 0.0),
         waits_begun=play.turns + 2,  # a greeting and a farewell, too
     )

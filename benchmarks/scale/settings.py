@@ -27,6 +27,8 @@ class NightSettings(_Settings):
     model_seconds: float = Field(ge=0)
     output_tokens: int = Field(ge=0)
     kept_days: float = Field(ge=0)
+    store_writes: dict[str, float]
+    store_reads: dict[str, float]
     retention_days: float = Field(ge=0)
     nights_a_month: float = Field(gt=0)
 
@@ -79,6 +81,7 @@ class Prices(_Settings):
     memory_gb_hour: float = Field(ge=0)
     store_gb_month: float = Field(ge=0)
     store_1000_writes: float = Field(ge=0)
+    store_1000_reads: float = Field(ge=0)
     model: str
     input: float = Field(ge=0)
     cached_input: float = Field(ge=0)

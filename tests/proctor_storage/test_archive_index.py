@@ -294,6 +294,14 @@ def test_an_index_that_is_removed_is_made_again(url: str, table: str) -> None:
     assert Archive(url).get("two") is None
 
 
+def test_an_archive_that_takes_the_place_of_another_is_another(url: str, table: str) -> None:
+    write(Archive(url), entry("old"))
+    assert ids(Archive(url, table)) == ["old"]
+    shutil.rmtree(url)
+    write(Archive(url), entry("new"))
+    assert ids(Archive(url, table)) == ids(Archive(url, table)) == ["new"]
+
+
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08\x00cut", b"no gzip at all"])
 def test_a_damaged_file_of_the_index_is_made_again(url: str, table: str, content: bytes) -> None:
     for name in ("one", "two"):
