@@ -17,7 +17,7 @@ from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
 from activities.models.usage import Meter, read_prices
 from activities.packages.confinement import Limits, find_missing_protections
-from activities.packages.freezing import packed, unpack
+from activities.packages.freezing import is_shipped_as_frozen, packed, unpack
 from activities.packages.manager import (
     Fingerprint,
     ScenarioManager,
@@ -118,6 +118,7 @@ class Deployment:
             activities.packages.manager.ScenarioError: there is none of that id, or it can't be played.
         """
         directory = self.scenarios.find(scenario_id)
+        await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
             state = await asyncio.to_thread(fingerprint, directory)
             cached = self._packages.get(scenario_id)
@@ -141,22 +142,27 @@ class Deployment:
         Raises:
             activities.packages.manager.ScenarioError: it can't be played.
         """
-        self._require_protection(directory)
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
         name = await asyncio.to_thread(blob_ref, package.initial_state)
         return replace(package, initial_state=b"", large_state=name)
 
-    def _require_protection(self, directory: Path) -> None:
+    def _require_protection(self, directory: Path, sha256: str | None = None) -> None:
         """Refuse code that did not come with proctor where it can't be confined, unless the operator trusts it.
+
+        Args:
+            directory: the scenario's folder.
+            sha256: the hash of its frozen files, where the folder is an unpacked copy: another machine may have
+                admitted it.
 
         Raises:
             activities.packages.manager.ScenarioValidationError: with what this machine lacks, and the setting.
         """
-        if self.config.trust_scenarios or is_shipped(directory) or not any(directory.rglob("*.py")):
+        if self.config.trust_scenarios or not (missing := find_missing_protections()):
             return
-        if missing := find_missing_protections():
+        has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
+        if not has_come and any(directory.rglob("*.py")):
             raise ScenarioValidationError(
                 f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
                 "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
@@ -179,7 +185,11 @@ class Deployment:
             yield state[place : place + _PIECE]
 
     async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
-        """A folder with all files of a scenario as they were when its assessment was admitted."""
+        """A folder with all files of a scenario as they were when its assessment was admitted.
+
+        Raises:
+            activities.packages.manager.ScenarioError: this machine can't confine its code.
+        """
         return await self._folder(scenario_id, ref, None)
 
     async def unpack_current_code(self, scenario_id: str) -> tuple[Path, str]:
@@ -209,6 +219,7 @@ class Deployment:
                             archive.write(piece)
                     archive.seek(0)
                     await asyncio.to_thread(unpack, archive, folder)
+                await asyncio.to_thread(self._require_protection, folder, ref.sha256)
             self._folders[ref.sha256] = folder
             while len(self._folders) > _FOLDERS_KEPT:
                 oldest = self._folders.pop(next(iter(self._folders)))

@@ -16,7 +16,8 @@ from typing import BinaryIO
 
 from activities.archives import extract
 from activities.packages.evaluator_modules import KIT, KIT_NAME, installed_kit
-from activities.packages.manager import ScenarioValidationError, fingerprint
+from activities.packages.manager import ScenarioValidationError, fingerprint, shipped_folder
+from proctor_storage.blobs import blob_ref
 
 MOST_BYTES = 64 * 1024 * 1024
 """How large all files of a scenario together may be."""
@@ -45,6 +46,12 @@ def packed(directory: Path) -> bytes:
                 archive.addfile(member, io.BytesIO(body))
         content.seek(0)
         return content.read()
+
+
+def is_shipped_as_frozen(scenario_id: str, sha256: str) -> bool:
+    """Whether frozen files, by their hash, are those of the scenario of that id that came with proctor."""
+    shipped = shipped_folder(scenario_id)
+    return shipped is not None and blob_ref(packed(shipped)).sha256 == sha256
 
 
 def _files(directory: Path) -> Iterator[tuple[str, bytes]]:

@@ -123,8 +123,14 @@ class ScenarioManager:
 
 def is_shipped(directory: Path) -> bool:
     """Whether a scenario's folder is among those that came with proctor."""
+    shipped = shipped_folder(directory.name)
+    return shipped is not None and directory.resolve() == shipped.resolve()
+
+
+def shipped_folder(scenario_id: str) -> Path | None:
+    """The folder of the scenario of that id that came with proctor; None where no such scenario came with it."""
     folder = _installed_folder()
-    return folder is not None and directory.resolve().parent == folder.resolve()
+    return folder / scenario_id if folder and (folder / scenario_id / _SCENARIO_FILE).is_file() else None
 
 
 def _resolve(directory: str | Path) -> Path:

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from activities.packages import tasks
-from activities.packages.confinement import Limits, confine, die_with_parent, filter_of_calls
+from activities.packages.confinement import Limits, confine, die_with_parent, find_missing_protections
 from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
@@ -30,16 +30,22 @@ _IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
 """What httpx and those beneath it import only when they are used."""
 
 
-def main(control: socket.socket, parent: int) -> None:
-    """Fork on demand until the other end of ``control`` is closed."""
+def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
+    """Fork on demand until the other end of ``control`` is closed.
+
+    Args:
+        control: the socket to the worker.
+        parent: the worker's process.
+        is_confined: the worker has found all protections. Then this process ends where it lacks one.
+    """
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
     import_late_ones()
     build_models(BaseModel)
     tls()
-    for connects in (True, False):
-        filter_of_calls(connects=connects)
+    if (missing := find_missing_protections()) and is_confined:
+        sys.exit(f"Scenario code can't be confined any more: {'; '.join(missing)}. Restart the worker.")
     gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
     woken, wake = os.pipe()
     os.set_blocking(wake, False)

@@ -27,7 +27,7 @@ from pydantic_core import from_json
 
 from activities.judging.evidence import parts_of_record
 from activities.packages import frames, manager
-from activities.packages.confinement import Limits
+from activities.packages.confinement import Limits, find_missing_protections
 from activities.packages.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
 from activities.packages.tasks import CompileTask, Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
 from activities.simulations.parts import Contents
@@ -57,7 +57,8 @@ _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SS
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from proctor_processes.importing import import_less; import_less(); "
-    "from activities.packages.nursery import main; main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]))"
+    "from activities.packages.nursery import main; "
+    "main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), is_confined=sys.argv[4] == 'confined')"
 )
 
 Ask = Callable[[dict[str, Any]], Awaitable[bytes]]
@@ -207,8 +208,10 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             path = [entry or os.getcwd() for entry in sys.path]
+            protection = "unconfined" if await asyncio.to_thread(find_missing_protections) else "confined"
+            program = [sys.executable, "-I", "-c", _PROGRAM]
             self._process = await Child.start(
-                [sys.executable, "-I", "-c", _PROGRAM, json.dumps(path), str(theirs.fileno()), str(os.getpid())],
+                [*program, json.dumps(path), str(theirs.fileno()), str(os.getpid()), protection],
                 None,  # it ends with its parent by itself, at once (``confinement.die_with_parent``)
                 environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stderr=_OWN_STDERR,

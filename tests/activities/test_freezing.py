@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.packages import freezing
+from activities.packages import freezing, manager
 from activities.packages.evaluator_modules import KIT, import_evaluators, installed_kit
 from activities.packages.freezing import packed, unpack
 from activities.packages.manager import ScenarioValidationError
@@ -75,6 +75,9 @@ def test_too_much_is_a_sentence(write_scenario: Write, monkeypatch: pytest.Monke
     one = write_scenario("small", {"video.bin": "x" * 3000}) / "small"
     monkeypatch.setattr(freezing, "MOST_BYTES", 2000)
     with pytest.raises(ScenarioValidationError, match=r"small has more than .* MB of files"):
+        packed(one)
+    monkeypatch.setattr(manager, "_MOST_FILES", 1)
+    with pytest.raises(ScenarioValidationError, match="small has more than 1 files"):
         packed(one)
 
 

@@ -8,10 +8,12 @@ import pytest
 from activities.deployment import Deployment
 from activities.packages import confinement, system_calls
 from activities.packages.confinement import find_missing_protections
-from activities.packages.manager import ScenarioError
+from activities.packages.freezing import packed
+from activities.packages.manager import ScenarioError, ScenarioValidationError
+from activities.packages.processes import EvaluatorRetryError, ScenarioCode
 from proctor.doctor.places import look_at_confinement
 from proctor_protocol.config import GreenAgentConfig, merge_configs
-from tests.activities.scenario_code import GOOD, Write
+from tests.activities.scenario_code import GOOD, LIMITS, Write
 from tests.stack import SCENARIOS
 
 
@@ -57,6 +59,42 @@ async def test_a_strangers_scenario_is_refused_unless_the_operator_trusts_it(
 @pytest.mark.usefixtures("unprotected")
 async def test_a_scenario_that_came_with_proctor_is_played_everywhere(tmp_path: Path) -> None:
     assert await refusal(config_of(SCENARIOS, tmp_path), "email_triage_basic") == ""
+
+
+@pytest.mark.usefixtures("unprotected")
+async def test_frozen_code_that_another_machine_admitted_is_refused_too(write_scenario: Write, tmp_path: Path) -> None:
+    """A worker that confines code may have admitted what this one is to judge."""
+    folder = write_scenario(files={"evaluators.py": GOOD})
+    deployment = Deployment(config_of(folder, tmp_path))
+    try:
+        strange, shipped = [
+            await deployment.store.put(packed(place)) for place in (folder / "small", SCENARIOS / "email_triage_basic")
+        ]
+        with pytest.raises(ScenarioValidationError, match="small has code, and this machine can't confine it"):
+            await deployment.unpack_frozen_code("small", strange)
+        with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
+            await deployment.unpack_current_code("small")
+        with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
+            await deployment.unpack_frozen_code("email_triage_basic", strange)  # with a name that is not its own
+        assert (await deployment.unpack_frozen_code("email_triage_basic", shipped)).is_dir()
+    finally:
+        await deployment.aclose()
+
+
+async def test_no_code_runs_where_the_protection_was_there_and_is_lost(
+    write_scenario: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """libseccomp is looked for by starting programs, which fails on a machine that is short of memory."""
+    if find_missing_protections():
+        pytest.skip(f"not this machine: {find_missing_protections()}")
+    (tmp_path / "pyseccomp.py").write_text("raise ImportError")
+    monkeypatch.syspath_prepend(tmp_path)
+    code = ScenarioCode(LIMITS)
+    try:
+        with pytest.raises(EvaluatorRetryError, match="no process could be made"):
+            await code.load(write_scenario(files={"evaluators.py": GOOD}) / "small")
+    finally:
+        await code.aclose()
 
 
 async def test_without_the_library_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,8 @@ def test_a_folder_is_removed_once_its_process_was_killed_and_not_before(
             assert own != str(folder)
             maker.kill()
             maker.wait()
-            assert remove_left_over("proctor-try-") == [folder.name]
+            with OwnFolder("proctor-try-"):
+                assert not folder.exists()
             assert Path(own).is_dir()
         assert not Path(own).exists()
         os.utime(just_made, (0, 0))
