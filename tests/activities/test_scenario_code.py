@@ -190,10 +190,14 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
     async with asyncio.timeout(PATIENCE):
         while len(_processes()) < 2:
             await asyncio.sleep(0.02)
+    before = _processes()
     for nursery in _nurseries():
         nursery.kill()
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await judging
+    async with asyncio.timeout(PATIENCE):
+        while any(map(processes.is_running, before)):
+            await asyncio.sleep(0.02)
 
 
 async def test_a_process_is_known_to_be_lost_with_a_nursery_that_only_just_told_of_it(
