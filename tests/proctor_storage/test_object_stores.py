@@ -17,6 +17,7 @@ from proctor_protocol.config import GreenAgentConfig
 from proctor_storage import blobs, object_stores
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobNotFoundError, BlobStore, StoreUnavailableError, blob_ref
+from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder
 from tests import object_stores as servers
 from tests.docs.blocks import of_language
@@ -109,6 +110,31 @@ def test_an_archive_of_objects(url: str, tmp_path: Path) -> None:
     assert [each.fence for each in Archive(url).entries()] == [entry.fence + 1]
     kept.remove(Archive(url).entries())
     assert Archive(url).entries() == []
+
+
+def test_a_write_to_an_archive_in_s3_lists_nothing(s3: S3, tmp_path: Path) -> None:
+    local, url = Archive(str(tmp_path)), f"s3://{BUCKET}/no-listing"
+    kept, asked = Archive(url), list[str]()
+    local.copy(write_day(local, "one"), kept)
+    s3.fail = asked.append
+    later = local.copy(write_day(local, "two"), kept)
+    assert [request.split()[0] for request in asked] == ["PUT"] * 8, "one of the shared contents fewer"
+    asked.clear()
+    kept.write(later.model_copy(update={"fence": later.fence + 1}), {}, {})
+    listed = [request for request in asked if "prefix=" in request]
+    assert listed
+    assert all("/again/" in request or "again%2F" in request or "two" in request for request in listed)
+    assert sorted(each.id for each in Archive(url).select(EntryQuery())) == ["one", "two"]
+
+
+def test_an_archive_in_a_store_without_conditional_puts(s3: S3, tmp_path: Path) -> None:
+    """No writer is known to be the first there: each adds itself, and looks for others of its id."""
+    local, url = Archive(str(tmp_path)), f"s3://{BUCKET}/unconditional-archive"
+    with patch.object(Folder, "write_first", lambda self, path, content: None):
+        entry = local.copy(write_day(local, "one"), Archive(url))
+        Archive(url).write(entry.model_copy(update={"fence": entry.fence + 1}), {}, {})
+        assert Archive(url).write(entry, {}, {}).fence == entry.fence + 1
+    assert [each.fence for each in Archive(url).select(EntryQuery())] == [entry.fence + 1]
 
 
 def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:
