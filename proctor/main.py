@@ -8,6 +8,10 @@ import typer
 
 from proctor.errors import CommandError, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
+from proctor_processes.announcing import announce
+
+_SERVICES = ("worker", "gateway", "ues")
+"""The commands whose warnings are log lines."""
 
 app = typer.Typer(
     name="proctor",
@@ -110,12 +114,18 @@ def _show_version(is_wanted: bool) -> None:
 
 @app.callback()
 def before_every_command(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """A durable evaluator of AI agents: A2A in, Temporal underneath, scores out."""
     del version
+    if ctx.invoked_subcommand in _SERVICES:
+        from proctor_processes.announcing import announce_as_json
+
+        kind = os.environ.get("AGENTBEATS_GREEN_LOG_FORMAT") or os.environ.get("AGENTBEATS_LOG_FORMAT")
+        announce_as_json(kind == "json")
     if any(name.upper().startswith("AGENTBEATS_") for name in os.environ):
         from proctor.settings import warn_of_unknown_variables
 
@@ -1246,5 +1256,5 @@ def main() -> None:
     try:
         app()
     except CommandError as problem:
-        print(fit(f"proctor: {problem}", sys.stderr), file=sys.stderr)
+        announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
         sys.exit(problem.exit_code)

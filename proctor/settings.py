@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from proctor.errors import UsageError, fit
+from proctor_processes.announcing import announce
 from proctor_processes.cores import usable_cores
 from proctor_protocol.config import (
     GATEWAY_VARIABLE,
     AgentBeatsConfig,
     GreenAgentConfig,
+    temporal_ui_of,
     unknown_variables,
     validate_config,
 )
@@ -112,7 +114,10 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
     except ConnectionSettingsError as problem:
         raise UsageError(str(problem)) from None
     said = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
-    return config.model_copy(update={name: value for name, value in said.items() if value})
+    known: dict[str, str | None] = {name: value for name, value in said.items() if value}
+    if "temporal_ui_url" not in config.model_fields_set:
+        known["temporal_ui_url"] = temporal_ui_of(known.get("temporal_address") or config.temporal_address)
+    return config.model_copy(update=known)
 
 
 def is_open_to_others(host: str) -> bool:
@@ -161,4 +166,4 @@ def warn_of_unknown_variables() -> None:
 def warn(sentences: Iterable[str]) -> None:
     """Say what the person who started this should know, and go on."""
     for sentence in sentences:
-        print(fit(f"proctor: warning: {sentence}", sys.stderr), file=sys.stderr, flush=True)
+        announce(fit(f"proctor: warning: {sentence}", sys.stderr), "WARNING", sys.stderr)

@@ -57,6 +57,7 @@ from proctor_observing.address import observed
 from proctor_observing.logs import set_up_logs
 from proctor_observing.readiness import log_problems
 from proctor_observing.tracing import start_tracing, stop_tracing
+from proctor_processes.announcing import announce
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.fleet import Fingerprint, find_stranger
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
@@ -191,7 +192,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
         await stack.enter_async_context(address)
         await log_problems(logging.getLogger(__name__), {name: needs[name] for name in ("store", "fleet")})
-        print(f"proctor worker polling {config.task_queue} at {config.temporal_address}", flush=True)
+        announce(f"proctor worker polling {config.task_queue} at {config.temporal_address}")
         if ready is not None:
             ready.set()
         await stop.wait()

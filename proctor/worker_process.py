@@ -11,6 +11,7 @@ import sys
 
 from proctor.errors import CommandError
 from proctor.leaving import leave
+from proctor_processes.announcing import announce
 from proctor_processes.importing import import_less
 
 
@@ -25,7 +26,7 @@ def main() -> None:
     try:
         work(read_worker_settings(**given["flags"]), part=Part(given["number"], os.getppid(), given["attempts"]))
     except CommandError as problem:
-        print(f"proctor: {problem}", file=sys.stderr)
+        announce(f"proctor: {problem}", "ERROR", sys.stderr)
         leave(problem.exit_code)
     leave(0)
 

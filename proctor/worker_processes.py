@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, suppress
 
 from activities.packages.confinement import hide_from_neighbours
 from proctor.attempts import Attempts, pipe_for_lines
+from proctor_processes.announcing import announce
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
 from proctor_processes.returning import Pauses, how_ended
@@ -65,7 +66,7 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
             return processes[0].exit_code or 1
         keepers = [asyncio.create_task(process.keep()) for process in processes]
         stack.push_async_callback(_cancel, keepers)
-        print(f"{WORKS} {config.task_queue} at {config.temporal_address} with {count} processes", flush=True)
+        announce(f"{WORKS} {config.task_queue} at {config.temporal_address} with {count} processes")
         await stopped
     return 0
 
@@ -161,13 +162,13 @@ class _Process:
         """Pass on what it writes; that it works is the parent's to say."""
         async for line in output:
             text = line.decode(errors="replace").rstrip("\n")
-            if text.startswith(f"{WORKS} "):
+            if f"{WORKS} " in text:
                 self._works.set()
-            if not text.startswith(WORKS) or (self._number == 0 and "Docker" in text):
+            if WORKS not in text or (self._number == 0 and "Docker" in text):
                 print(text, flush=True)
 
     def _say(self, what: str) -> None:
-        print(f"proctor worker: {self._name} {what}", flush=True)
+        announce(f"proctor worker: {self._name} {what}")
 
 
 async def _note(pipe: int, attempts: Attempts) -> None:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from proctor_observing import metrics
 from proctor_observing.readiness import Look, look_at
+from proctor_processes.announcing import announce
 from proctor_processes.serving import address_of, listen
 
 
@@ -78,7 +79,7 @@ async def observed(
     app = observing_app(needs, render)
     server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    print(f"{who} observed at {address_of(listener)}", flush=True)
+    announce(f"{who} observed at {address_of(listener)}")
     try:
         yield address_of(listener)
     finally:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from proctor_observing import tracing
+from proctor_processes.announcing import announce_as_json
 
 _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
 
@@ -34,13 +35,15 @@ def what_it_is_about() -> Mapping[str, str | int]:
 
 
 def set_up_logs(kind: str, rooms: Mapping[str, str], others: str = "WARNING") -> None:
-    """Have this process log to standard error.
+    """Have this process log to standard error; where that is to be JSON, what it announces is JSON, too.
 
     Args:
         kind: ``json``, ``text``, or ``auto``: text where standard error is a terminal, else JSON.
         rooms: loggers of ours, with their levels.
         others: the level of everything else.
     """
+    announce_as_json(kind == "json")
+    leave_details_to_fields()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
     logging.basicConfig(level=others, handlers=[handler], force=True)
@@ -48,9 +51,27 @@ def set_up_logs(kind: str, rooms: Mapping[str, str], others: str = "WARNING") ->
         logging.getLogger(room).setLevel(level)
 
 
+def leave_details_to_fields() -> None:
+    """Keep Temporal's SDK from adding what a line is about to its text, where this process uses the SDK."""
+    if (activity := sys.modules.get("temporalio.activity")) is not None:
+        activity.logger.activity_info_on_message = False
+    if (workflow := sys.modules.get("temporalio.workflow")) is not None:
+        workflow.logger.workflow_info_on_message = False
+
+
 def is_json(kind: str) -> bool:
     """Whether lines are JSON: see ``set_up_logs``."""
     return kind == "json" or (kind == "auto" and not sys.stderr.isatty())
+
+
+def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
+    """What a line is about; a failure that Temporal's SDK logs comes with its workflow and activity."""
+    for kind, kind_of_step in (("temporal_activity", "activity_type"), ("temporal_workflow", "workflow_type")):
+        details = getattr(record, kind, None)
+        if isinstance(details, Mapping) and "task" not in what_it_is_about():
+            found = {"task": "workflow_id", "step": kind_of_step, "attempt": "attempt"}
+            return {**what_it_is_about(), **{name: details[key] for name, key in found.items() if key in details}}
+    return what_it_is_about()
 
 
 class JsonLines(logging.Formatter):
@@ -65,7 +86,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **what_it_is_about(),
+            **_about_record(record),
             **tracing.current_ids(),
         }
         if record.exc_info:
@@ -81,6 +102,6 @@ class TextLines(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """See ``logging.Formatter``."""
-        said = what_it_is_about()
+        said = _about_record(record)
         ends = f" [{' '.join(f'{name}={value}' for name, value in said.items())}]" if said else ""
         return super().formatMessage(record) + ends

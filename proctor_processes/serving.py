@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from proctor_processes.announcing import announce
+
 _BACKLOG = 2048
 
 
@@ -58,7 +60,7 @@ class Server(uvicorn.Server):
         """See ``uvicorn.Server``."""
         await super().startup(sockets=sockets)
         if self.started:
-            print(self._ready, flush=True)
+            announce(self._ready)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

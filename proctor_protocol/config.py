@@ -25,6 +25,9 @@ from proctor_protocol.durations import Duration
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
+_DEV_SERVER_UI = 1000
+"""How far a dev server's UI port is from its own, by default (``temporal server start-dev --help``)."""
+
 COMMON_PREFIX = "AGENTBEATS_"
 """How the environment variables begin that hold for evaluator and participants alike."""
 
@@ -122,6 +125,14 @@ def _absolute(folder: str) -> str:
             raise ValueError("this user has no home folder: name a folder with an absolute path")
         path = home.joinpath(*path.parts[1:])
     return str(path.absolute())
+
+
+def temporal_ui_of(address: str) -> str | None:
+    """Where the UI of the Temporal at an address is: a dev server's or Temporal Cloud's; None for any other."""
+    host, _, port = address.rpartition(":")
+    if host in ("127.0.0.1", "localhost", "[::1]") and port.isdecimal() and int(port) <= 65535 - _DEV_SERVER_UI:
+        return f"http://{host}:{int(port) + _DEV_SERVER_UI}"
+    return "https://cloud.temporal.io" if host.endswith(".tmprl.cloud") else None
 
 
 def _archive_of(others: dict[str, Any]) -> str:
@@ -253,7 +264,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     temporal_address: str = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     temporal_retention: Duration | None = None
-    temporal_ui_url: str | None = "http://127.0.0.1:8233"
+    temporal_ui_url: str | None = Field(default_factory=lambda others: temporal_ui_of(others["temporal_address"]))
     example_participant_url: str = "http://localhost:8001"
     task_queue: str = "assessments"
     models_task_queue: str = "models"

@@ -99,7 +99,7 @@ def read_address(process: Process) -> str:
     """Where it listens, once it says so: a URL without a slash at the end."""
     assert process.stdout is not None
     for line in process.stdout:
-        if found := re.search(r"listening on (http://[^\s/]+)", line):
+        if found := re.search(r'listening on (http://[^\s/"]+)', line):
             return found[1].replace("localhost", "127.0.0.1")
     raise AssertionError(f"{process.args} ended before it was ready, with {process.wait()}")
 

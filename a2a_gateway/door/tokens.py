@@ -157,10 +157,10 @@ class Tokens:
     def _read(self) -> dict[str, Token]:
         try:
             found = self.path.stat()
+            if found.st_mode & _WRITABLE_BY_OTHERS:
+                raise TokensError(f"{self.path} can be written by other users: chmod 600 it")
             version = (found.st_mtime_ns, found.st_size, found.st_ino)
             if version != self._version:
-                if found.st_mode & _WRITABLE_BY_OTHERS:
-                    raise TokensError(f"{self.path} can be written by other users: chmod 600 it")
                 kept = TokenFile.model_validate_json(self.path.read_bytes())
                 self._known, self._version = {token.id: token for token in kept.tokens}, version
         except OSError as problem:

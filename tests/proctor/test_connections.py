@@ -37,6 +37,25 @@ def test_flags_win_over_temporals_variables_these_over_its_file_and_all_over_our
     assert dict(read_profile().options) == {"api_key": "k", "tls": True}
 
 
+@pytest.mark.parametrize(
+    ("address", "ui"),
+    [
+        ("127.0.0.1:7233", "http://127.0.0.1:8233"),
+        ("localhost:17233", "http://localhost:18233"),
+        ("mine.a1b2.tmprl.cloud:7233", "https://cloud.temporal.io"),
+        ("temporal.example:7233", None),
+    ],
+)
+def test_the_ui_is_that_of_the_temporal_which_is_used(
+    monkeypatch: pytest.MonkeyPatch, address: str, ui: str | None
+) -> None:
+    assert GreenAgentConfig(temporal_address=address).temporal_ui_url == ui
+    monkeypatch.setenv("TEMPORAL_ADDRESS", address)
+    assert with_connection(read_settings(GreenAgentConfig)).temporal_ui_url == ui
+    monkeypatch.setenv("AGENTBEATS_GREEN_TEMPORAL_UI_URL", "http://ui.example")
+    assert with_connection(read_settings(GreenAgentConfig)).temporal_ui_url == "http://ui.example"
+
+
 @pytest.mark.parametrize("content", ["[profile", "[profile.other]\naddress = 'a:1'\n"])
 def test_a_file_that_says_nothing_usable_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str

@@ -1,0 +1,30 @@
+"""Lines that say what a service has come to: plain, or as JSON where its logs are JSON."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+_as_json = False
+
+
+def announce_as_json(wanted: bool) -> None:
+    """Whether this process's announcements are JSON, as its log lines are."""
+    global _as_json
+    _as_json = wanted
+
+
+def announces_json() -> bool:
+    """Whether this process's announcements are JSON."""
+    return _as_json
+
+
+def announce(text: str, level: Literal["INFO", "WARNING", "ERROR"] = "INFO", stream: TextIO | None = None) -> None:
+    """Print a line, to standard output unless ``stream`` is given.
+
+    As JSON it has ``time``, ``level``, ``logger`` and ``message``.
+    """
+    if _as_json:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        text = json.dumps({"time": now, "level": level, "logger": "proctor", "message": text}, ensure_ascii=False)
+    print(text, file=stream or sys.stdout, flush=True)
