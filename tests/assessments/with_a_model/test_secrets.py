@@ -86,7 +86,9 @@ async def traces(stack: Stack, assessment: Running, ended: Assessed) -> Traces:
     for log in stack.local.logs.iterdir():
         found.texts[log.name] = log.read_bytes()
     for blob in filter(Path.is_file, Path(stack.config.storage_url).rglob("*")):
-        found.texts[f"blob {blob.name}"] = unwrapped(zlib.decompress(blob.read_bytes()))
+        content = blob.read_bytes()
+        is_plain = blob.parent.name == "deployment"  # the store's id
+        found.texts[f"blob {blob.name}"] = content if is_plain else unwrapped(zlib.decompress(content))
     for file in filter(Path.is_file, Path(stack.config.archive_url).rglob("*")):
         found.texts[f"archive {file.name}"] = file.read_bytes()
     found.texts["stream"] = await assessment.raw_stream(stack)
