@@ -1,7 +1,7 @@
 """Why an assessment stands still: what Temporal waits for that no worker does.
 
-Troubles of a step that is under way come from the workflow itself (``activities.troubles``). Where there is no worker,
-or none that can go on with the workflow, nobody is left to tell but the gateway: Temporal says what it is waiting for.
+The workflow itself reports troubles of a step that is under way (``activities.attempts.troubles``). Where there is no
+worker, or none that can go on with the workflow, the gateway asks Temporal what it is waiting for and reports that.
 """
 
 import asyncio

@@ -16,9 +16,10 @@ from activities.judging.panel import Judge
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
 from activities.models.usage import Meter, read_prices
-from activities.packages.confinement import Limits, find_missing_protections
-from activities.packages.freezing import is_shipped_as_frozen, packed, unpack
-from activities.packages.manager import (
+from activities.plan import Plan
+from activities.scenario_code.confinement import Limits, find_missing_protections
+from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
+from activities.scenario_code.manager import (
     Fingerprint,
     ScenarioManager,
     ScenarioPackage,
@@ -26,14 +27,13 @@ from activities.packages.manager import (
     fingerprint,
     is_shipped,
 )
-from activities.packages.processes import ScenarioCode
-from activities.plan import Plan
-from activities.simulations.addresses import are_several
-from activities.simulations.hosts import SimulationHost
-from activities.simulations.own_servers import OwnServers
-from activities.simulations.shared_host import SharedHost
-from activities.simulations.shared_hosts import SharedHosts
-from activities.simulations.simulations import Simulations
+from activities.scenario_code.processes import ScenarioCode
+from activities.simulation.addresses import are_several
+from activities.simulation.hosts import SimulationHost
+from activities.simulation.own_servers import OwnServers
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.shared_hosts import SharedHosts
+from activities.simulation.simulations import Simulations
 from proctor_observing import tracing
 from proctor_processes.own_folders import OwnFolder
 from proctor_protocol.config import GreenAgentConfig
@@ -115,7 +115,7 @@ class Deployment:
         them has changed, unless they are large.
 
         Raises:
-            activities.packages.manager.ScenarioError: there is none of that id, or it can't be played.
+            activities.scenario_code.manager.ScenarioError: there is none of that id, or it can't be played.
         """
         directory = self.scenarios.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
@@ -140,7 +140,7 @@ class Deployment:
         """The scenario in a folder, without its initial state where that is large.
 
         Raises:
-            activities.packages.manager.ScenarioError: it can't be played.
+            activities.scenario_code.manager.ScenarioError: it can't be played.
         """
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
@@ -157,7 +157,7 @@ class Deployment:
                 admitted it.
 
         Raises:
-            activities.packages.manager.ScenarioValidationError: with what this machine lacks, and the setting.
+            activities.scenario_code.manager.ScenarioValidationError: with what this machine lacks, and the setting.
         """
         if self.config.trust_scenarios or not (missing := find_missing_protections()):
             return
@@ -174,7 +174,7 @@ class Deployment:
 
         Raises:
             BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
-            activities.packages.manager.ScenarioError: the frozen files can't be read any more.
+            activities.scenario_code.manager.ScenarioError: the frozen files can't be read any more.
         """
         if not plan.is_state_in_package or plan.package is None:
             async for piece in self.store.read_in_pieces(plan.initial_state):
@@ -188,7 +188,7 @@ class Deployment:
         """A folder with all files of a scenario as they were when its assessment was admitted.
 
         Raises:
-            activities.packages.manager.ScenarioError: this machine can't confine its code.
+            activities.scenario_code.manager.ScenarioError: this machine can't confine its code.
         """
         return await self._folder(scenario_id, ref, None)
 
@@ -196,7 +196,7 @@ class Deployment:
         """A folder with all files of a scenario as they are now, and their hash.
 
         Raises:
-            activities.packages.manager.ScenarioError: there is none of that id, or its files can't be read.
+            activities.scenario_code.manager.ScenarioError: there is none of that id, or its files can't be read.
         """
         files = await asyncio.to_thread(packed, self.scenarios.find(scenario_id))
         ref = blob_ref(files)

@@ -14,6 +14,8 @@ from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Clarification, Dimension
 from proctor_storage.blobs import BlobRef
 
+TRIAL_WORKFLOW = "TerminalTrial"
+
 
 class Model(BaseModel):
     """Frozen; fields may be added later, with defaults."""

@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from activities.terminal import environments, images
-from activities.terminal.collecting import collect
-from activities.terminal.engine import Engine
-from activities.terminal.solutions import play_solution
-from activities.terminal.tasks import load_task
-from activities.terminal.testing import run_tests
+from proctor_terminal import environments, images
+from proctor_terminal.collecting import collect
+from proctor_terminal.engine import Engine
+from proctor_terminal.solutions import play_solution
+from proctor_terminal.tasks import load_task
+from proctor_terminal.testing import run_tests
 from tests.docker_engine import TASKS, own_engine
 from tests.stack import running_stack
 from tests.terminal_bench.asking import run

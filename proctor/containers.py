@@ -14,23 +14,23 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
+from activities.admission.queueing import status_of
+from activities.attempts.elapsed import Elapsed
+from activities.attempts.fencing import Fencing
+from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.keeping import Keeping
+from activities.attempts.metrics import Observing
+from activities.attempts.scrubbing import Scrubbing
+from activities.attempts.troubles import Troubles
 from activities.deployment import Deployment
-from activities.elapsed import Elapsed
-from activities.fencing import Fencing
-from activities.heartbeats import Heartbeats
-from activities.keeping import Keeping
-from activities.metrics import Observing
-from activities.participant_client import ParticipantClients
-from activities.queueing import status_of
-from activities.scrubbing import Scrubbing
-from activities.terminal.command_endpoint import CommandEndpoint
-from activities.terminal.engine import Engine
-from activities.terminal.failures import EngineUnavailableError, TerminalError
-from activities.terminal.sweeping import sweep
-from activities.terminal_trials import TrialActivities, host_queue
-from activities.troubles import Troubles
+from activities.participant import ParticipantClients
 from proctor.live_terminals import recordings_of
 from proctor_protocol.config import GreenAgentConfig
+from proctor_terminal.command_endpoint import CommandEndpoint
+from proctor_terminal.engine import Engine
+from proctor_terminal.failures import EngineUnavailableError, TerminalError
+from proctor_terminal.sweeping import sweep
+from proctor_terminal.trials import TrialActivities, host_queue
 
 _LOOK_SECONDS = 5.0
 """Between two looks for an engine that isn't there."""

@@ -6,9 +6,6 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
-from activities.terminal.failures import TaskError
-from activities.terminal.tasks import problems_of
 from proctor.console import make_console, show
 from proctor.dataset_registries import is_registry, read_registry
 from proctor.dataset_sources import ARCHIVES, fetched
@@ -18,6 +15,9 @@ from proctor.settings import read_settings
 from proctor.terminal_settings import DatasetSection
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import show_value
+from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
+from proctor_terminal.failures import TaskError
+from proctor_terminal.tasks import problems_of
 
 _SHA = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 12

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from activities.terminal.datasets import DatasetSource, KnownDataset, TaskSource
 from proctor.errors import UnreachableError, UsageError
 from proctor_protocol.problems import describe, show_value
+from proctor_terminal.datasets import DatasetSource, KnownDataset, TaskSource
 
 _LARGEST = 64 * 1024 * 1024
 """Bytes of a registry."""

@@ -16,12 +16,12 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from activities.terminal.datasets import DatasetSource
-from activities.terminal.failures import TaskError
-from activities.terminal.task_model import TaskFormat
-from activities.terminal.tasks import find_tasks
 from proctor.errors import CommandError, UsageError
 from proctor_protocol.problems import show_value
+from proctor_terminal.datasets import DatasetSource
+from proctor_terminal.failures import TaskError
+from proctor_terminal.task_model import TaskFormat
+from proctor_terminal.tasks import find_tasks
 
 MOST_FILES, MOST_BYTES = 500_000, 16 * 1024**3
 """How much an archive may come to."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from activities.packages.manager import ScenarioManager
+from activities.scenario_code.manager import ScenarioManager
 from proctor.assess import AssessOptions, play
 from proctor.console import command_name, make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode

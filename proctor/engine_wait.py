@@ -4,8 +4,8 @@ import asyncio
 import logging
 import os
 
-from activities.terminal.engine_address import engine_address
 from proctor_protocol.config import GreenAgentConfig
+from proctor_terminal.engine_address import engine_address
 
 _LOOK_SECONDS = 5.0
 

@@ -20,7 +20,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities import failures
+from activities.attempts import failures
 from proctor.attempts import Attempt
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect

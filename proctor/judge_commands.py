@@ -16,7 +16,7 @@ from activities.judging.panel import Judge
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.models.usage import PricesError, read_prices
-from activities.packages.manager import ScenarioManager
+from activities.scenario_code.manager import ScenarioManager
 from proctor.console import make_console, show
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.phrases import clean

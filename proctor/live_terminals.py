@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from activities.terminal.recording import RECORDING, TESTS_RECORDING, TRANSCRIPT, Recordings
 from proctor_protocol.archive import CommandRecord
+from proctor_terminal.recording import RECORDING, TESTS_RECORDING, TRANSCRIPT, Recordings
 from viewer.live import LiveTerminal
 
 if TYPE_CHECKING:
-    from activities.scrubbing import Scrubber
+    from activities.attempts.scrubbing import Scrubber
 
 _SHOWN_BYTES = 200_000
 """Of a recording: its end."""
@@ -32,7 +32,7 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     found = recordings.found(trial_id)
     if not found:
         return None
-    from activities.scrubbing import Scrubber, secrets_in  # a gateway needs its imports for such pages alone
+    from activities.attempts.scrubbing import Scrubber, secrets_in  # a gateway needs its imports for such pages alone
 
     scrubber = Scrubber(secrets_in(os.environ))
     shown = "".join(_printed(found[name]) for name in (RECORDING, TESTS_RECORDING) if name in found)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from activities.simulations.keys import host_key
+from activities.simulation.keys import host_key
 from proctor.errors import CommandError, UsageError
 from proctor.settings import LOOPBACK, count_worker_processes, is_open_to_others
 from proctor.supervisor import Service
@@ -284,7 +284,7 @@ _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|
 
 
 def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
-    """What takes secrets out of a service's environment: by their names, which end as in ``activities/scrubbing.py``.
+    """What takes secrets out of a service's environment: by their names (see ``activities/attempts/scrubbing.py``).
 
     Args:
         environment: the names of the variables.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from activities.simulations.keys import host_key
+from activities.simulation.keys import host_key
 from proctor_processes.serving import address_of, listen
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from ues_sim.server import create_app

@@ -25,11 +25,10 @@ import httpx
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.admission import AdmissionActivities
+from activities.admission.activities import AdmissionActivities
+from activities.attempts.heartbeats import Heartbeats
 from activities.deployment import Deployment
-from activities.heartbeats import Heartbeats
-from activities.judging.evidence import read_record
-from activities.lifecycle import LifecycleActivities
+from activities.judging.verdicts import VerdictActivities
 from activities.plan import (
     AdmitInput,
     AdvanceInput,
@@ -44,11 +43,12 @@ from activities.plan import (
     RespondInput,
     TurnApplied,
 )
-from activities.simulations.keys import host_key
-from activities.simulations.shared_host import SharedHost
-from activities.simulations.simulations import Simulations
-from activities.turns import TurnActivities
-from activities.verdicts import VerdictActivities
+from activities.scenario_code.evidence import read_record
+from activities.simulation.keys import host_key
+from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.simulations import Simulations
+from activities.simulation.turns import TurnActivities
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage

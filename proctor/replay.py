@@ -16,7 +16,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import TEMPORAL_PATH
-from activities.resets import WITH_CURRENT_EVALUATORS
+from activities.attempts.resets import WITH_CURRENT_EVALUATORS
 from proctor.assess import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from activities.judging.judge import points_left_out
-from activities.packages.confinement import Limits
-from activities.packages.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
-from activities.packages.processes import ScenarioCode
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
+from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted

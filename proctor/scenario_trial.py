@@ -15,19 +15,19 @@ import httpx
 from langchain_core.messages import AIMessage, message_to_dict
 from pydantic_core import from_json
 
-from activities.actions.log import entries_from_events
 from activities.judging.judge import points_left_out
 from activities.judging.work import work_criterion
-from activities.packages.confinement import Limits
-from activities.packages.initial_states import at_time
-from activities.packages.manager import ScenarioPackage
-from activities.packages.processes import Bench, EvaluatorFailedError, EvaluatorRetryError, ScenarioCode
-from activities.packages.tasks import JudgeTask
 from activities.plan import TURN_SETTLES, JudgeRecord
-from activities.simulations.hosts import Claim, Simulation, Step
-from activities.simulations.keys import PARTICIPANT
-from activities.simulations.shared_host import SharedHost
-from activities.simulations.states import snapshot
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.initial_states import at_time
+from activities.scenario_code.manager import ScenarioPackage
+from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError, ScenarioCode
+from activities.scenario_code.tasks import JudgeTask
+from activities.simulation.action_log import entries_from_events
+from activities.simulation.hosts import Claim, Simulation, Step
+from activities.simulation.keys import PARTICIPANT
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.states import snapshot
 from proctor.own_simulator import own_simulator
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig

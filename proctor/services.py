@@ -162,7 +162,7 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
     Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret; with ``single`` it has an admin key
     instead: ``UES_ADMIN_KEY``, else one that the simulator makes and prints.
     """
-    from activities.simulations.keys import host_key
+    from activities.simulation.keys import host_key
     from proctor_observing.logs import set_up_logs
     from proctor_observing.tracing import TracingError
     from ues_sim.server import serve

@@ -87,7 +87,7 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     Raises:
         UsageError: there is no such folder.
     """
-    from activities.packages.manager import ScenarioError, ScenarioManager
+    from activities.scenario_code.manager import ScenarioError, ScenarioManager
 
     manager = ScenarioManager(config.scenarios_dir)
     try:

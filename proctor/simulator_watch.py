@@ -2,7 +2,7 @@
 
 import sys
 
-from activities.simulations.hosts import SimulationHost
+from activities.simulation.hosts import SimulationHost
 from proctor.state import secret_file
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import (

@@ -24,9 +24,9 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
     Raises:
         UsageError: there is no such folder, or no such task.
     """
-    from activities.terminal.failures import TaskError
-    from activities.terminal.tasks import find_tasks, problems_of
     from proctor.dataset_commands import pulled_folder
+    from proctor_terminal.failures import TaskError
+    from proctor_terminal.tasks import find_tasks, problems_of
 
     console = make_console()
     try:

@@ -14,9 +14,6 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from activities.terminal.datasets import KnownDatasets, datasets_home
-from activities.terminal.failures import TaskError
-from activities.terminal_results import write_results
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
@@ -35,6 +32,9 @@ from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
+from proctor_terminal.datasets import KnownDatasets, datasets_home
+from proctor_terminal.failures import TaskError
+from proctor_terminal.results import write_results
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ async def _require_engine(config: GreenAgentConfig) -> None:
     Raises:
         UnreachableError: none does.
     """
-    from activities.terminal.engine import Engine
-    from activities.terminal.failures import EngineUnavailableError
+    from proctor_terminal.engine import Engine
+    from proctor_terminal.failures import EngineUnavailableError
 
     engine = Engine(config.docker_url)
     try:

@@ -18,34 +18,31 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
-from activities.admission import AdmissionActivities
-from activities.archiving.assessments import ArchiveActivities
-from activities.archiving.campaigns import CampaignArchiving
-from activities.archiving.trials import TrialArchiving
-from activities.assessment_runs import AssessmentRuns
-from activities.campaigns import CampaignActivities
+from activities.admission.activities import AdmissionActivities
+from activities.admission.forks import ForkActivities
+from activities.admission.queueing import QueueActivities, status_of
+from activities.archive.assessments import ArchiveActivities
+from activities.attempts.elapsed import Elapsed
+from activities.attempts.fencing import Fencing
+from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.keeping import Keeping
+from activities.attempts.metrics import Observing
+from activities.attempts.resets import ResetActivities
+from activities.attempts.scrubbing import Scrubbing
+from activities.attempts.troubles import Troubles
+from activities.campaign.activities import CampaignActivities
+from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.assessments import AssessmentRuns
 from activities.deployment import Deployment
-from activities.elapsed import Elapsed
-from activities.fencing import Fencing
-from activities.forks import ForkActivities
-from activities.heartbeats import Heartbeats
-from activities.keeping import Keeping
-from activities.lifecycle import LifecycleActivities
-from activities.metrics import Observing
-from activities.moving import Moving
-from activities.notification_plan import Notification
-from activities.notifications import NotificationActivities, Story
-from activities.packages.confinement import hide_from_neighbours
-from activities.participants import ParticipantActivities
-from activities.queueing import QueueActivities, status_of
-from activities.resets import ResetActivities
-from activities.scrubbing import Scrubbing
-from activities.simulations.hosts import SimulationHost
-from activities.terminal_runs import TerminalRuns
-from activities.terminal_trials import TrialKeeping
-from activities.troubles import Troubles
-from activities.turns import TurnActivities
-from activities.verdicts import VerdictActivities
+from activities.judging.verdicts import VerdictActivities
+from activities.notifications.activities import NotificationActivities, Story
+from activities.notifications.plan import Notification
+from activities.participant.activities import ParticipantActivities
+from activities.scenario_code.confinement import hide_from_neighbours
+from activities.simulation.hosts import SimulationHost
+from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.moving import Moving
+from activities.simulation.turns import TurnActivities
 from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
@@ -61,6 +58,9 @@ from proctor_processes.announcing import announce
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.fleet import Fingerprint, find_stranger
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
+from proctor_terminal.archiving import TrialArchiving
+from proctor_terminal.runs import TerminalRuns
+from proctor_terminal.trials import TrialKeeping
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
 from workflows.assessment_cell import AssessmentCell
@@ -78,6 +78,7 @@ _OUR_ROOMS = (
     "proctor_processes",
     "proctor_observing",
     "activities",
+    "proctor_terminal",
     "workflows",
 )
 _TIDY_SECONDS = 5.0

@@ -9,8 +9,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
-from activities.packages.manager import ScenarioError, ScenarioManager
-from activities.simulations.addresses import known_addresses
+from activities.scenario_code.manager import ScenarioError, ScenarioManager
+from activities.simulation.addresses import known_addresses
 from proctor_observing.readiness import Look, kept_for
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.fleet import find_fleet_problem

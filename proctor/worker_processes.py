@@ -15,7 +15,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 
-from activities.packages.confinement import hide_from_neighbours
+from activities.scenario_code.confinement import hide_from_neighbours
 from proctor.attempts import Attempts, pipe_for_lines
 from proctor_processes.announcing import announce
 from proctor_processes.child import Child, python_command

@@ -41,7 +41,7 @@ LONG = (
     "tests/ui/",
     "tests/proctor_observing/",
     "tests/sizes/",
-    "tests/activities/terminal/",
+    "tests/proctor_terminal/",
     "tests/viewer/",
     "tests/scenarios/",
     "tests/activities/test_scenario_code.py",

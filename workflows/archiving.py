@@ -6,13 +6,13 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from activities.archiving.assessments import ArchiveActivities
-from activities.archiving.campaigns import CampaignArchiving
-from activities.archiving.trials import TrialArchiving
-from activities.campaign_plan import CampaignArchiveInput
+from activities.archive.assessments import ArchiveActivities
+from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.plan import CampaignArchiveInput
 from activities.plan import ArchiveInput, NotedReply, Plan, PlannedReply
-from activities.trial_plan import TrialArchiveInput
 from proctor_protocol.results import AssessmentResults
+from proctor_terminal.archiving import TrialArchiving
+from proctor_terminal.plan import TrialArchiveInput
 from workflows import limits
 from workflows.inputs import AssessmentInput
 from workflows.names import MEMO_CAMPAIGN

@@ -8,13 +8,13 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
-from activities import failures
-from activities.admission import AdmissionActivities
-from activities.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
-from activities.forks import ForkActivities
-from activities.lifecycle import LifecycleActivities
+from activities.admission.activities import AdmissionActivities
+from activities.admission.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
+from activities.admission.forks import ForkActivities
+from activities.attempts import failures
+from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan, Prepared
-from activities.troubles import TROUBLE_SIGNAL, Trouble
+from activities.simulation.lifecycle import LifecycleActivities
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.request import is_fork_request

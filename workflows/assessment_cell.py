@@ -15,9 +15,9 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-from activities import failures
-from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
-from activities.campaign_plan import CellInput, CellOutcome
+from activities.attempts import failures
+from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
+from activities.campaign.plan import CellInput, CellOutcome
 from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig

@@ -20,8 +20,10 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-from activities import failures
-from activities.campaign_plan import (
+from activities.attempts import failures
+from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from activities.campaign.activities import CampaignActivities
+from activities.campaign.plan import (
     MEMO_LEDGER,
     CampaignArchiveInput,
     CampaignPlan,
@@ -38,9 +40,7 @@ from activities.campaign_plan import (
     SumUpInput,
     cell_workflow_id,
 )
-from activities.campaigns import CampaignActivities
 from activities.plan import AdmitInput
-from activities.troubles import TROUBLE_SIGNAL, Trouble
 from proctor_protocol import campaigns
 from workflows import limits, names
 from workflows.archiving import archive_campaign

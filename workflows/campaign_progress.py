@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.campaign_plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
+from activities.campaign.plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
 from proctor_protocol.campaigns import Tally
 from proctor_protocol.terminal import BENCHMARK
 from proctor_storage.blobs import BlobRef

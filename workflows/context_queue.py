@@ -1,7 +1,8 @@
 """The assessments of one A2A context, one after another.
 
 A task that its context was made for is in no queue: it needs none for as long as it is alone, as most are. Where
-another one comes while it is at work, a queue is started that first waits for its end (``activities.queueing``).
+another one comes while it is at work, a queue is started that first waits for its end
+(``activities.admission.queueing``).
 
 The queue holds no work of its own: it tells one assessment at a time that it may begin, and waits until that one says
 that it has ended. An assessment that was terminated can't say so; while others wait, the queue looks after the one at
@@ -14,7 +15,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
-from activities.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
+from activities.admission.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
 from workflows import limits
 
 GRANT_SIGNAL = "begin"

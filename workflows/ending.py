@@ -6,9 +6,9 @@ from typing import Any
 
 from temporalio import workflow
 
-from activities.lifecycle import LifecycleActivities
-from activities.participants import ParticipantActivities
+from activities.participant.activities import ParticipantActivities
 from activities.plan import FarewellInput, Plan
+from activities.simulation.lifecycle import LifecycleActivities
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import AssessmentResults
 from workflows import limits, names

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.notification_plan import SEALED_WEBHOOK as SEALED_WEBHOOK
-from activities.notification_plan import Delivery as Delivery
-from activities.notification_plan import Notification as Notification
+from activities.notifications.plan import SEALED_WEBHOOK as SEALED_WEBHOOK
+from activities.notifications.plan import Delivery as Delivery
+from activities.notifications.plan import Notification as Notification
 
 
 class _RequestInput(BaseModel):

@@ -7,9 +7,9 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
-from activities import failures
+from activities.attempts import failures
+from activities.judging.verdicts import VerdictActivities
 from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
-from activities.verdicts import VerdictActivities
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult

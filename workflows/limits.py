@@ -6,7 +6,7 @@ from typing import Any
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
-from activities import failures
+from activities.attempts import failures
 from activities.plan import Plan
 from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 

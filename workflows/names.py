@@ -5,10 +5,10 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
-from activities.campaign_plan import PROCTOR_CONTEXT as PROCTOR_CONTEXT
-from activities.campaign_plan import PROCTOR_OWNER as PROCTOR_OWNER
-from activities.failures import REJECTED
-from activities.trial_plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
+from activities.attempts.failures import REJECTED
+from activities.campaign.plan import PROCTOR_CONTEXT as PROCTOR_CONTEXT
+from activities.campaign.plan import PROCTOR_OWNER as PROCTOR_OWNER
+from activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
 ASSESSMENT_WORKFLOW = "Assessment"
 CAMPAIGN_WORKFLOW = "Campaign"

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities.notification_plan import Delivery
-from activities.notifications import NotificationActivities
+from activities.notifications.activities import NotificationActivities
+from activities.notifications.plan import Delivery
 from workflows import limits, names
 
 

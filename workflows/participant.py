@@ -4,9 +4,9 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities import failures
-from activities.participant_tasks import tasks_left_by
-from activities.participants import ParticipantActivities
+from activities.attempts import failures
+from activities.attempts.notes import tasks_left_by
+from activities.participant.activities import ParticipantActivities
 from activities.plan import Greeted, GreetInput, ParticipantKey, Plan, Prepared, TurnAnswer, TurnInput
 from workflows import limits
 from workflows.progress import Progress

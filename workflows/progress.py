@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.fork_plan import ForkSetUp, Inherited
+from activities.admission.fork_plan import ForkSetUp, Inherited
 from activities.plan import ParticipantKey, Plan, Prepared, TurnNote
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage

@@ -9,11 +9,11 @@ from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
-from activities import failures
-from activities.metering import usage_of
-from activities.moving import lost_of, moved_to
+from activities.attempts import failures
+from activities.attempts.troubles import Trouble
+from activities.models.metering import usage_of
 from activities.plan import Plan
-from activities.troubles import Trouble
+from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
 from workflows import limits

@@ -2,7 +2,7 @@
 
 from temporalio import workflow
 
-from activities.actions.report import compare
+from activities.participant.action_report import compare
 from activities.plan import Plan
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason

@@ -44,7 +44,7 @@ class Telling:
             self._updates.publish(record(update))
 
     def publish_failure(self, kind: str, sentence: str, is_final: bool = False) -> None:
-        """Tell of a failure by its type (``activities.failures``) and a sentence; all goes on unless this is final."""
+        """Publish a failure by its type (``activities.attempts.failures``) and a sentence."""
         self.publish(
             updates.ErrorOccurredUpdate(
                 error_type=kind, error_message=sentence, turn_number=self.turn, recoverable=not is_final

@@ -13,10 +13,14 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType, is_cancelled_exception
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities import failures
-from activities.campaign_plan import CellInput, CellOutcome
-from activities.terminal_trials import INTERACTION_LOG, TrialActivities, TrialKeeping
-from activities.trial_plan import (
+from activities.attempts import failures
+from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from activities.campaign.plan import CellInput, CellOutcome
+from proctor_protocol.provenance import added_up
+from proctor_protocol.results import ResultStatus
+from proctor_protocol.terminal import Blame, FailureMode, TrialResult
+from proctor_storage.blobs import BlobRef
+from proctor_terminal.plan import (
     Collected,
     CollectInput,
     EnvironmentInput,
@@ -28,11 +32,7 @@ from activities.trial_plan import (
     TrialPlan,
     Worked,
 )
-from activities.troubles import TROUBLE_SIGNAL, Trouble
-from proctor_protocol.provenance import added_up
-from proctor_protocol.results import ResultStatus
-from proctor_protocol.terminal import Blame, FailureMode, TrialResult
-from proctor_storage.blobs import BlobRef
+from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeeping
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed

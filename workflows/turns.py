@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities import failures
+from activities.attempts import failures
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -19,7 +19,7 @@ from activities.plan import (
     TurnApplied,
     TurnNote,
 )
-from activities.turns import TurnActivities
+from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration
 from proctor_protocol.provenance import ModelUse, added_up

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from activities.troubles import Trouble
+from activities.attempts.troubles import Trouble
 
 
 class UnderWay:

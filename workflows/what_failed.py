@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from temporalio import exceptions
 
-from activities import failures
+from activities.attempts import failures
 
 
 class WhatFailed(NamedTuple):
-    """A failure's type (one of ``activities.failures``), a sentence for people, and whether it is a defect of ours."""
+    """A failure's type (see ``activities.attempts.failures``), a sentence, and whether it is a defect of ours."""
 
     kind: str
     sentence: str

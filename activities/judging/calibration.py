@@ -24,13 +24,13 @@ from activities.judging.cases import (
     item_of,
     records_of_case,
 )
-from activities.judging.facts_asked import FactAsked
 from activities.judging.facts_by_model import criterion_of_facts
 from activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
 from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
 from activities.models.usage import Meter, Prices
+from activities.scenario_code.facts_asked import FactAsked
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
 

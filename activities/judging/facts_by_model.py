@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from activities.judging.facts_asked import FactAsked, FactsAsked
 from activities.judging.model_judge import vote
 from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError
+from activities.scenario_code.facts_asked import FactAsked, FactsAsked
 from proctor_protocol.facts import Told
 from proctor_protocol.scenario import EvaluationCriterion, RubricItem
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from activities.judging.json_safe import json_safe_text
 from activities.judging.records import SHORTEST_QUOTE, Window
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
 from activities.models.structured import ask
+from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
-from activities.judging.json_safe import json_safe_text
 from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
 from activities.judging.records import Window
 from activities.models.factory import ModelAnswerError
+from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 

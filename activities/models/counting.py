@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import LLMResult
 
-from activities.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
+from activities.attempts.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from activities.models.factory import LLMFactory, LLMProvider
 from activities.models.usage import Prices, cached_tokens
 from proctor_observing import tracing

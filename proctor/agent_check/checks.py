@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from activities import failures
-from activities.actions.report import compare
+from activities.attempts import failures
+from activities.participant.action_report import compare
 from proctor.agent_check.playing import Evidence, Exchange
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction

@@ -13,14 +13,14 @@ import httpx
 from pydantic import BaseModel, ConfigDict
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.actions.log import entries_from_events
-from activities.lifecycle import summarise
-from activities.packages.initial_states import at_time
-from activities.participant_client import Answer, ParticipantClients, message_id
-from activities.simulations.hosts import Claim, Simulation
-from activities.simulations.keys import PARTICIPANT, admin_key, host_key, reader_key
-from activities.simulations.shared_host import SharedHost
+from activities.attempts import failures
+from activities.participant import Answer, ParticipantClients, message_id
+from activities.scenario_code.initial_states import at_time
+from activities.simulation.action_log import entries_from_events
+from activities.simulation.hosts import Claim, Simulation
+from activities.simulation.keys import PARTICIPANT, admin_key, host_key, reader_key
+from activities.simulation.lifecycle import summarise
+from activities.simulation.shared_host import SharedHost
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
 from proctor_protocol.config import GreenAgentConfig
@@ -85,7 +85,7 @@ class Exchange:
 
     Attributes:
         problem: why there is no good answer, as a sentence; None where there is one.
-        kind: of the problem (``activities.failures``).
+        kind: of the problem (``activities.attempts.failures``).
         answer: all that came back, if anything did.
         reply: the answer to a turn, read.
         deeds: what the agent did in the simulation meanwhile, by its event log.

@@ -3,7 +3,7 @@
 from temporalio.exceptions import ApplicationError
 
 from activities.models.factory import LLMFactory, ModelError, missing_setting, prepare
-from activities.participant_client import ParticipantClients
+from activities.participant import ParticipantClients
 from proctor.doctor.findings import Finding
 from proctor_protocol.config import GreenAgentConfig
 

@@ -7,9 +7,9 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.packages.confinement import find_missing_protections
-from activities.packages.landlock import landlock_version
-from activities.packages.manager import ScenarioError, ScenarioManager
+from activities.scenario_code.confinement import find_missing_protections
+from activities.scenario_code.landlock import landlock_version
+from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from proctor.doctor.findings import Finding
 from proctor.doctor.temporal import of_clock
 from proctor_protocol.config import GreenAgentConfig

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from a2a_gateway.door.oidc import Oidc
-from activities.simulations.addresses import known_addresses
-from activities.simulations.keys import host_key
+from activities.simulation.addresses import known_addresses
+from activities.simulation.keys import host_key
 from proctor.doctor.findings import Finding
 from proctor.doctor.temporal import of_clock
 from proctor_observing import tracing

@@ -14,7 +14,7 @@ import uvicorn
 from rich.console import Console
 from rich.text import Text
 
-from activities.packages.manager import ScenarioManager
+from activities.scenario_code.manager import ScenarioManager
 from proctor.assess import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.console import make_console

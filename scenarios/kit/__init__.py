@@ -2,5 +2,5 @@
 
 An evaluator imports what it needs (``from scenarios.kit.messages import messages_sent``). What it imports from here is
 frozen with the scenario's own files at admission, so judging again later reads by the kit of that day
-(``activities.packages.freezing``): it imports nothing of ours but ``proctor_protocol``.
+(``activities.scenario_code.freezing``): it imports nothing of ours but ``proctor_protocol``.
 """

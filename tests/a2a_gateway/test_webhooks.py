@@ -27,9 +27,9 @@ from temporalio.worker import Worker
 
 from a2a_gateway.stories import Stories
 from a2a_gateway.webhooks import MOST
-from activities.heartbeats import Heartbeats
-from activities.notification_plan import Notification
-from activities.notifications import NotificationActivities, Story
+from activities.attempts.heartbeats import Heartbeats
+from activities.notifications.activities import NotificationActivities, Story
+from activities.notifications.plan import Notification
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
@@ -194,7 +194,7 @@ async def test_a_worker_that_was_frozen_says_nothing_old(
     gateway: Gateway, client: Client, config: GreenAgentConfig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one may have gone on meanwhile: what it would say next is left to the next attempt."""
-    monkeypatch.setattr("activities.notifications.STANDSTILL", 0.5)
+    monkeypatch.setattr("activities.notifications.activities.STANDSTILL", 0.5)
     tellings: list[int] = []
 
     async def story(_task_id: str, _protocol: str) -> AsyncGenerator[Notification]:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from activities.packages.confinement import Limits
-from activities.packages.processes import Ask, Bench, ScenarioCode
-from activities.packages.tasks import JudgeTask
 from activities.plan import JudgeRecord
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.processes import Ask, Bench, ScenarioCode
+from activities.scenario_code.tasks import JudgeTask
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
 from tests.activities.conftest import scenario_data

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from activities.actions.report import compare
+from activities.participant.action_report import compare
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 from tests.work import calls_in
 

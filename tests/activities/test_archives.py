@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.archives import extract
-from activities.task_files import packed
+from activities.scenario_code.tar_files import extract
+from proctor_terminal.task_files import packed
 
 
 @pytest.fixture(params=["filters", "none"])

@@ -16,10 +16,10 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from activities.packages.freezing import packed
-from activities.packages.landlock import landlock_version
-from activities.packages.manager import EvaluatorLoadError, ScenarioValidationError
-from activities.packages.processes import EvaluatorFailedError, ScenarioCode
+from activities.scenario_code.freezing import packed
+from activities.scenario_code.landlock import landlock_version
+from activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidationError
+from activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
 
 ENDLESS = ("sleeps", "waits", "spins")

@@ -14,18 +14,18 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.fencing import own_fence
-from activities.judging.evidence import read_record
-from activities.lifecycle import summary_of
-from activities.packages.initial_states import at_time
-from activities.packages.processes import ScenarioCode
+from activities.attempts.fencing import own_fence
 from activities.plan import JudgeRecord
-from activities.simulations.hosts import PlannedEvent, Simulation, Step
-from activities.simulations.keys import host_key
-from activities.simulations.shared_host import SharedHost
-from activities.simulations.shown import Shown, below
-from activities.simulations.simulations import Simulations
-from activities.simulations.states import snapshot, states_in
+from activities.scenario_code.evidence import read_record
+from activities.scenario_code.initial_states import at_time
+from activities.scenario_code.processes import ScenarioCode
+from activities.simulation.hosts import PlannedEvent, Simulation, Step
+from activities.simulation.keys import host_key
+from activities.simulation.lifecycle import summary_of
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.shown import Shown, below
+from activities.simulation.simulations import Simulations
+from activities.simulation.states import snapshot, states_in
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
 from tests.activities.attempts import attempt

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from activities.packages import evaluator_modules
-from activities.packages.evaluator_modules import compile_modules, import_evaluators, take_compiled
+from activities.scenario_code import evaluator_modules
+from activities.scenario_code.evaluator_modules import compile_modules, import_evaluators, take_compiled
 
 
 @pytest.fixture

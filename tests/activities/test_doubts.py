@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.evaluators import ReadByModel, judge_by_evaluator
-from activities.judging.facts_asked import FactsAsked, facts_asked
 from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import judge
 from activities.judging.panel import Judge
+from activities.scenario_code.evaluators import ReadByModel, judge_by_evaluator
+from activities.scenario_code.facts_asked import FactsAsked, facts_asked
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.facts import Fact, Question, TextReader, Told, both, either, may_tell, reading, tells
 from proctor_protocol.patterns import is_found

@@ -9,8 +9,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import elapsed
-from activities.elapsed import Elapsed, since_scheduled
+from activities.attempts import elapsed
+from activities.attempts.elapsed import Elapsed, since_scheduled
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -10,8 +10,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import failures, heartbeats, participants
-from activities.fencing import Fencing, own_fence
+from activities.attempts import failures, heartbeats
+from activities.attempts.fencing import Fencing, own_fence
+from activities.participant import activities as participants
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
 

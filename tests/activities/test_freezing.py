@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.packages import freezing, manager
-from activities.packages.evaluator_modules import KIT, import_evaluators, installed_kit
-from activities.packages.freezing import packed, unpack
-from activities.packages.manager import ScenarioValidationError
 from activities.plan import Responded
+from activities.scenario_code import freezing, manager
+from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit
+from activities.scenario_code.freezing import packed, unpack
+from activities.scenario_code.manager import ScenarioValidationError
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 
 Write = Callable[..., Path]

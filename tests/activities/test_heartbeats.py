@@ -16,8 +16,8 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities import heartbeats
-from activities.heartbeats import Heartbeats
+from activities.attempts import heartbeats
+from activities.attempts.heartbeats import Heartbeats
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import start_temporal, stop_temporal

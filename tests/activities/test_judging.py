@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.judging.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
 from activities.judging.judge import judge, points_left_out
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory, ModelUnavailableError
+from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion

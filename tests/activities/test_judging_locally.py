@@ -9,10 +9,10 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities import verdicts
-from activities.packages.processes import EvaluatorRetryError
+from activities.judging import verdicts
 from activities.plan import Evidence, JudgeInput, Plan
-from activities.simulations import simulations
+from activities.scenario_code.processes import EvaluatorRetryError
+from activities.simulation import simulations
 from proctor.rehearsal import Rehearsal, RehearsedAssessment, do, noting, rehearsing
 from proctor_protocol.results import CriterionResult
 from purple_sdk.ues import OvertakenError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.admission import AdmissionActivities
+from activities.admission.activities import AdmissionActivities
 from activities.deployment import Deployment
 from activities.plan import AdmitInput, Plan
 from proctor_protocol.config import GreenAgentConfig

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from activities.packages.confinement import Limits
-from activities.packages.frames import HungUpError
-from activities.packages.processes import Nursery
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.frames import HungUpError
+from activities.scenario_code.processes import Nursery
 from tests.waiting import PATIENCE
 
 _PROGRAM = """
 import asyncio, importlib, sys
-from activities.packages import nursery, tasks
+from activities.scenario_code import nursery, tasks
 
 nursery.import_late_ones()
 before = set(sys.modules)

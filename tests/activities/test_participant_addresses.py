@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.participant_client import ParticipantClients
-from activities.participant_client import addresses as looked_up
+from activities.attempts import failures
+from activities.participant import ParticipantClients
+from activities.participant import addresses as looked_up
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
 from tests.hostile import Answers, Hostile, Json, Response, card, hostile

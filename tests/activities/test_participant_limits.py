@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.participant_client import Answer, ParticipantClient, ParticipantClients
+from activities.attempts import failures
+from activities.participant import Answer, ParticipantClient, ParticipantClients
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
 from tests.hostile import (

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.participant_client import ParticipantClient, ParticipantClients, PlainParticipant
+from activities.attempts import failures
+from activities.participant import ParticipantClient, ParticipantClients, PlainParticipant
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import TerminalTaskMessage
 from tests.stack import listening

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from activities.deployment import Deployment
-from activities.packages import confinement, system_calls
-from activities.packages.confinement import find_missing_protections
-from activities.packages.freezing import packed
-from activities.packages.manager import ScenarioError, ScenarioValidationError
-from activities.packages.processes import EvaluatorRetryError, ScenarioCode
+from activities.scenario_code import confinement, system_calls
+from activities.scenario_code.confinement import find_missing_protections
+from activities.scenario_code.freezing import packed
+from activities.scenario_code.manager import ScenarioError, ScenarioValidationError
+from activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
 from proctor.doctor.places import look_at_confinement
 from proctor_protocol.config import GreenAgentConfig, merge_configs
 from tests.activities.scenario_code import GOOD, LIMITS, Write

@@ -11,9 +11,9 @@ from a2a.types.a2a_pb2 import Artifact, Message, StreamResponse, TaskArtifactUpd
 from starlette.responses import StreamingResponse
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.participant_client import Answer, ParticipantClients
-from activities.participant_client.answer import UnreadableTurnError
+from activities.attempts import failures
+from activities.participant import Answer, ParticipantClients
+from activities.participant.answer import UnreadableTurnError
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from tests.assessments.participants import Json, by_hand, message, task, text

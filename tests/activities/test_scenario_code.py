@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from activities.models.factory import ModelUnavailableError
-from activities.packages.confinement import Limits
-from activities.packages.manager import EvaluatorLoadError
-from activities.packages.processes import (
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.manager import EvaluatorLoadError
+from activities.scenario_code.processes import (
     AT_ONCE,
     EvaluatorFailedError,
     EvaluatorRetryError,
@@ -55,7 +55,7 @@ def _nurseries() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            if "activities.packages.nursery" in " ".join(child.cmdline()):
+            if "activities.scenario_code.nursery" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 

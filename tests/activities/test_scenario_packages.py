@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from activities.packages.manager import (
+from activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioManager,
     ScenarioNotFoundError,

@@ -12,13 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.packages.initial_states import at_time
 from activities.plan import TURN_SETTLES, TurnApplied
-from activities.settling import Settling
-from activities.simulations.hosts import SimulationGoneError
-from activities.simulations.keys import host_key
-from activities.simulations.shared_host import SharedHost
-from activities.simulations.simulations import Simulations
+from activities.scenario_code.initial_states import at_time
+from activities.simulation.hosts import SimulationGoneError
+from activities.simulation.keys import host_key
+from activities.simulation.settling import Settling
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from activities.participant_client.addresses import own_services
-from activities.simulations.addresses import are_several, known_addresses, public_address
-from activities.simulations.shared_hosts import SharedHosts
+from activities.participant.addresses import own_services
+from activities.simulation.addresses import are_several, known_addresses, public_address
+from activities.simulation.shared_hosts import SharedHosts
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import AuthenticationError, OvertakenError, UESConnectionError

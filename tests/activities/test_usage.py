@@ -15,9 +15,9 @@ from temporalio.exceptions import ActivityError, ApplicationError, CancelledErro
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.testing import ActivityEnvironment
 
-from activities.failures import CALLED_OFF
-from activities.metering import attempt_meter, usage_of
+from activities.attempts.failures import CALLED_OFF
 from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
+from activities.models.metering import attempt_meter, usage_of
 from activities.models.structured import ask
 from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
 from proctor.rehearsal import noting

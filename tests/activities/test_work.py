@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from activities.judging.work import in_proportion, work_criterion
-from activities.packages.manager import EvaluatorLoadError, load_evaluators, load_package
+from activities.scenario_code.manager import EvaluatorLoadError, load_evaluators, load_package
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion
 from tests.activities.conftest import scenario_data

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from google.protobuf.json_format import MessageToDict
 
-from activities.simulations.keys import host_key
+from activities.simulation.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor_protocol.updates import TaskUpdate
 from purple_sdk.ues import AsyncUESHost

@@ -24,10 +24,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from a2a_gateway.parts import request_of
-from activities import failures
-from activities.admission import AdmissionActivities
+from activities.admission.activities import AdmissionActivities
+from activities.attempts import failures
 from activities.deployment import Deployment
-from activities.participant_client import ParticipantClients
+from activities.participant import ParticipantClients
 from activities.plan import AdmitInput
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig

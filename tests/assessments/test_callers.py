@@ -12,7 +12,7 @@ from a2a.types import GetTaskRequest, StreamResponse, Task
 from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict
 
-from activities.participant_client import ParticipantClients
+from activities.participant import ParticipantClients
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults

@@ -15,9 +15,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import participants
-from activities.heartbeats import Heartbeats
-from activities.participant_client import Answer
+from activities.attempts.heartbeats import Heartbeats
+from activities.participant import Answer
+from activities.participant import activities as participants
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import Clarification
 from proctor_protocol.updates import ActionObservedUpdate, ErrorOccurredUpdate

@@ -11,9 +11,9 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities import failures
+from activities.admission.forks import ForkActivities
+from activities.attempts import failures
 from activities.deployment import Deployment
-from activities.forks import ForkActivities
 from activities.plan import AdmitInput
 from proctor.page_actions import page_actions
 from proctor_protocol.forks import ForkedFrom

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from activities.packages.freezing import packed
+from activities.scenario_code.freezing import packed
 from proctor.errors import UsageError
 from proctor.replay import ReplayOptions, choose, reset, reset_points, run_replay
 from proctor_protocol.provenance import Provenance

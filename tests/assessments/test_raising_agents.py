@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.participant_client import ParticipantClients
+from activities.attempts import failures
+from activities.participant import ParticipantClients
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.updates import ErrorOccurredUpdate

@@ -21,10 +21,10 @@ from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
+from activities.attempts import failures
 from activities.deployment import Deployment
-from activities.participant_client import ParticipantClients
-from activities.participants import ParticipantActivities
+from activities.participant import ParticipantClients
+from activities.participant.activities import ParticipantActivities
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_storage.temporal import connect

@@ -15,7 +15,7 @@ from typing import Literal
 import httpx
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
-from activities.simulations.keys import host_key
+from activities.simulation.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor_processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost, UESError

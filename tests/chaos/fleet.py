@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from activities.simulations.keys import host_key
+from activities.simulation.keys import host_key
 from proctor.local import LocalStack, Ports
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports

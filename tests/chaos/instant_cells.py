@@ -18,13 +18,13 @@ from temporalio import workflow
 from temporalio.client import WorkflowHistory
 from temporalio.worker import UnsandboxedWorkflowRunner
 
-from activities.archiving.campaigns import CampaignArchiving
-from activities.assessment_runs import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
-from activities.campaign_plan import CellInput, CellOutcome
-from activities.campaigns import CampaignActivities
+from activities.admission.queueing import QueueActivities
+from activities.attempts.scrubbing import Scrubber
+from activities.campaign.activities import CampaignActivities
+from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
+from activities.campaign.plan import CellInput, CellOutcome
 from activities.deployment import Deployment
-from activities.queueing import QueueActivities
-from activities.scrubbing import Scrubber
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.campaigns import CellEndedUpdate
 from proctor_protocol.config import GreenAgentConfig

@@ -17,10 +17,10 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.packages.initial_states import at_time
-from activities.simulations.hosts import Claim, SimulationGoneError
-from activities.simulations.own_servers import OwnServers
-from activities.simulations.own_simulation import OwnSimulation
+from activities.scenario_code.initial_states import at_time
+from activities.simulation.hosts import Claim, SimulationGoneError
+from activities.simulation.own_servers import OwnServers
+from activities.simulation.own_simulation import OwnSimulation
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
@@ -326,7 +326,7 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     """With a process of its own as the worker, since this one has to live on."""
     worker_itself = """
 import asyncio, httpx, sys
-from activities.simulations.own_servers import OwnServers
+from activities.simulation.own_servers import OwnServers
 from proctor_protocol.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])

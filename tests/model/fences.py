@@ -1,4 +1,6 @@
-"""The protocol of ``ues_sim.fences`` and ``activities.participants`` as a state machine, to be explored exhaustively.
+"""The protocol of ``ues_sim.fences`` and ``activities.participant.activities`` as a state machine.
+
+A model checker explores it exhaustively.
 
 There are a simulator, a participant, Temporal, and workers that may be stopped at any point for any time: a stopped
 worker is one whose next request comes late, so the interleavings of requests are all that there is to look at. What a

@@ -63,7 +63,7 @@ def test_no_process_imports_what_only_others_need() -> None:
     commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
     assert commands.isdisjoint({"temporalio.worker", "ues_sim", "activities.deployment", *models})
     services = imported_by("import proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
-    assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.packages", *models})
+    assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.scenario_code", *models})
     gateway = imported_by("import a2a_gateway.server, viewer.app, proctor.page_actions, proctor.running")
     assert gateway.isdisjoint({"ues_sim", "activities.deployment", "jwt", "rich", "temporalio.worker", *models})
     parent = imported_by("import proctor.services, proctor.worker_processes")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.terminal.datasets import KnownDatasets, datasets_home
 from proctor import dataset_sources
 from proctor.dataset_commands import configured_dataset
 from proctor.errors import UsageError
 from proctor.terminal_settings import DatasetSection
+from proctor_terminal.datasets import KnownDatasets, datasets_home
 from tests.activities.terminal.writing import format_one, format_two
 from tests.proctor.commands import Sandbox
 

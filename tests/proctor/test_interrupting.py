@@ -36,7 +36,7 @@ MORE_BEGINNINGS = {
     "gateway": "a2a.server.routes",
     "ues": "ues_sim.http.app",
     "agent triage": "purple_sdk.server",
-    "scenarios list": "activities.packages.manager",
+    "scenarios list": "activities.scenario_code.manager",
 }
 if NIGHTLY:
     BEGINNINGS |= MORE_BEGINNINGS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic_core import from_json
 
-from activities.packages.manager import ScenarioPackage
+from activities.scenario_code.manager import ScenarioPackage
 from proctor.scenario_commands import load_packages
 from proctor.scenario_data import data_problems, unknown_settings
 from proctor.scenario_trial import try_evaluators

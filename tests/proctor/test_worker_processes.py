@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from activities import failures
+from activities.attempts import failures
 from proctor.settings import count_worker_processes
 from proctor_processes.cores import usable_cores
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended

@@ -13,8 +13,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities import failures
-from activities.metrics import Observing
+from activities.attempts import failures
+from activities.attempts.metrics import Observing
 from activities.models.counting import Counter
 from activities.models.usage import Price, Prices
 from proctor_observing.logs import what_it_is_about

@@ -12,7 +12,9 @@ from tests.proctor_observing.conftest import Observed
 
 
 def record(message: str, *args: object, **more: Any) -> logging.LogRecord:
-    return logging.LogRecord("activities.turns", logging.WARNING, "turns.py", 1, message, args, more.get("exc_info"))
+    return logging.LogRecord(
+        "activities.simulation.turns", logging.WARNING, "turns.py", 1, message, args, more.get("exc_info")
+    )
 
 
 def test_a_line_for_machines_says_what_it_is_about() -> None:
@@ -21,7 +23,7 @@ def test_a_line_for_machines_says_what_it_is_about() -> None:
     assert line.pop("time").endswith("+00:00")
     assert line == {
         "level": "WARNING",
-        "logger": "activities.turns",
+        "logger": "activities.simulation.turns",
         "message": 'the store said "é"\nand no more',
         "task": "t-1",
         "turn": 2,
@@ -40,8 +42,8 @@ def test_a_failure_that_temporals_sdk_logs_says_which_task_it_is_of() -> None:
 
 def test_a_line_for_people_says_it_at_its_end() -> None:
     with about(task="t-1", turn=None):
-        assert TextLines().format(record("slow")).endswith("WARNING activities.turns: slow [task=t-1]")
-    assert TextLines().format(record("slow")).endswith("WARNING activities.turns: slow")
+        assert TextLines().format(record("slow")).endswith("WARNING activities.simulation.turns: slow [task=t-1]")
+    assert TextLines().format(record("slow")).endswith("WARNING activities.simulation.turns: slow")
 
 
 def test_a_defect_has_its_traceback_on_the_same_line() -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 import pytest
 
 from activities.judging.judge import points_left_out
-from activities.packages.manager import load_package
+from activities.scenario_code.manager import load_package
 from proctor_protocol.facts import TextReader, reading
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import DIMENSIONS, AssessmentResults

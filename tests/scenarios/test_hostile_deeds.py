@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from activities.packages.evaluator_modules import import_evaluators
+from activities.scenario_code.evaluator_modules import import_evaluators
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion

@@ -8,9 +8,9 @@ import pytest
 
 from activities.characters.generator import respond
 from activities.characters.messages import OutgoingMessage
-from activities.judging.evaluators import judge_by_evaluator
 from activities.judging.judge import judge
-from activities.packages.manager import load_evaluators, load_package
+from activities.scenario_code.evaluators import judge_by_evaluator
+from activities.scenario_code.manager import load_evaluators, load_package
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 from tests.stack import SCENARIOS

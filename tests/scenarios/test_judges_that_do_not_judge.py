@@ -20,7 +20,7 @@ from activities.judging.cases import fact_cases, read_cases, sample
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory
 from activities.models.usage import Prices
-from activities.packages.manager import load_evaluators, load_facts, load_package
+from activities.scenario_code.manager import load_evaluators, load_facts, load_package
 from proctor.report import print_report
 from proctor_protocol.paraphrases import read_paraphrases
 from tests.openai_endpoint import OpenAIEndpoint

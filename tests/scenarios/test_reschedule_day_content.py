@@ -13,9 +13,9 @@ import pytest
 
 from activities.characters.generator import respond
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.judging.evaluators import judge_by_evaluator
-from activities.packages.evaluator_modules import import_evaluators
-from activities.packages.manager import load_evaluators, load_package
+from activities.scenario_code.evaluator_modules import import_evaluators
+from activities.scenario_code.evaluators import judge_by_evaluator
+from activities.scenario_code.manager import load_evaluators, load_package
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import DIMENSIONS, ActionLogEntryWithTurn
 

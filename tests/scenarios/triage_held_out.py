@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from activities.judging.evaluators import judge_by_evaluator
 from activities.judging.judge import judge
 from activities.judging.work import in_proportion, work_criterion
-from activities.packages.manager import load_evaluators, load_package
+from activities.scenario_code.evaluators import judge_by_evaluator
+from activities.scenario_code.manager import load_evaluators, load_package
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion

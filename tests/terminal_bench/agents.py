@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from activities.terminal.task_model import TerminalTask
-from activities.terminal.tasks import find_tasks, load_task
 from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.terminal import TerminalTaskMessage
+from proctor_terminal.task_model import TerminalTask
+from proctor_terminal.tasks import find_tasks, load_task
 from purple_sdk.examples.terminal_agent.shell import Shell
 from purple_sdk.server import serve_executor
 from tests.docker_engine import TASKS

@@ -39,9 +39,9 @@ from typing import Any, get_args
 
 import yaml
 
-from activities.terminal.task_model import TaskFormat, TerminalTask
-from activities.terminal.tasks import find_tasks, load_task
 from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage, VerifierKind
+from proctor_terminal.task_model import TaskFormat, TerminalTask
+from proctor_terminal.tasks import find_tasks, load_task
 from purple_sdk.examples.terminal_agent.shell import Shell
 from tests.activities.terminal.tampering import write_attacks
 from tests.docker_engine import TASKS, own_engine

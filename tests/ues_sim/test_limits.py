@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from activities.simulations.keys import USER_PERMISSIONS as GIVEN
+from activities.simulation.keys import USER_PERMISSIONS as GIVEN
 from tests.ues_sim.helpers import START, Server, Sim, at
 from ues_sim import USER_PERMISSIONS
 from ues_sim.limits import Limits

@@ -12,6 +12,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 _CALLED = (
     "a2a_gateway",
     "activities",
+    "proctor_terminal",
     "isodate",
     "proctor_observing",
     "proctor_processes",

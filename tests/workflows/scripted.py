@@ -10,7 +10,9 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Interceptor
 
-from activities import failures
+from activities.admission.queueing import QueueActivities, is_running, join
+from activities.attempts import failures
+from activities.attempts.resets import ResetActivities
 from activities.characters.messages import CharacterReply
 from activities.plan import (
     AdmitInput,
@@ -32,8 +34,6 @@ from activities.plan import (
     TurnApplied,
     TurnInput,
 )
-from activities.queueing import QueueActivities, is_running, join
-from activities.resets import ResetActivities
 from proctor.worker import WORKFLOWS
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import AssessmentResults, CriterionResult

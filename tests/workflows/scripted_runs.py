@@ -8,12 +8,12 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from google.protobuf.json_format import MessageToDict
 
-from activities.archiving.campaigns import CampaignArchiving
-from activities.assessment_runs import AssessmentRuns
-from activities.campaigns import CampaignActivities
+from activities.attempts.scrubbing import Scrubber
+from activities.campaign.activities import CampaignActivities
+from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.assessments import AssessmentRuns
 from activities.deployment import Deployment
 from activities.plan import AdmitInput, JudgeInput, Plan
-from activities.scrubbing import Scrubber
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import parse_request

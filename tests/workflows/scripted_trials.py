@@ -9,17 +9,18 @@ from typing import Any
 from temporalio import activity
 from temporalio.client import Client
 
-from activities import trial_plan
-from activities.archiving.campaigns import CampaignArchiving
-from activities.archiving.trials import TrialArchiving
-from activities.campaign_plan import CampaignPlan, Cell, Raw
-from activities.campaigns import CampaignActivities, keep_cells
+from activities.admission.queueing import QueueActivities
+from activities.attempts.scrubbing import Scrubber
+from activities.campaign.activities import CampaignActivities, keep_cells
+from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.plan import CampaignPlan, Cell, Raw
 from activities.deployment import Deployment
-from activities.queueing import QueueActivities
-from activities.scrubbing import Scrubber
-from activities.terminal_runs import TerminalRuns
-from activities.terminal_trials import TrialKeeping
-from activities.trial_plan import (
+from proctor.worker import WORKFLOWS
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.terminal import FailureMode, parse_terminal_request
+from proctor_terminal import plan as trial_plan
+from proctor_terminal.archiving import TrialArchiving
+from proctor_terminal.plan import (
     Collected,
     CollectInput,
     EnvironmentInput,
@@ -29,9 +30,8 @@ from activities.trial_plan import (
     TrialPlan,
     Worked,
 )
-from proctor.worker import WORKFLOWS
-from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.terminal import FailureMode, parse_terminal_request
+from proctor_terminal.runs import TerminalRuns
+from proctor_terminal.trials import TrialKeeping
 from tests.workflows.workers import working
 from workflows.names import TRIAL_WORKFLOW
 

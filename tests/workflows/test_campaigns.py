@@ -12,15 +12,17 @@ from google.protobuf.json_format import MessageToDict
 from temporalio import activity
 from temporalio.client import Client
 
-from activities import failures, trial_plan
-from activities.campaign_plan import Cell, CellList
-from activities.campaigns import keep_cells
-from activities.trial_plan import TRIAL_WORKFLOW, Collected, CollectInput, StepInput, TrialPlan, Worked
+from activities.attempts import failures
+from activities.campaign.activities import keep_cells
+from activities.campaign.plan import Cell, CellList
+from activities.plan import TRIAL_WORKFLOW
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
+from proctor_terminal import plan as trial_plan
+from proctor_terminal.plan import Collected, CollectInput, StepInput, TrialPlan, Worked
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.waiting import eventually
 from tests.workflows.replaying import replayed

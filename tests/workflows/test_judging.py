@@ -11,7 +11,7 @@ from a2a.client import Client as Caller
 from a2a.types import CancelTaskRequest
 from temporalio.client import Client
 
-from activities import failures
+from activities.attempts import failures
 from activities.plan import JudgeInput
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig

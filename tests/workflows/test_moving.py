@@ -5,9 +5,9 @@ from typing import Any
 from a2a.client import Client as Caller
 from temporalio.exceptions import ApplicationError
 
-from activities import failures
-from activities.moving import LOST, MOVED_TO
+from activities.attempts import failures
 from activities.plan import Greeted, ParticipantKey, Prepared, TurnAnswer
+from activities.simulation.moving import LOST, MOVED_TO
 from tests.workflows.asking import played
 from tests.workflows.scripted import EMPTY, NOWHERE, ScriptedActivities
 

@@ -19,9 +19,9 @@ from temporalio.client import Client, WorkflowFailureError
 
 from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.starting import start_assessment
-from activities import failures
-from activities.campaign_plan import MEMO_LEDGER
-from activities.campaigns import ENDED_CELLS
+from activities.attempts import failures
+from activities.campaign.activities import ENDED_CELLS
+from activities.campaign.plan import MEMO_LEDGER
 from activities.plan import TurnInput
 from proctor_protocol import callers
 from proctor_protocol.archive import schemas

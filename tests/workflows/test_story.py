@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.exceptions import TimeoutType
 
-from activities import failures
+from activities.attempts import failures
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.plan import Addressed, Advanced, AdvanceInput, PlannedReply, RespondInput, TurnAnswer, TurnApplied
 from proctor_protocol.config import GreenAgentConfig

@@ -15,15 +15,11 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities import failures, trial_plan
-from activities.admission import AdmissionActivities
-from activities.assessment_runs import AssessmentRuns
+from activities.admission.activities import AdmissionActivities
+from activities.attempts import failures
+from activities.campaign.assessments import AssessmentRuns
 from activities.deployment import Deployment
 from activities.plan import AdmitInput
-from activities.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
-from activities.terminal_results import folder_of_run, write_results
-from activities.terminal_runs import TerminalRuns
-from activities.trial_plan import StepInput, Worked
 from proctor.live_terminals import recordings_of
 from proctor.running import UnderWay
 from proctor_protocol.config import GreenAgentConfig
@@ -31,6 +27,11 @@ from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
 from proctor_storage.archive import Archive
+from proctor_terminal import plan as trial_plan
+from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
+from proctor_terminal.plan import StepInput, Worked
+from proctor_terminal.results import folder_of_run, write_results
+from proctor_terminal.runs import TerminalRuns
 from tests.a2a_gateway.conftest import Gateway
 from tests.activities.terminal.writing import format_one
 from tests.proctor.commands import Sandbox

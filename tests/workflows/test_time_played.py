@@ -13,8 +13,8 @@ from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.api.history.v1 import HistoryEvent, WorkflowTaskFailedEventAttributes
 from temporalio.client import Client
 
-from activities import failures
-from activities.resets import pauses
+from activities.attempts import failures
+from activities.attempts.resets import pauses
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from tests.workflows.asking import Over, looked_at, played

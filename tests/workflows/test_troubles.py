@@ -10,9 +10,9 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from activities import failures, troubles
+from activities.attempts import failures, troubles
+from activities.attempts.scrubbing import REMOVED, Scrubbing
 from activities.deployment import Deployment
-from activities.scrubbing import REMOVED, Scrubbing
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError

@@ -8,7 +8,7 @@ from a2a.client import Client as Caller
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from activities import failures
+from activities.attempts import failures
 from proctor_protocol.config import GreenAgentConfig
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST

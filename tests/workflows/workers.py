@@ -7,9 +7,9 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker
 
-from activities.elapsed import Elapsed
-from activities.heartbeats import Heartbeats
-from activities.troubles import Troubles
+from activities.attempts.elapsed import Elapsed
+from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.troubles import Troubles
 from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.terminal import environments, images, sweeping
-from activities.terminal.commands import Executed, execute
-from activities.terminal.engine import DefaultLimits, Engine, labelled
-from activities.terminal.references import EnvironmentRef, ImageRef
-from activities.terminal.solutions import play_solution
-from activities.terminal.task_model import TerminalTask
-from activities.terminal.tasks import load_task
-from activities.terminal.testing import TestsOutcome, run_tests
 from proctor_protocol.terminal import LeaveRunning, VerifierKind
+from proctor_terminal import environments, images, sweeping
+from proctor_terminal.commands import Executed, execute
+from proctor_terminal.engine import DefaultLimits, Engine, labelled
+from proctor_terminal.references import EnvironmentRef, ImageRef
+from proctor_terminal.solutions import play_solution
+from proctor_terminal.task_model import TerminalTask
+from proctor_terminal.tasks import load_task
+from proctor_terminal.testing import TestsOutcome, run_tests
 from tests.activities.terminal.writing import format_two
 
 LIMITS = DefaultLimits(memory_mb=256, storage_mb=1000, processes=200)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.terminal.agent_changes import Change, ImageCommands, TaskTexts, held_back
-from activities.terminal.process_needs import state_need
-from activities.terminal.tasks import load_task
+from proctor_terminal.agent_changes import Change, ImageCommands, TaskTexts, held_back
+from proctor_terminal.process_needs import state_need
+from proctor_terminal.tasks import load_task
 from tests.activities.terminal.writing import format_two
 
 IMAGE = ImageCommands(

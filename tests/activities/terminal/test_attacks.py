@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from aiodocker import DockerError
 
-from activities.terminal import commands, environments, fresh
-from activities.terminal.engine import Engine, labelled
-from activities.terminal.failures import (
+from proctor_protocol.terminal import FailureMode, LeaveRunning, VerifierKind
+from proctor_terminal import commands, environments, fresh
+from proctor_terminal.engine import Engine, labelled
+from proctor_terminal.failures import (
     EngineUnavailableError,
     EnvironmentLostError,
     ImageFailedError,
     LimitExceededError,
     TerminalError,
 )
-from activities.terminal.images import prepare_image, remove_images
-from activities.terminal.tasks import load_task
-from proctor_protocol.terminal import FailureMode, LeaveRunning, VerifierKind
+from proctor_terminal.images import prepare_image, remove_images
+from proctor_terminal.tasks import load_task
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE

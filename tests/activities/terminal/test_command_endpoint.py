@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.terminal import command_endpoint, environments
-from activities.terminal.command_endpoint import Access, CommandEndpoint
-from activities.terminal.recording import Recordings
+from proctor_terminal import command_endpoint, environments
+from proctor_terminal.command_endpoint import Access, CommandEndpoint
+from proctor_terminal.recording import Recordings
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import format_two
 from tests.waiting import PATIENCE

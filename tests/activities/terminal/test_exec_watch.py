@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from activities.terminal import exec_watch
-from activities.terminal.commands import execute
-from activities.terminal.recording import Recordings
+from proctor_terminal import exec_watch
+from proctor_terminal.commands import execute
+from proctor_terminal.recording import Recordings
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import format_two
 from tests.docker_engine import BASE_IMAGE

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.terminal.failures import TaskError
-from activities.terminal.task_model import Limits, TaskFormat, TerminalTask
-from activities.terminal.tasks import find_tasks, load_task, problems_of
+from proctor_terminal.failures import TaskError
+from proctor_terminal.task_model import Limits, TaskFormat, TerminalTask
+from proctor_terminal.tasks import find_tasks, load_task, problems_of
 from tests.activities.terminal.writing import COMPOSE, format_one, format_two
 from tests.docker_engine import TASKS
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from activities.task_files import TaskFolders, packed
-from activities.terminal import environments
-from activities.terminal.copying import copy_out
-from activities.terminal.engine import labelled
-from activities.terminal.failures import TaskError
-from activities.terminal.tasks import load_task, problems_of
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
+from proctor_terminal import environments
+from proctor_terminal.copying import copy_out
+from proctor_terminal.engine import labelled
+from proctor_terminal.failures import TaskError
+from proctor_terminal.task_files import TaskFolders, packed
+from proctor_terminal.tasks import load_task, problems_of
 from tests.activities.terminal.conftest import Trials
 from tests.activities.terminal.writing import COMPOSE, format_one, format_two
 

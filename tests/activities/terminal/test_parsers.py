@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.terminal.parsers import PARSERS, UnparsableError, reward_files
+from proctor_terminal.parsers import PARSERS, UnparsableError, reward_files
 
 HEADING = "=========================== short test summary info ============================"
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from activities.terminal import contexts, environments, images, sweeping
-from activities.terminal import engine as engine_module
-from activities.terminal.collecting import collect
-from activities.terminal.copying import copy_in, copy_out
-from activities.terminal.engine import Engine, labelled
-from activities.terminal.failures import EngineUnavailableError, EnvironmentLostError
-from activities.terminal.tasks import find_tasks, load_task
 from proctor_protocol.terminal import FailureMode
+from proctor_terminal import contexts, environments, images, sweeping
+from proctor_terminal import engine as engine_module
+from proctor_terminal.collecting import collect
+from proctor_terminal.copying import copy_in, copy_out
+from proctor_terminal.engine import Engine, labelled
+from proctor_terminal.failures import EngineUnavailableError, EnvironmentLostError
+from proctor_terminal.tasks import find_tasks, load_task
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.writing import format_one, format_two
 from tests.docker_engine import BASE_IMAGE, TASKS, own_engine

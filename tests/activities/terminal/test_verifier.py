@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from aiodocker import DockerError
 
-from activities.terminal import environments, fresh
-from activities.terminal.engine import Engine
-from activities.terminal.failures import EnvironmentLostError
-from activities.terminal.references import EnvironmentRef
+from proctor_terminal import environments, fresh
+from proctor_terminal.engine import Engine
+from proctor_terminal.failures import EnvironmentLostError
+from proctor_terminal.references import EnvironmentRef
 from tests.activities.terminal.conftest import Trial, Trials
 from tests.activities.terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, command, harbor, version_one
 from tests.activities.terminal.writing import DONE, format_two

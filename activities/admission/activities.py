@@ -1,0 +1,174 @@
+"""Whether a request can be carried out, and everything that is decided before its assessment starts."""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.deployment import Deployment
+from activities.judging.judge import points_left_out
+from activities.models.factory import ModelSettingsError, missing_setting
+from activities.plan import AdmitInput, CriterionBrief, Plan
+from activities.scenario_code.manager import (
+    EvaluatorLoadError,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+    ScenarioValidationError,
+)
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
+from proctor_protocol.scenario import ScenarioConfig
+
+log = logging.getLogger(__name__)
+
+
+class AdmissionActivities:
+    """The one place that knows what a good request is."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    @activity.defn
+    async def admit(self, given: AdmitInput) -> Plan:
+        """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
+        try:
+            return await self._admitted(given)
+        except ApplicationError as problem:
+            log.info("%s: %s: %s", given.task_id, (problem.type or "failed").lower(), problem.message)
+            raise
+
+    async def _admitted(self, given: AdmitInput) -> Plan:
+        if self._deployment.config.card_subject == "terminal-bench":
+            raise failures.final(
+                failures.REJECTED,
+                "This evaluator runs terminal tasks only: write config.benchmark terminal-bench and config.dataset, or "
+                "ask an evaluator that was started with `proctor up`.",
+            )
+        try:
+            request = parse_request(given.request)
+            package, files = await self._deployment.load_package(request.config.scenario_id)
+        except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
+            raise failures.final(failures.REJECTED, str(problem)) from None
+        return await plan_assessment(
+            self._deployment, given.task_id, request, package, files, unknown_settings(given.request)
+        )
+
+
+async def plan_assessment(
+    deployment: Deployment,
+    task_id: str,
+    request: AssessmentRequest,
+    package: ScenarioPackage,
+    files: bytes,
+    unknown: Sequence[str],
+) -> Plan:
+    """Fix an assessment.
+
+    Args:
+        task_id: its id. request: whom to assess, and how. unknown: settings of the request that nobody knows.
+        package: the scenario. files: all its files as one blob.
+
+    Raises:
+        ApplicationError: ``Rejected``: a model is missing.
+    """
+    settings = deployment.config
+    if not request.config.offline:
+        require_models(package, settings, request.config.judges or [settings.evaluation_model])
+    role, url = request.participant
+    scenario, config = package.config, request.config
+    return Plan(
+        assessment_id=task_id,
+        simulation_id=task_id,
+        scenario=await deployment.store.put(scenario.model_dump_json().encode()),
+        initial_state=package.large_state or await deployment.store.put(package.initial_state),
+        is_timed=True,
+        is_state_in_package=package.large_state is not None,
+        scenario_id=scenario.scenario_id,
+        scenario_name=scenario.name,
+        participant=role,
+        participant_url=url,
+        seed=_seed(request, task_id),
+        offline=config.offline,
+        verbose_updates=config.verbose_updates and settings.verbose_updates,
+        max_turns=config.max_turns or settings.default_max_turns,
+        turn_timeout=config.turn_timeout or settings.default_turn_timeout,
+        turn_tries=config.turn_tries or settings.default_turn_tries,
+        judge_timeout=settings.judge_timeout,
+        judges=[] if config.offline else config.judges or [settings.evaluation_model],
+        votes=config.votes,
+        assessment_timeout=parse_iso8601_duration(settings.assessment_timeout).total_seconds(),
+        models_task_queue=settings.models_task_queue,
+        start_time=scenario.start_time,
+        end_time=scenario.end_time,
+        default_time_step=scenario.default_time_step,
+        expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
+        scenario_turns=scenario.expected_turns,
+        character_count=len(scenario.characters),
+        criteria=[
+            CriterionBrief(
+                criterion_id=criterion.criterion_id,
+                name=criterion.name,
+                dimension=criterion.dimension,
+                max_score=criterion.max_score,
+                by_model=criterion.needs_model,
+                items=len(criterion.rubric or ()) or 1,
+            )
+            for criterion in scenario.criteria
+        ],
+        warnings=[
+            *package.warnings,
+            *_left_out(scenario, has_model=not config.offline),
+            *(f"config.{name} is not a setting of this evaluator" for name in unknown),
+        ],
+        package=await deployment.store.put(files),
+        scenario_version=scenario.version,
+        canary=scenario.canary,
+        proctor_version=version("proctor"),
+    )
+
+
+def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
+    """What nobody will judge, told before the start; the same for whoever is assessed with these settings."""
+    left_out = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model))}
+    if not left_out:
+        return []
+    total = sum(criterion.max_score for criterion in scenario.criteria)
+    named = ", ".join(f"{criterion_id} ({points})" for criterion_id, points in left_out.items())
+    share = f"{sum(left_out.values())} of {total} points"
+    return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
+
+
+def _seed(request: AssessmentRequest, task_id: str) -> int:
+    if request.config.seed is not None:
+        return request.config.seed
+    return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")
+
+
+def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
+    """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice.
+
+    Raises:
+        ApplicationError: ``Rejected``, with the setting that is missing.
+    """
+    scenario = package.config
+    needs = []
+    if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.criteria):
+        needs += [("judge", judge, settings.evaluation_base_url) for judge in judges]
+    if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
+        needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))
+    for who, model, base_url in needs:
+        try:
+            setting = missing_setting(model, base_url)
+        except ModelSettingsError as problem:
+            raise failures.final(failures.REJECTED, f"The model for the {who}: {problem}.") from None
+        if setting:
+            raise failures.final(
+                failures.REJECTED,
+                f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "
+                "set it for the worker, or choose to play without a model with config.offline: true.",
+            )

@@ -1,0 +1,74 @@
+"""A fork is admitted and set up: a simulation of its own, which stands where another one stood before a turn."""
+
+import asyncio
+
+from temporalio import activity
+
+from activities.admission.activities import plan_assessment
+from activities.admission.fork_plan import ForkSetUp, Inherited
+from activities.admission.origins import Origins
+from activities.attempts import failures
+from activities.deployment import Deployment
+from activities.plan import AdmitInput, ForkPlan, Plan, Prepared
+from activities.simulation.hosts import Step
+from activities.simulation.lifecycle import summary_of
+from activities.simulation.shown import Shown
+from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
+
+
+class ForkActivities:
+    """What forks need beside what every assessment does."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._origins = Origins(deployment)
+
+    @activity.defn
+    async def admit_fork(self, given: AdmitInput) -> Plan:
+        """Check a request for a fork, and fix it; a bad one is ``Rejected`` with a sentence for its sender."""
+        try:
+            asked = parse_request(given.request)
+            origin = await self._origins.find(asked.config.fork_of or "")
+            request = origin.merged(asked)
+            turn = asked.config.from_turn or 1
+            await self._origins.require_checkpoint(origin, turn)
+            package, files = await self._origins.load_package(origin)
+        except BadRequestError as problem:
+            raise failures.final(failures.REJECTED, str(problem)) from None
+        plan = await plan_assessment(
+            self._deployment, given.task_id, request, package, files, unknown_settings(given.request)
+        )
+        inherited = origin.played.before(turn)
+        fork = ForkPlan(
+            origin=origin.at(turn),
+            inherited=await self._deployment.store.put(inherited.model_dump_json().encode()),
+        )
+        return plan.model_copy(update={"fork": fork})
+
+    @activity.defn
+    async def set_up_fork(self, plan: Plan) -> ForkSetUp:
+        """Make the fork's simulation of the original's checkpoint, with keys of its own."""
+        assert plan.fork is not None
+        store, simulator = self._deployment.store, await self._deployment.choose_simulator()
+        simulations = self._deployment.simulations.at(simulator)
+        inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))
+        first, last = inherited.turns[0], inherited.turns[-1]
+        found, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
+        simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
+        now = await simulations.keep(simulation, everything=True)
+        shown = await simulations.show(simulation, plan.simulation_id, now)
+        summary = await asyncio.to_thread(summary_of, shown, last.reached)
+        initial_state = await store.put(Shown.of(store, found).written())
+
+        beginning = Prepared(
+            checkpoint=first.checkpoint,
+            initial_state=initial_state,
+            current_time=first.reached,
+            summary=summary,
+            simulator=simulator,
+        )
+        return ForkSetUp(
+            beginning=beginning,
+            now=beginning.model_copy(update={"checkpoint": now, "current_time": last.reached}),
+            inherited=inherited,
+        )

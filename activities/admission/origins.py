@@ -1,0 +1,292 @@
+"""Assessments as forks find them, in the archive or under way: with all that it takes to go on from any turn."""
+
+import asyncio
+
+from temporalio import activity
+from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
+from activities.deployment import Deployment
+from activities.plan import TRIAL_WORKFLOW, Model, NotedReply, Plan, TurnNote
+from activities.scenario_code.manager import ScenarioError, ScenarioPackage
+from activities.simulation.parts import is_in_parts, parts_of_checkpoint
+from activities.simulation.shared_host import is_of_this_simulator
+from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
+from proctor_protocol.forks import ForkedFrom
+from proctor_protocol.problems import show_value
+from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
+from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, blob_ref
+
+_LONGEST_CHAIN = 30
+"""Forks of forks; results tell of every one."""
+
+_KINDS = {"trial": "a trial in a terminal", "campaign": "a campaign"}
+_WORKFLOWS = {TRIAL_WORKFLOW: _KINDS["trial"], "Campaign": _KINDS["campaign"]}
+
+
+class Origin(Model):
+    """An assessment that can be forked.
+
+    Attributes:
+        task_id: its id. last: the last turn that a fork can begin with. played: all that was played.
+        participants, config: who was assessed, and how; every setting is one that it was played with.
+        package: all files of its scenario, as they were frozen.
+        forked_from: where it has its own beginning from.
+    """
+
+    task_id: str
+    last: int
+    played: Inherited
+    participants: dict[str, str]
+    config: AssessmentConfig
+    package: BlobRef
+    forked_from: ForkedFrom | None = None
+
+    def at(self, turn: int) -> ForkedFrom:
+        """Where a fork from a turn comes from."""
+        return ForkedFrom(task_id=self.task_id, turn=turn, forked_from=self.forked_from)
+
+    def merged(self, asked: AssessmentRequest) -> AssessmentRequest:
+        """A request for a fork, with what it doesn't say as it was in the original.
+
+        Raises:
+            BadRequestError: it asks for what a fork can't have.
+        """
+        chosen = {name: getattr(asked.config, name) for name in asked.config.model_fields_set}
+        if chosen.pop("scenario_id", "") not in ("", self.config.scenario_id):
+            raise BadRequestError(
+                f"config.scenario_id is {asked.config.scenario_id}, and {self.task_id} was played on "
+                f"{self.config.scenario_id}: leave it out, a fork plays its original's scenario"
+            )
+        config = self.config.model_copy(update={name: value for name, value in chosen.items() if value is not None})
+        turn = self.require_turns([asked.config.from_turn or 1], "config.from_turn")[0]
+        self.require_turns_left(turn, config.max_turns or turn)
+        return AssessmentRequest(participants=asked.participants or self.participants, config=config)
+
+    def require_turns(self, turns: list[int], name: str) -> list[int]:
+        """The turns that a fork, or several, are to begin with.
+
+        Raises:
+            BadRequestError: one of them is none that a fork can begin with.
+        """
+        for turn in turns:
+            if not 1 <= turn <= self.last:
+                there_are = "turn 1" if self.last == 1 else f"turns 1 to {self.last}"
+                raise BadRequestError(f"{name} is {turn}: {self.task_id} can be forked from {there_are}")
+        return turns
+
+    def require_turns_left(self, turn: int, max_turns: int) -> None:
+        """A fork from a turn may play at least that one.
+
+        Raises:
+            BadRequestError: it may not.
+        """
+        if max_turns < turn:
+            raise BadRequestError(
+                f"config.max_turns is {max_turns}, which counts inherited turns, too, and turn {turn} is the first "
+                "that the fork plays itself: give a higher config.max_turns"
+            )
+
+
+class Origins:
+    """Finds assessments to be forked. Nothing of them is ever changed."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._archive = open_archive(deployment.config)
+
+    async def find(self, name: str) -> Origin:
+        """The assessment of that id, or the archived one whose id alone begins so.
+
+        Raises:
+            BadRequestError: there is none, or it is none that can be forked.
+            StoreUnavailableError, temporalio.service.RPCError: archive or Temporal can't be asked just now.
+        """
+        if self._deployment.config.ues_command:
+            raise BadRequestError(
+                "config.fork_of: this evaluator plays each assessment on a UES server of its own "
+                "(AGENTBEATS_GREEN_UES_COMMAND), and forks need the embedded simulator"
+            )
+        try:
+            entry = await asyncio.to_thread(self._archive.find, name)
+        except SeveralEntriesError:
+            raise BadRequestError(f"config.fork_of is {show_value(name)}: several ids begin so; write more") from None
+        except NoSuchEntryError:
+            origin = await self._under_way(name)
+        else:
+            origin = await asyncio.to_thread(self._archived, entry)
+        if origin.forked_from and len(origin.forked_from.chain) >= _LONGEST_CHAIN:
+            raise BadRequestError(
+                f"{origin.task_id} is a fork of a fork {_LONGEST_CHAIN} times over: fork an earlier one"
+            )
+        return origin
+
+    async def require_checkpoint(self, origin: Origin, turn: int) -> None:
+        """See to it that the simulation's checkpoint before a turn is there, and one of the embedded simulator.
+
+        Raises:
+            BadRequestError: it isn't.
+        """
+        for note in {origin.played.turns[0].turn, turn - 1}:
+            checkpoint = origin.played.turns[note].checkpoint
+            try:
+                content = await self._deployment.store.get(checkpoint)
+                if is_in_parts(content):
+                    await parts_of_checkpoint(self._deployment.store, content).require()
+            except (BlobNotFoundError, BlobDamagedError):
+                raise BadRequestError(
+                    f"{origin.task_id} can't be forked from turn {turn}: the checkpoint of its simulation "
+                    f"{f'after turn {note}' if note else 'at the beginning'} is not in the evaluator's store any more "
+                    "(`proctor prune` removes old ones)"
+                ) from None
+            if not is_of_this_simulator(content):
+                raise BadRequestError(
+                    f"{origin.task_id} was played on a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND), which "
+                    "keeps no checkpoints that another simulation can begin with: it can't be forked"
+                )
+
+    async def load_package(self, origin: Origin) -> tuple[ScenarioPackage, bytes]:
+        """The original's scenario as it was frozen, and all its files as one blob.
+
+        Raises:
+            BadRequestError: they are gone, or can't be played by this proctor.
+        """
+        scenario_id, store = origin.config.scenario_id, self._deployment.store
+        try:
+            files = await store.get(origin.package)
+        except (BlobNotFoundError, BlobDamagedError):
+            try:
+                package, files = await self._deployment.load_package(scenario_id)
+            except ScenarioError:
+                files = b""
+            if blob_ref(files) != origin.package:
+                raise BadRequestError(
+                    f"{origin.task_id} can't be forked: the files of {scenario_id} as they were then are not in the "
+                    "evaluator's store any more (`proctor prune` removes old ones), and today's are others"
+                ) from None
+            return package, files
+        try:
+            await store.put(files)  # so that it is not pruned meanwhile
+            folder = await self._deployment.unpack_frozen_code(scenario_id, origin.package)
+            return await self._deployment.read_package(folder), files
+        except ScenarioError as problem:
+            raise BadRequestError(
+                f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"
+            ) from None
+
+    def _archived(self, entry: ArchiveEntry) -> Origin:
+        if entry.kind != "assessment":
+            raise _of_another_kind(entry.id, _KINDS.get(entry.kind, entry.kind))
+        scenario = self._archive.scenario(entry)
+        if entry.package is None or scenario is None:
+            raise BadRequestError(f"{entry.id} can't be forked: the proctor that archived it kept too little of it")
+        try:
+            results, turns = self._archive.results(entry), self._archive.turns(entry)
+            notes = _notes(self._archive.state_records(entry), turns)
+        except EntryDamagedError as problem:
+            raise BadRequestError(f"{entry.id} can't be forked: {problem}") from None
+        if not notes:
+            raise _nothing_played(entry.id)
+        return Origin(
+            task_id=entry.id,
+            last=last_to_fork(notes, has_ended_early=_ends_early(turns, notes[-1].turn), end_time=scenario.end_time),
+            played=Inherited(
+                turns=notes,
+                action_log=results.action_log,
+                reported=results.action_report.reported,
+                turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},
+                turn_tries=results.turn_tries,
+            ),
+            participants={entry.role or results.participant: entry.participant_url},
+            config=_config(entry),
+            package=BlobRef(sha256=entry.package.sha256, size=entry.package.size),
+            forked_from=entry.forked_from,
+        )
+
+    async def _under_way(self, task_id: str) -> Origin:
+        """One that the archive has not got: it is under way, or never was anything to fork."""
+        handle = activity.client().get_workflow_handle(task_id)
+        try:
+            found = await handle.describe()
+        except RPCError as problem:
+            if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
+                raise BadRequestError(
+                    f"config.fork_of is {show_value(task_id)}: there is no assessment of that id; `proctor list` shows "
+                    "those that there are"
+                ) from None
+            raise
+        if found.workflow_type != "Assessment":
+            raise _of_another_kind(task_id, _WORKFLOWS.get(found.workflow_type, f"a {found.workflow_type}"))
+        if found.status != WorkflowExecutionStatus.RUNNING:
+            raise _nothing_played(task_id)
+        try:
+            so_far: SoFar = await handle.query(SO_FAR_QUERY, result_type=SoFar)
+        except WorkflowQueryFailedError:
+            raise _nothing_played(task_id) from None
+        return _of_so_far(so_far)
+
+
+def _of_so_far(so_far: SoFar) -> Origin:
+    plan, notes = so_far.plan, so_far.played.turns
+    if plan.package is None:
+        raise BadRequestError(f"{plan.assessment_id} can't be forked: proctor 0.1 began it, which froze too little")
+    return Origin(
+        task_id=plan.assessment_id,
+        last=last_to_fork(notes, has_ended_early=so_far.has_ended_early, end_time=plan.end_time),
+        played=so_far.played,
+        participants={plan.participant: plan.participant_url},
+        config=_config(plan),
+        package=plan.package,
+        forked_from=plan.fork.origin if plan.fork else None,
+    )
+
+
+def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
+    """What the original was played and judged with."""
+    return AssessmentConfig(
+        scenario_id=origin.scenario_id,
+        seed=origin.seed,
+        offline=origin.offline,
+        max_turns=origin.max_turns,
+        turn_timeout=origin.turn_timeout,
+        turn_tries=origin.turn_tries,
+        judges=origin.judges or None,
+        votes=origin.votes,
+    )
+
+
+def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]:
+    """What the archive knows of the turns that were played to their end, the beginning first."""
+    by_turn = {turn.turn: turn for turn in turns}
+    notes: list[TurnNote] = []
+    for state in states:
+        if state.turn != len(notes) or state.checkpoint is None or state.time is None:
+            break
+        played = by_turn.get(state.turn)
+        notes.append(
+            TurnNote(
+                turn=state.turn,
+                began_at=played.began_at if played and played.began_at else state.time,
+                reached=state.time,
+                checkpoint=BlobRef(sha256=state.checkpoint.sha256, size=state.checkpoint.size),
+                replies=[NotedReply(**answer.model_dump()) for answer in played.answers] if played else [],
+                events_processed=played.events_processed if played else 0,
+            )
+        )
+    return notes
+
+
+def _ends_early(turns: list[TurnRecord], turn: int) -> bool:
+    return any(each.ends_early for each in turns if each.turn == turn)
+
+
+def _of_another_kind(task_id: str, kind: str) -> BadRequestError:
+    return BadRequestError(f"{task_id} is {kind}: only an assessment of a scenario can be forked")
+
+
+def _nothing_played(task_id: str) -> BadRequestError:
+    return BadRequestError(
+        f"{task_id} can't be forked: it was rejected, or has not begun, so that there is no turn to begin with"
+    )

@@ -1,0 +1,84 @@
+"""Assessments of one A2A context wait for each other: they enter the context's queue, a workflow of its own.
+
+A context that is made for one task has that task's id, and the task is in no queue: it is the first there. Who comes
+later finds it by the context's id, and the queue begins with it.
+"""
+
+from temporalio import activity
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistoryEventFilterType
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.campaign.plan import PROCTOR_CONTEXT, PROCTOR_OWNER
+from activities.plan import QueueInput
+
+CONTEXT_QUEUE = "ContextQueue"
+JOIN_SIGNAL = "join"
+
+
+class QueueActivities:
+    """What an assessment and its queue have to ask Temporal itself."""
+
+    @activity.defn
+    async def join_queue(self, given: QueueInput) -> None:
+        """Enter the queue of a context, starting it where there is none."""
+        await join(activity.client(), activity.info().task_queue, given)
+
+    @activity.defn
+    async def wait_until_over(self, task_id: str) -> None:
+        """Wait for the end of an assessment or campaign that isn't in the queue, for as long as that takes."""
+        client = activity.client()
+        while await is_running(client, task_id):  # a reset, too, ends a run, and begins the next one
+            async for _ in client.get_workflow_handle(task_id).fetch_history_events(
+                wait_new_event=True, event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
+            ):
+                break
+
+    @activity.defn
+    async def is_running(self, task_id: str) -> bool:
+        """Whether an assessment still runs; one that was terminated can't say so itself."""
+        return await is_running(activity.client(), task_id)
+
+
+async def join(client: Client, task_queue: str, given: QueueInput) -> None:
+    """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
+    where that is still at work.
+    """
+    await client.start_workflow(
+        CONTEXT_QUEUE,
+        args=[[], None, given.context_id] if await _has_founder(client, given) else [],
+        id=given.queue_id,
+        task_queue=task_queue,
+        start_signal=JOIN_SIGNAL,
+        start_signal_args=[given.task_id],
+        static_summary=f"assessments of context {given.queue_id.removeprefix('context-')}, one after another",
+    )
+
+
+async def _has_founder(client: Client, given: QueueInput) -> bool:
+    """Whether the context was made for a task of the same caller that runs."""
+    try:
+        found = await client.get_workflow_handle(given.context_id).describe() if given.context_id else None
+    except RPCError as problem:
+        if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):  # callers choose what they like
+            return False
+        raise
+    if found is None or found.status != WorkflowExecutionStatus.RUNNING:
+        return False
+    attributes = found.typed_search_attributes
+    is_founder = attributes.get(PROCTOR_CONTEXT) == given.context_id
+    return is_founder and (attributes.get(PROCTOR_OWNER) or "") == given.owner
+
+
+async def is_running(client: Client, task_id: str) -> bool:
+    """Whether an assessment is neither at its end nor unknown."""
+    return await status_of(client, task_id) == WorkflowExecutionStatus.RUNNING
+
+
+async def status_of(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
+    """What has become of an assessment's latest run; None where Temporal knows none (any more)."""
+    try:
+        return (await client.get_workflow_handle(task_id).describe()).status
+    except RPCError as problem:
+        if problem.status == RPCStatusCode.NOT_FOUND:
+            return None
+        raise

@@ -1,0 +1,149 @@
+"""The activity that archives an assessment at its end, whichever way it ended."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_core import to_json
+from temporalio import activity
+
+from activities.archive import elsewhere
+from activities.archive.lines import as_lines, updates_in
+from activities.archive.states import read_states
+from activities.archive.transcript import turn_records
+from activities.attempts import failures
+from activities.attempts.fencing import own_fence
+from activities.attempts.patience import patiently
+from activities.attempts.scrubbing import Scrubber
+from activities.deployment import Deployment
+from activities.plan import ArchiveInput
+from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
+from proctor_protocol.provenance import ModelUse, Provenance
+from proctor_protocol.results import ResultStatus
+from proctor_storage.archive import Archive, open_archive
+from proctor_storage.blobs import BlobStore
+
+_LARGE = 8_000_000
+"""Bytes of an initial state from which its assessment is archived in a process of its own."""
+
+_SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
+
+
+class ArchiveActivities:
+    """Writes what stays; ``scrubber`` takes secrets out of what a simulation of this id has seen."""
+
+    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
+        self._deployment = deployment
+        self._scrubber = scrubber
+        self._archive = open_archive(deployment.config)
+
+    @activity.defn
+    async def archive(self, given: ArchiveInput) -> None:
+        """Archive an assessment that has ended; once more writes the same entry anew."""
+        entry, updates = self._entry(given), updates_in(given.updates)
+        rest = (self._scrubber(entry.id), entry, given.model_copy(update={"updates": []}), updates)
+        if given.plan.initial_state.size > _LARGE:
+            config = self._deployment.config
+            addresses = (config.storage_url, config.archive_url)
+            await patiently(lambda: asyncio.to_thread(self._write_elsewhere, entry, *addresses, *rest))
+        else:
+            await patiently(lambda: asyncio.to_thread(_write, self._deployment.store, self._archive, *rest))
+
+    def _write_elsewhere(self, entry: ArchiveEntry, *given: Any) -> None:
+        with self._archive.indexing(entry):  # one file of the index for all such processes
+            elsewhere.do(write_by_addresses, *given)
+
+    def _entry(self, given: ArchiveInput) -> ArchiveEntry:
+        plan, results, info = given.plan, given.results, activity.info()
+        provenance = results.provenance or Provenance()
+        cost, currency = _cost([*provenance.judges, *provenance.characters])
+        began_at = provenance.started_at or info.started_time
+        return ArchiveEntry(
+            id=plan.assessment_id,
+            fence=own_fence(),
+            run_id=info.workflow_run_id,
+            campaign=given.campaign,
+            forked_from=results.forked_from,
+            context_id=given.context_id,
+            owner=given.owner,
+            status=results.status,
+            failed_by_participant=results.failure_kind in failures.BY_PARTICIPANT,
+            sentence=_SENTENCES.get(results.status, results.failure or ""),
+            scenario_id=plan.scenario_id,
+            scenario_name=plan.scenario_name,
+            scenario_version=plan.scenario_version,
+            role=plan.participant,
+            participant=given.card.name if given.card else plan.participant,
+            participant_url=plan.participant_url,
+            participant_version=given.card.version if given.card else None,
+            seed=plan.seed,
+            offline=plan.offline,
+            score=results.scores.overall.score,
+            max_score=results.scores.overall.max_score,
+            doubtful_points=results.scores.overall.doubtful_points,
+            total_points=results.total_points,
+            turns_taken=results.turns_taken,
+            expected_turns=plan.scenario_turns or plan.expected_turns,
+            max_turns=plan.max_turns,
+            turn_timeout=plan.turn_timeout,
+            turn_tries=plan.turn_tries,
+            judges=plan.judges,
+            votes=plan.votes,
+            package=plan.package and Content(sha256=plan.package.sha256, size=plan.package.size),
+            is_partial=results.is_partial,
+            judge_warnings=results.judge_warnings,
+            actions_taken=results.actions_taken,
+            seconds=results.duration_seconds,
+            cost=cost,
+            currency=currency,
+            started_at=began_at,
+            ended_at=provenance.ended_at or info.started_time,
+            temporal_namespace=info.workflow_namespace if self._deployment.config.temporal_ui_url else None,
+            message=given.message,
+        )
+
+
+def _write(
+    store: BlobStore,
+    archive: Archive,
+    scrubber: Scrubber,
+    entry: ArchiveEntry,
+    given: ArchiveInput,
+    updates: list[ArchivedUpdate],
+    *,
+    is_indexed: bool = True,
+) -> None:
+    told = read_states(given.turns, store)
+    turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
+    files = {
+        RESULT: given.results.model_dump_json(indent=1).encode(),
+        UPDATES: as_lines(updates),
+        TURNS: as_lines(turns),
+        STATES: as_lines(told.records),
+    }
+    contents = {"scenario": store.get_blocking(given.plan.scenario)}
+    if told.initial:
+        contents["initial_state"] = to_json(told.initial)
+    clean = scrubber.written
+    archive.write(
+        entry,
+        {name: clean(content) for name, content in files.items()},
+        {name: clean(content) for name, content in contents.items()},
+        is_indexed=is_indexed,
+    )
+
+
+def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
+    """The same in a process that knows the store and the archive by their addresses alone; its parent indexes it."""
+    _write(BlobStore(storage_url), Archive(archive_url), *rest, is_indexed=False)
+
+
+def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:
+    """What all models took; unknown where it is of one of them, or where they are told in several currencies."""
+    currencies = {use.currency for use in uses}
+    costs = [use.cost for use in uses]
+    if not uses:
+        return 0.0, None
+    if len(currencies) != 1 or any(cost is None for cost in costs):
+        return None, None
+    return round(sum(cost for cost in costs if cost is not None), 8), currencies.pop()

@@ -1,0 +1,120 @@
+"""How activities fail: every type of failure, and whether trying the same thing again can help."""
+
+import builtins
+
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
+REJECTED = "Rejected"
+"""The request can't be carried out; its sender has to change it."""
+
+PARTICIPANT_UNREACHABLE = "ParticipantUnreachable"
+"""Nobody answers at the participant's address."""
+
+PARTICIPANT_FAILED = "ParticipantFailed"
+"""The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
+
+PARTICIPANT_MISBEHAVED = "ParticipantMisbehaved"
+"""The participant's answer is not what the protocol asks for: another try would cost and not help."""
+
+PARTICIPANT_ASKED = "ParticipantAsked"
+"""The participant asked a question in its turn and was told that no one can answer; the turn goes on."""
+
+ANSWER_UNREADABLE = "AnswerUnreadable"
+"""The participant's answer to a turn couldn't be read and was asked for once more; the turn goes on."""
+
+TURN_TIMEOUT = "TurnTimeout"
+"""The participant took longer for its turn than it may."""
+
+DEADLINE = "Deadline"
+"""The whole assessment took longer than it may."""
+
+SIMULATION_LOST = "SimulationLost"
+"""The simulator lost what the participant did in this turn: the turn has to be played again."""
+
+HOST_LOST = "HostLost"
+"""The simulator's server that an assessment was on is gone; a detail names the one on which it goes on."""
+
+ENVIRONMENT_LOST = "EnvironmentLost"
+"""A terminal trial's container stands no more: the trial begins again from its image."""
+
+ENGINE_UNAVAILABLE = "EngineUnavailable"
+"""A Docker engine doesn't answer, or can't do what is asked just now; it may at the next attempt."""
+
+TRIAL_FAILED = "TrialFailed"
+"""A terminal trial can't go on, by fault of its task or of the participant; the first detail says whose, and how."""
+
+WORKERS_LOST = "WorkersLost"
+"""Workers were lost at a step again and again, none lived to say how it went: it begins anew."""
+
+CALLED_OFF = "CalledOff"
+"""The step was cancelled after it had asked models; a detail says what it asked (``activities.models.metering``)."""
+
+OVERTAKEN = "Overtaken"
+"""Another attempt has taken the simulation over: this one is from the past, and has no effect."""
+
+SERVER_FAILED = "ServerFailed"
+"""A UES server of one's own can't be started."""
+
+STORE_UNAVAILABLE = "StoreUnavailableError"
+"""The store of blobs is full, read-only, away or doesn't answer; ``proctor_storage.blobs`` raises it by this name."""
+
+SCENARIO_BROKEN = "ScenarioBroken"
+"""The scenario can't be played as it is."""
+
+EVALUATOR_FAILED = "EvaluatorFailed"
+"""An evaluator of the scenario gave no verdict, by its own fault: it has to be mended before it can judge."""
+
+EVALUATOR_INTERRUPTED = "EvaluatorInterrupted"
+"""An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
+
+WEBHOOK_FAILED = "WebhookFailed"
+"""A webhook didn't take a notification: it may take the next one."""
+
+WEBHOOK_UNUSABLE = "WebhookUnusable"
+"""A webhook that will never take a notification."""
+
+MODEL_SETTING = "ModelSetting"
+"""A model can't be used as it is configured (no key, no such model)."""
+
+BY_PARTICIPANT = frozenset(
+    {
+        PARTICIPANT_UNREACHABLE,
+        PARTICIPANT_FAILED,
+        PARTICIPANT_MISBEHAVED,
+        TURN_TIMEOUT,
+    }
+)
+"""The failures of an assessment that its participant caused: they count as 0 points (``proctor_statistics``)."""
+
+UNKNOWN = "Failure"
+"""Anything else; the sentence has to do."""
+
+
+def in_words(kind: str | None, message: str) -> str:
+    """What a failure says; one of Python's own exceptions is named too, since its message alone is no sentence."""
+    return f"{kind}: {message}" if hasattr(builtins, kind or "") else message
+
+
+def final(kind: str, sentence: str) -> ApplicationError:
+    """A failure that the same input would meet again."""
+    return ApplicationError(sentence, type=kind, non_retryable=True, category=_category(kind))
+
+
+OVER = "the participant's task is over"
+"""Detail of a failed turn whose participant is known to have stopped."""
+
+
+def of_ended_task(problem: ApplicationError) -> ApplicationError:
+    """The same failure of a turn, known to have ended at the participant too."""
+    return ApplicationError(problem.message, OVER, type=problem.type, non_retryable=problem.non_retryable)
+
+
+def passing(kind: str, sentence: str) -> ApplicationError:
+    """A failure that may be gone at the next attempt."""
+    return ApplicationError(sentence, type=kind, category=_category(kind))
+
+
+def _category(kind: str) -> ApplicationErrorCategory:
+    """What callers and their webhooks do wrong is nothing that a worker's log shows a traceback of."""
+    is_theirs = kind in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
+    return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED

@@ -1,0 +1,90 @@
+"""What workers count, and the interceptor that counts what activities do.
+
+Labels have few values: ids of assessments belong into logs and traces.
+"""
+
+import time
+from typing import Any
+
+from prometheus_client import Counter, Histogram
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities.attempts import failures
+from proctor_observing import tracing
+from proctor_observing.logs import about
+from proctor_observing.metrics import SECONDS
+
+ASSESSMENTS_ENDED = Counter(
+    "proctor_assessments_ended", "Assessments and trials that were archived, by how they ended.", ["kind", "status"]
+)
+TURN_SECONDS = Histogram(
+    "proctor_turn_seconds", "How long participants take for a turn that they complete.", buckets=SECONDS
+)
+JUDGE_SECONDS = Histogram("proctor_judge_seconds", "How long it takes to judge a criterion.", buckets=SECONDS)
+RESPOND_SECONDS = Histogram(
+    "proctor_respond_seconds", "How long a character takes to decide whether to answer, and what.", buckets=SECONDS
+)
+FAILED_ATTEMPTS = Counter(
+    "proctor_attempts_failed", "Attempts of activities that failed, by what they failed of.", ["activity", "cause"]
+)
+FENCES_REFUSED = Counter(
+    "proctor_fences_refused", "Attempts from the past that were kept from acting: another one had taken over."
+)
+MODEL_CALLS = Counter("proctor_model_calls", "Calls of models.", ["model", "outcome"])
+MODEL_TOKENS = Counter("proctor_model_tokens", "Tokens that models were sent and answered with.", ["model", "type"])
+MODEL_COST = Counter(
+    "proctor_model_cost", "What models cost by the operator's table of prices, in its currency.", ["model", "currency"]
+)
+MODEL_SECONDS = Histogram("proctor_model_call_seconds", "How long calls of models take.", ["model"], buckets=SECONDS)
+
+_MEASURED = {"purple_turn": TURN_SECONDS, "judge_criterion": JUDGE_SECONDS, "respond": RESPOND_SECONDS}
+_ENDS = frozenset({"archive", "archive_trial"})
+
+
+class Observing(Interceptor):
+    """The worker's interceptor that counts attempts, and has log lines say what they are about; the outermost one."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Observed(next)
+
+
+class _Observed(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        info = activity.info()
+        kind, began = info.activity_type, time.perf_counter()
+        turn = getattr(input.args[0], "turn", None) if input.args else None
+        if tracing.is_on():
+            turns = {} if turn is None else {"proctor.turn": turn}
+            tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})
+        with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):
+            try:
+                result = await super().execute_activity(input)
+            except Exception as problem:
+                cause = _cause(problem)
+                FAILED_ATTEMPTS.labels(kind, cause).inc()
+                if cause == failures.OVERTAKEN:
+                    FENCES_REFUSED.inc()
+                raise
+        if kind in _MEASURED:
+            _MEASURED[kind].observe(time.perf_counter() - began)
+        elif kind in _ENDS:
+            _count_ended(kind, input.args[0])
+        return result
+
+
+def _cause(problem: Exception) -> str:
+    """A failure's type: of ours by its own name, of others' by their class."""
+    if isinstance(problem, ApplicationError):
+        return problem.type or failures.UNKNOWN
+    return type(problem).__name__
+
+
+def _count_ended(kind: str, given: Any) -> None:
+    """Count what was archived; once more, should an attempt that did it have been lost before Temporal heard of it."""
+    if kind == "archive":
+        ASSESSMENTS_ENDED.labels("assessment", str(given.results.status)).inc()
+    else:
+        ASSESSMENTS_ENDED.labels("trial", str(given.status)).inc()

@@ -1,0 +1,41 @@
+"""Waiting, inside an attempt, for what is not the participant's fault."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import TypeVar
+
+from activities.attempts.troubles import Wait
+from proctor_storage.blobs import StoreUnavailableError
+from purple_sdk.ues import UESConnectionError
+
+T = TypeVar("T")
+
+_PATIENCE, _PAUSE = 60.0, 0.3
+"""Seconds for which an absent simulator or store is waited for, and between two looks."""
+
+WITHOUT_SIMULATOR: ContextVar[float] = ContextVar("patience_without_simulator", default=_PATIENCE)
+"""Seconds for which an absent simulator is waited for here."""
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Do something that may be repeated, and wait for the simulator or the store where it is away for a while.
+
+    For activities that wait for the participant: their own attempts are few, so that an absent participant is given up
+    soon, and an absent simulator or a full store is no fault of the participant's.
+
+    Raises:
+        purple_sdk.ues.UESConnectionError, proctor_storage.blobs.StoreUnavailableError: it stays away.
+    """
+    clock = asyncio.get_running_loop().time
+    began_at = clock()
+    wait = Wait()
+    while True:
+        try:
+            return await work()
+        except (UESConnectionError, StoreUnavailableError) as problem:
+            is_simulator = isinstance(problem, UESConnectionError)
+            if clock() - began_at > (WITHOUT_SIMULATOR.get() if is_simulator else _PATIENCE):
+                raise
+            await wait.goes_on(problem)
+            await asyncio.sleep(_PAUSE)

@@ -1,0 +1,168 @@
+"""No secret leaves an activity: what it returns and how it fails are read for keys, which are taken out.
+
+Activities are the only place where secrets meet text that others wrote: a provider that quotes the key which it
+refuses, a participant that says with which key it was turned away, an evaluator whose exception shows a request. What
+leaves an activity goes to Temporal's history, from there to updates, results and sentences for callers; so this is
+the one place where all of it passes.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json, to_jsonable_python
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, FailureError
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ActivityOutboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
+
+from activities.deployment import Deployment
+from activities.simulation.keys import PARTICIPANT_KEYS, admin_key, host_key, participant_key, reader_key
+
+REMOVED = "[secret removed]"
+
+_SHORTEST = 8
+"""Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+
+_KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
+
+_SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD|CONNECTION_STRING)", re.IGNORECASE)
+
+
+def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
+    """The values of environment variables that are secrets by their names: ``OPENAI_API_KEY``, ``HF_TOKEN``, …"""
+    return frozenset(
+        value for name, value in environment.items() if _SECRET_NAMES.fullmatch(name) and len(value) >= _SHORTEST
+    )
+
+
+class Scrubber:
+    """Takes known secrets out of texts, data and exceptions; what has none is given back as it is."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        # Longest first, as one secret may begin with another.
+        ordered = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
+        self._pattern = re.compile("|".join([PARTICIPANT_KEYS.pattern, *map(re.escape, ordered)]))
+        self._as_json = [to_json(secret)[1:-1] for secret in ordered]
+
+    def text(self, text: str) -> str:
+        """A text without secrets."""
+        return self._pattern.sub(REMOVED, text)
+
+    def data(self, value: Any) -> Any:
+        """JSON data without secrets, in its keys too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list | tuple):
+            return [self.data(member) for member in value]
+        if isinstance(value, dict):
+            return {self.data(key): self.data(member) for key, member in value.items()}
+        return value
+
+    def result(self, result: Any) -> Any:
+        """What an activity returns, without secrets."""
+        written = to_json(result)
+        if self._is_clean(written):
+            return result
+        clean = self.data(to_jsonable_python(result))
+        return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
+
+    def written(self, content: bytes) -> bytes:
+        """JSON, or JSON Lines, without secrets; what has none stays byte for byte."""
+        if self._is_clean(content):
+            return content
+        try:
+            return to_json(self.data(from_json(content)))
+        except ValueError:
+            lines = [line for line in content.split(b"\n") if line]
+            return b"".join(to_json(self.data(from_json(line))) + b"\n" for line in lines)
+
+    def _is_clean(self, written: bytes) -> bool:
+        return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
+
+    def failure(self, problem: BaseException) -> BaseException:
+        """An exception without secrets, nor any in what caused it. An unclean one is made anew, of the type by which
+        Temporal would show it.
+        """
+        cause = problem.__cause__ and self.failure(problem.__cause__)
+        said = problem.message if isinstance(problem, FailureError) else str(problem)
+        details = list(problem.details) if isinstance(problem, ApplicationError) else []
+        if cause is problem.__cause__ and self.text(said) == said and self.result(details) == details:
+            return problem
+        clean: BaseException
+        if isinstance(problem, ApplicationError):
+            clean = ApplicationError(
+                self.text(said),
+                *self.result(details),
+                type=problem.type,
+                non_retryable=problem.non_retryable,
+                next_retry_delay=problem.next_retry_delay,
+            )
+        elif isinstance(problem, FailureError):
+            return problem  # Temporal's own (a cancellation): nothing in it is ours
+        else:
+            clean = ApplicationError(self.text(said), type=type(problem).__name__)
+        clean.__cause__ = cause
+        return clean.with_traceback(problem.__traceback__)
+
+
+class Scrubbing(Interceptor):
+    """The worker's interceptor that reads what activities give."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        secret = deployment.config.secret.get_secret_value()
+        self._shared = secrets_in(os.environ) | {secret, host_key(secret)}
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Scrubbed(next, self)
+
+    def make_scrubber(self, simulation_id: str) -> Scrubber:
+        """For an activity of an assessment, whose id is its simulation's too."""
+        secret = self._deployment.config.secret.get_secret_value()
+        known = {admin_key(secret, simulation_id), reader_key(secret, simulation_id)}
+        known |= {
+            participant_key(secret, simulation_id, 0),
+            *self._deployment.simulations.host.list_secrets(simulation_id),
+        }
+        return Scrubber(self._shared | known)
+
+
+class _Scrubbed(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, scrubbing: Scrubbing) -> None:  # noqa: A002
+        super().__init__(next)
+        self._scrubbing = scrubbing
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        try:
+            result = await super().execute_activity(input)
+        except Exception as problem:
+            clean = self._scrubber().failure(problem)
+            if clean is problem:
+                raise
+            raise clean from clean.__cause__
+        return self._scrubber().result(result)
+
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        super().init(_ScrubbedBeats(outbound, self._scrubber))
+
+    def _scrubber(self) -> Scrubber:
+        return self._scrubbing.make_scrubber(activity.info().workflow_id or "")
+
+
+class _ScrubbedBeats(ActivityOutboundInterceptor):
+    """What an attempt notes for the next one goes to Temporal too: a participant chooses the ids of its tasks."""
+
+    def __init__(self, next: ActivityOutboundInterceptor, scrubber: Callable[[], Scrubber]) -> None:  # noqa: A002
+        super().__init__(next)
+        self._scrubber = scrubber
+
+    def heartbeat(self, *details: Any) -> None:
+        super().heartbeat(*(self._scrubber().result(list(details)) if details else ()))

@@ -1,0 +1,175 @@
+"""What goes wrong while a step is still being tried is told to the caller of the assessment, through its workflow.
+
+A step that fails is tried again by Temporal, in silence, and may be for minutes. Here is the one way by which an
+activity breaks that silence: it sends its own workflow the signal ``trouble``, and the workflow publishes it as a
+recoverable ``update_error_occurred``. So it is in the assessment's history and its stream, for whoever listens, now or
+later, through whichever gateway; it survives every restart; and where nothing goes wrong, or not for long, it costs
+nothing at all.
+
+* ``Troubles``, the worker's interceptor, tells of every attempt that has failed and will be made again, once the step
+  has been tried for ``TELL_AFTER`` seconds. An activity has to do nothing for it but fail with a sentence.
+* ``Wait`` is for an activity that waits for something (a simulator, a store) inside an attempt.
+
+A workflow hears only of steps that are under way: a reset repeats the signals that came after its point.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities.attempts import failures
+from activities.attempts.elapsed import since_scheduled
+
+TROUBLE_SIGNAL = "trouble"
+
+TELL_AFTER = 5.0
+"""Seconds for which a step may be tried in silence."""
+
+_LONGEST_ANSWER = 1_000
+_SIGNAL_SECONDS = timedelta(seconds=2)
+_LONGEST_PAUSE = 100
+"""In first pauses: Temporal's default where a retry policy names none."""
+
+_STEPS = {
+    "admit": "Checking the request",
+    "join_queue": "Waiting for earlier assessments of the context",
+    "set_up": "Preparing the simulation",
+    "greet": "Greeting the participant",
+    "purple_turn": "The participant's turn",
+    "apply": "Reading what the participant did",
+    "respond": "A character's answer",
+    "advance": "Moving the simulation's clock",
+    "conclude": "Closing the simulation",
+    "judge_criterion": "Judging",
+    "archive": "Putting the assessment in the archive",
+}
+
+
+class Trouble(BaseModel):
+    """A step that doesn't succeed, and is still being tried.
+
+    Attributes:
+        step: the activity's type. about: the criterion or character that it is about. kind: the failure's type.
+        answer: what it failed of, in words. attempt: which one failed, from 1. attempts: how many there may be; 0 for
+        no limit. is_waiting: the attempt has not failed, but waits.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    step: str
+    about: str | None = None
+    kind: str
+    answer: str
+    attempt: int
+    attempts: int = 0
+    is_waiting: bool = False
+
+    def sentence(self) -> str:
+        """The step, how it stands with it, and the answer."""
+        step = _STEPS.get(self.step, self.step) + (f" ({self.about})" if self.about else "")
+        if self.is_waiting:
+            return f"{step} has to wait: {self.answer}"
+        tries = f"{self.attempt} of {self.attempts}" if self.attempts else f"{self.attempt}"
+        return f"{step} failed at try {tries} and is tried again: {self.answer}"
+
+
+class Troubles(Interceptor):
+    """The worker's interceptor that tells of attempts which fail, and of which another one follows.
+
+    It has to stand before the interceptor that takes secrets out of failures.
+    """
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Telling(next)
+
+
+class _Telling(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        try:
+            return await super().execute_activity(input)
+        except Exception as problem:
+            info = activity.info()
+            pause = next_try_in(info, problem)
+            if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
+                await _tell(problem, about=_about(input.args))
+            raise
+
+
+class Wait:
+    """Something that an attempt waits for: told once, after ``TELL_AFTER`` seconds."""
+
+    def __init__(self) -> None:
+        self._tell_at = asyncio.get_running_loop().time() + TELL_AFTER
+        self._is_told = False
+
+    async def goes_on(self, problem: BaseException) -> None:
+        """It is still waited for, because of this problem; call it at every look."""
+        if self._is_told or asyncio.get_running_loop().time() < self._tell_at or not activity.in_activity():
+            return
+        self._is_told = True
+        await _tell(problem, is_waiting=True)
+
+
+def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
+    """Seconds until the next attempt of an activity that has failed so; None where this was the last one."""
+    policy = info.retry_policy
+    if policy is None or 0 < policy.maximum_attempts <= info.attempt:
+        return None
+    kind, _ = _said(problem)
+    if kind in (policy.non_retryable_error_types or ()):
+        return None
+    if isinstance(problem, ApplicationError) and problem.non_retryable:
+        return None
+    pause = policy.initial_interval * min(policy.backoff_coefficient ** (info.attempt - 1), 1e6)
+    pause = min(pause, policy.maximum_interval or policy.initial_interval * _LONGEST_PAUSE)
+    if isinstance(problem, ApplicationError) and problem.next_retry_delay is not None:
+        pause = problem.next_retry_delay
+    whole = info.schedule_to_close_timeout
+    if whole is not None and since_scheduled() + pause > whole:
+        return None
+    return pause.total_seconds()
+
+
+async def _tell(problem: BaseException, *, about: str | None = None, is_waiting: bool = False) -> None:
+    """Send the signal; where Temporal doesn't take it (the workflow has ended, say), nobody needs it."""
+    info = activity.info()
+    if info.workflow_id is None:
+        return
+    kind, answer = _said(problem)
+    trouble = Trouble(
+        step=info.activity_type,
+        about=about,
+        kind=kind,
+        answer=answer if len(answer) <= _LONGEST_ANSWER else f"{answer[:_LONGEST_ANSWER]}…",
+        attempt=info.attempt,
+        attempts=info.retry_policy.maximum_attempts if info.retry_policy else 0,
+        is_waiting=is_waiting,
+    )
+    workflow = activity.client().get_workflow_handle(info.workflow_id, run_id=info.workflow_run_id)
+    with suppress(RPCError):
+        await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
+
+
+def _said(problem: BaseException) -> tuple[str, str]:
+    """A failure's type and its words."""
+    if isinstance(problem, ApplicationError):
+        return problem.type or failures.UNKNOWN, failures.in_words(problem.type, problem.message)
+    kind = type(problem).__name__
+    return kind, failures.in_words(kind, str(problem))
+
+
+def _about(given: Any) -> str | None:
+    """What tells parallel steps apart: the criterion, or the character."""
+    for name in ("criterion_id", "character_id"):
+        for argument in given:
+            if value := getattr(argument, name, None):
+                return str(value)
+    return None

@@ -1,0 +1,65 @@
+"""The activity that archives a campaign at its end: its results, and the runs that all its statistics are of."""
+
+import asyncio
+from collections.abc import Callable
+
+from temporalio import activity
+
+from activities.archive.lines import as_lines, updates_in
+from activities.attempts.fencing import own_fence
+from activities.attempts.patience import patiently
+from activities.attempts.scrubbing import Scrubber
+from activities.campaign.plan import CampaignArchiveInput
+from activities.deployment import Deployment
+from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor_storage.archive import open_archive
+
+
+class CampaignArchiving:
+    """Writes what stays of a campaign; its assessments and trials have entries of their own, which name it."""
+
+    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
+        self._store = deployment.store
+        self._scrubber = scrubber
+        self._archive = open_archive(deployment.config)
+
+    @activity.defn
+    async def archive_campaign(self, given: CampaignArchiveInput) -> None:
+        """Archive a campaign that has ended; once more writes the same entry anew."""
+        entry = self._entry(given)
+        await patiently(lambda: asyncio.to_thread(self._write, entry, given))
+
+    def _entry(self, given: CampaignArchiveInput) -> ArchiveEntry:
+        plan, info = given.plan, activity.info()
+        return ArchiveEntry(
+            kind="campaign",
+            id=plan.campaign_id,
+            fence=own_fence(),
+            run_id=info.workflow_run_id,
+            campaign_kind=plan.kind,
+            tally=given.tally,
+            context_id=given.context_id,
+            owner=given.owner,
+            status=given.status,
+            sentence=given.failure or given.summed.sentence,
+            scenario_id=plan.title,
+            participant=plan.participant,
+            participant_url=plan.participant_url,
+            earned=given.summed.score,
+            seconds=(given.ended_at - given.started_at).total_seconds(),
+            cost=given.tally.cost,
+            started_at=given.started_at,
+            ended_at=given.ended_at,
+            temporal_namespace=info.workflow_namespace,
+            message=given.message,
+        )
+
+    def _write(self, entry: ArchiveEntry, given: CampaignArchiveInput) -> None:
+        files = {
+            RESULT: self._store.get_blocking(given.summed.results),
+            UPDATES: as_lines(updates_in(given.updates)),
+        }
+        if given.summed.runs is not None:
+            files[RUNS] = self._store.get_blocking(given.summed.runs)
+        clean = self._scrubber(entry.id).written
+        self._archive.write(entry, {name: clean(content) for name, content in files.items()}, {})

@@ -1,0 +1,406 @@
+"""Assessments as a kind of campaign: which ones a request asks for, what one comes to, and all of them together."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from itertools import combinations, product
+
+from pydantic import JsonValue
+from temporalio import activity
+from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import ApplicationError, CancelledError
+
+from activities.admission.activities import require_models
+from activities.admission.origins import Origins
+from activities.archive.lines import as_lines
+from activities.attempts import failures
+from activities.campaign.activities import keep_cells
+from activities.campaign.plan import (
+    CampaignPlan,
+    Cell,
+    EndedCell,
+    Raw,
+    Summed,
+    SumUpInput,
+    groups_of,
+)
+from activities.campaign.taking_over import taken_over
+from activities.deployment import Deployment
+from activities.plan import Model
+from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
+from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
+from proctor_protocol.request import AssessmentConfig, BadRequestError
+from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor_protocol.runs import (
+    RunCell,
+    RunConfig,
+    RunRequest,
+    RunResults,
+    is_run_request,
+    parse_run_request,
+    unknown_run_settings,
+)
+from proctor_protocol.statistics import Points, Run
+from proctor_storage.blobs import BlobRef
+
+CELL_WORKFLOW = "AssessmentCell"
+_READ_AT_ONCE = 32
+
+
+class PlayedAssessment(Model):
+    """What came of one assessment of a campaign; ``results`` is None where it never came to any."""
+
+    agent: str
+    scenario_id: str
+    from_turn: int | None = None
+    seed: int
+    repeat: int
+    task_id: str
+    results: AssessmentResults | None = None
+    failure_kind: str | None = None
+    failure: str | None = None
+    canceled: bool = False
+
+    @property
+    def failed_by_participant(self) -> bool:
+        """Whether the participant is to blame."""
+        return self.failure_kind in failures.BY_PARTICIPANT
+
+    @property
+    def uses(self) -> list[ModelUse]:
+        """What models were asked, by the evaluator."""
+        provenance = self.results.provenance if self.results else None
+        return [*provenance.judges, *provenance.characters] if provenance else []
+
+
+class AssessmentRuns:
+    """Plans campaigns of assessments, keeps each one's result, and sums them up."""
+
+    name = "assessments"
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._store = deployment.store
+        self._origins = Origins(deployment)
+
+    def is_asked_for(self, request: Raw) -> bool:
+        """See ``activities.campaign.activities.Kind``."""
+        return is_run_request(request)
+
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
+        """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
+        if self._deployment.config.card_subject == "terminal-bench":
+            raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
+        asked = parse_run_request(request)
+        warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
+        if asked.config.fork_of:
+            asked, hashes = await self._forks(asked, asked.config.fork_of)
+        else:
+            hashes = {
+                scenario_id: await self._hash_of(scenario_id, asked.config) for scenario_id in asked.config.scenarios
+            }
+        config = asked.config
+        cells = self._cells(asked, hashes)
+        taken = None
+        if config.grows:
+            taken, cells, told = await taken_over(self._store, config.grows, cells, owner, "a campaign of assessments")
+            warnings += told
+        shared: dict[str, JsonValue] = {
+            "agents": dict(asked.participants),
+            "scenario_hashes": dict(hashes),
+            "config": config.model_dump(mode="json"),
+        }
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            kind=self.name,
+            title=_title(config.scenarios),
+            participant=", ".join(asked.participants)[:500],
+            participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
+            cells=await keep_cells(self._store, cells),
+            groups=groups_of(cells),
+            at_once=config.at_once,
+            lane_limits=_lane_limits(config, cells),
+            tries=config.tries,
+            shared=shared,
+            verbose_updates=config.verbose_updates and self._deployment.config.verbose_updates,
+            warnings=warnings,
+            max_cost=config.max_cost,
+            max_tokens=config.max_tokens,
+            max_seconds=None if config.max_hours is None else config.max_hours * 3600,
+            taken_over=taken,
+            proctor_version=version("proctor"),
+        )
+
+    @activity.defn
+    async def keep_played(self, given: PlayedAssessment) -> BlobRef:
+        """Put the result of one assessment away."""
+        return await self._store.put(given.model_dump_json().encode())
+
+    @activity.defn
+    async def join_assessment(self, task_id: str) -> AssessmentResults:
+        """Wait for an assessment that was started before; fails as it does."""
+        workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
+        try:
+            results: AssessmentResults = await workflow.result()
+        except WorkflowFailureError as problem:
+            cause = problem.cause
+            if isinstance(cause, ApplicationError):
+                raise ApplicationError(cause.message, *cause.details, type=cause.type, non_retryable=True) from None
+            if isinstance(cause, CancelledError):
+                raise failures.final(failures.UNKNOWN, "The assessment was cancelled.") from None
+            raise failures.final(failures.UNKNOWN, f"The assessment ended without a result: {cause}") from None
+        except asyncio.CancelledError:
+            details = activity.cancellation_details()
+            if details is not None and details.cancel_requested:
+                await asyncio.shield(workflow.cancel())
+            raise
+        return results
+
+    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+        """All assessments' results as one, with the statistics of them."""
+        slots = asyncio.Semaphore(_READ_AT_ONCE)
+        taken = set(given.plan.taken_over.cell_ids) if given.plan.taken_over else set()
+
+        warnings: dict[str, None] = {}
+
+        async def read(each: EndedCell) -> tuple[RunCell, Run] | None:
+            if each.outcome.result is None:
+                return None
+            async with slots:
+                played = PlayedAssessment.model_validate_json(await self._store.get(each.outcome.result))
+            warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
+            return _cell_of(played, each, each.cell_id in taken), _run_of(played)
+
+        found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        found.sort(key=_order)
+        results = await asyncio.to_thread(partial(summed_up, given, found, sorted(warnings)))
+        played, mean = len(results.cells), _mean(run for _, run in found)
+        sentence = f"{played} of {played + results.missing} assessments were played"
+        sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
+        if results.stopped:
+            sentence += f" {results.stopped}"
+        return Summed(
+            results=await self._store.put(results.model_dump_json().encode()),
+            sentence=sentence,
+            score=None if mean is None else mean / 100,
+            runs=await self._store.put(as_lines(run for _, run in found)),
+        )
+
+    async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str]]:
+        """A request for forks with what it leaves to the original, and the hash of the original's scenario."""
+        config, origin = asked.config, await self._origins.find(fork_of)
+        scenario_id, most = origin.config.scenario_id, config.max_turns or origin.config.max_turns or origin.last
+        if config.scenarios not in ([], [scenario_id]):
+            raise BadRequestError(
+                f"config.scenarios is there, and {origin.task_id} was played on {scenario_id}: leave it out, forks "
+                "play their original's scenario"
+            )
+        every = list(range(1, min(origin.last, most) + 1))
+        turns = origin.require_turns(
+            config.from_turns if isinstance(config.from_turns, list) else every, "config.from_turns"
+        )
+        origin.require_turns_left(max(turns), most)
+        await self._origins.require_checkpoint(origin, min(turns))
+        known = origin.config.model_dump(exclude_none=True, include=set(RunConfig.model_fields))
+        chosen = config.model_dump(exclude_unset=True, exclude_none=True)
+        fixed = {"fork_of": origin.task_id, "from_turns": turns, "scenarios": [scenario_id]}
+        filled = RunRequest.model_validate(
+            {
+                "participants": asked.participants or origin.participants,
+                "config": {"seeds": [origin.config.seed], **known, **chosen, **fixed},
+            }
+        )
+        return filled, {scenario_id: origin.package.sha256}
+
+    async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
+        try:
+            package, files = await self._deployment.load_package(scenario_id)
+        except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
+            raise BadRequestError(str(problem)) from None
+        if not config.offline:
+            require_models(package, self._deployment.config, self._judges(config))
+        return (await self._store.put(files)).sha256
+
+    def _judges(self, config: RunConfig) -> list[str]:
+        return config.judges or [self._deployment.config.evaluation_model]
+
+    def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
+        config = asked.config
+        models = [] if config.offline else [*self._judges(config), self._deployment.config.response_generator_model]
+        turns = config.from_turns if isinstance(config.from_turns, list) else [None]
+        everything = product(range(config.repeats), config.seeds, config.scenarios, turns, asked.participants.items())
+        return [
+            _cell(
+                config.of_one(scenario_id, seed, turn), repeat, config.repeats, agent, url, hashes[scenario_id], models
+            )
+            for number, (repeat, seed, scenario_id, turn, (agent, url)) in enumerate(everything)
+            if number % config.num_shards == config.shard_index
+        ]
+
+
+def _title(scenarios: Sequence[str]) -> str:
+    more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
+    return ", ".join(scenarios[:3]) + more
+
+
+def _cell(
+    chosen: AssessmentConfig,
+    repeat: int,
+    repeats: int,
+    agent: str,
+    url: str,
+    scenario_hash: str,
+    models: Sequence[str],
+) -> Cell:
+    """One assessment; its id says all that a result depends on, so that two campaigns can share it.
+
+    ``models`` are those that judge it, and the one that plays its characters.
+    """
+    scenario_id, seed = chosen.scenario_id, chosen.seed
+    settings = chosen.model_dump_json(exclude=None if chosen.fork_of else {"fork_of", "from_turn"})
+    digest = sha256("\n".join([url, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
+    where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
+    return Cell(
+        cell_id=".".join([_as_id(agent), _as_id(scenario_id), str(seed), str(repeat), digest]),
+        label=f"{agent} · {where} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
+        group=f"{agent} · {where}",
+        workflow=CELL_WORKFLOW,
+        lanes=[f"participant {url}", *(f"model {model}" for model in dict.fromkeys(models))],
+        given={
+            "agent": agent,
+            "url": url,
+            "scenario_id": scenario_id,
+            "from_turn": chosen.from_turn,
+            "seed": seed,
+            "repeat": repeat,
+            "assessment": chosen.model_dump(mode="json", exclude_none=True),
+        },
+    )
+
+
+def _lane_limits(config: RunConfig, cells: Iterable[Cell]) -> dict[str, int]:
+    limits = {"participant": config.at_once_per_participant, "model": config.at_once_per_model}
+    lanes = dict.fromkeys(lane for cell in cells for lane in cell.lanes)
+    return {lane: limit for lane in lanes if (limit := limits[lane.partition(" ")[0]]) is not None}
+
+
+def _as_id(name: str) -> str:
+    """A name as part of a workflow's id."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
+
+
+def _status(played: PlayedAssessment) -> str:
+    if played.canceled:
+        return "canceled"
+    return played.results.status if played.results else "failed"
+
+
+def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) -> RunCell:
+    results = played.results
+    overall = results.scores.overall if results else None
+    is_judged = overall is not None and overall.max_score > 0
+    return RunCell.model_validate(
+        {
+            "agent": played.agent,
+            "scenario_id": played.scenario_id,
+            "from_turn": played.from_turn,
+            "seed": played.seed,
+            "repeat": played.repeat,
+            "task_id": played.task_id,
+            "status": _status(played),
+            "failed_by_participant": played.failed_by_participant,
+            "failure_kind": played.failure_kind,
+            "failure": played.failure,
+            "score": overall.score if overall and is_judged else None,
+            "max_score": overall.max_score if overall and is_judged else None,
+            "doubtful_points": overall.doubtful_points if overall else 0,
+            "total_points": results.total_points if results else None,
+            "plays": ended.plays,
+            "taken_over": is_taken_over,
+            "tokens": tokens_of(played.uses),
+            "cost": cost_of(played.uses),
+            "seconds": ended.outcome.seconds,
+        }
+    )
+
+
+def _run_of(played: PlayedAssessment) -> Run:
+    results = played.results
+    scores = results.scores if results else None
+
+    def points(criterion: CriterionResult) -> Points:
+        return Points(score=criterion.score, max_score=criterion.max_score)
+
+    return Run.model_validate(
+        {
+            "run_id": played.task_id,
+            "agent": played.agent,
+            "scenario": played.scenario_id + (f" from turn {played.from_turn}" if played.from_turn else ""),
+            "seed": played.seed,
+            "repeat": played.repeat,
+            "status": _status(played),
+            "failed_by_participant": played.failed_by_participant,
+            "overall": Points(score=scores.overall.score, max_score=scores.overall.max_score) if scores else None,
+            "dimensions": {
+                name: Points(score=dimension.score, max_score=dimension.max_score)
+                for name, dimension in (scores.dimensions.items() if scores else [])
+            },
+            "criteria": {each.criterion_id: points(each) for each in (results.criteria_results if results else [])},
+            "tokens": tokens_of(played.uses),
+            "cost": cost_of(played.uses),
+        }
+    )
+
+
+def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
+    """The result of a campaign, whose sums follow from its assessments."""
+    from proctor_statistics import compared, forks_compared, items, summaries
+
+    plan = given.plan
+    config = RunConfig.model_validate(plan.shared["config"])
+    runs = [run for _, run in found]
+    agents = dict.fromkeys(run.agent for run in runs)
+    shared_agents, hashes = plan.shared["agents"], plan.shared["scenario_hashes"]
+    assert isinstance(shared_agents, dict)
+    assert isinstance(hashes, dict)
+    return RunResults(
+        campaign_id=plan.campaign_id,
+        status=given.status,
+        failure=given.failure,
+        stopped=given.stopped,
+        agents={name: str(url) for name, url in shared_agents.items()},
+        scenario_hashes={name: str(each) for name, each in hashes.items()},
+        cells=[cell for cell, _ in found],
+        missing=max(given.tally.total - len(found), 0),
+        summaries=summaries(runs, threshold=config.passing_percent),
+        comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
+        items=items(runs),
+        judge_warnings=list(judge_warnings),
+        forks=forks_compared(_forks_in(found)),
+        tokens=given.tally.tokens,
+        cost=given.tally.cost,
+        started_at=given.started_at,
+        ended_at=given.ended_at,
+        duration_seconds=(given.ended_at - given.started_at).total_seconds(),
+        config=config.model_dump(mode="json"),
+        proctor_version=plan.proctor_version,
+    )
+
+
+def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, str]:
+    cell = pair[0]
+    return cell.repeat, cell.seed, cell.scenario_id, cell.from_turn or 0, cell.agent
+
+
+def _forks_in(found: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
+    for cell, run in found:
+        if cell.from_turn and run.counted_percent is not None:
+            yield cell.agent, cell.from_turn, run.counted_percent
+
+
+def _mean(runs: Iterable[Run]) -> float | None:
+    percents = [run.counted_percent for run in runs if run.counted_percent is not None]
+    return sum(percents) / len(percents) if percents else None

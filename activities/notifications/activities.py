@@ -1,0 +1,165 @@
+"""A task's updates are pushed to a webhook, one after the other, each until it is taken.
+
+At least once and in order: an attempt notes how far it has come, and the next one goes on from there.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Literal, Self
+
+import httpx
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures, heartbeats
+from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
+from proctor_storage.sealing import NotOursError, unseal
+from purple_sdk.ues.tls import tls
+
+STANDSTILL = 5.0
+"""Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""
+
+_ANSWER_SECONDS = 10.0
+
+log = logging.getLogger(__name__)
+
+
+Story = Callable[[str, Literal["1.0", "0.3"]], AsyncGenerator[Notification]]
+"""Everything that there is to tell of a task, until its end, in the form of a version of A2A."""
+
+
+class NotificationActivities:
+    """Everything that is said to webhooks."""
+
+    def __init__(self, config: GreenAgentConfig, story: Story) -> None:
+        self._config = config
+        self._story = story
+
+    @activity.defn
+    async def notify(self, given: Delivery) -> Delivered:
+        """Tell a webhook a task's story from where it was left.
+
+        An attempt that came further and then fails ends as a success: the next activity's retries count anew.
+        """
+        webhook = self._open(given)
+        begun_after = taken = max([given.after, *map(int, heartbeats.notes())])
+        try:
+            async with (
+                _Pace() as pace,
+                httpx.AsyncClient(
+                    timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False, verify=tls()
+                ) as http,
+                aclosing(self._story(given.task_id, webhook.protocol)) as story,
+            ):
+                is_news = False
+                async for notification in story:
+                    is_news = is_news or notification.number > begun_after
+                    if is_news:
+                        pace.require_steady()
+                        await _post(http, webhook, notification)
+                        taken = notification.number
+                        heartbeats.note_only(str(taken))
+        except Exception as problem:
+            log.info("%s: notifying %s: %s", given.task_id, webhook.id, problem)
+            if taken == begun_after or (isinstance(problem, ApplicationError) and problem.non_retryable):
+                raise
+            return Delivered(after=taken, is_done=False)
+        return Delivered(after=taken, is_done=True)
+
+    def _open(self, given: Delivery) -> Webhook:
+        try:
+            return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, given.sealed_webhook))
+        except NotOursError as problem:
+            raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be read: {problem}.") from None
+
+
+class _Pace:
+    """Notices when this process was stopped and continued: another worker may have gone on in its place, and what would
+    be said now is old.
+    """
+
+    def __init__(self) -> None:
+        self._looked_at = time.monotonic()
+        self._has_stood = False
+
+    async def __aenter__(self) -> Self:
+        self._looking = asyncio.create_task(self._look_on())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._looking.cancel()
+
+    def require_steady(self) -> None:
+        """Fail where this attempt may have been given up without knowing it."""
+        self._look()
+        if self._has_stood:
+            raise failures.passing(failures.WEBHOOK_FAILED, "The worker stood still, so another one may have gone on.")
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._has_stood = self._has_stood or now - self._looked_at > STANDSTILL
+        self._looked_at = now
+
+    async def _look_on(self) -> None:
+        while True:
+            await asyncio.sleep(STANDSTILL / 10)
+            self._look()
+
+
+async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
+    """Send one notification; nothing of the answer but its status is looked at, or told.
+
+    Raises:
+        ApplicationError: it was not taken. ``WebhookUnusable``, for good, where it never will be.
+    """
+    url = httpx.URL(webhook.url)
+    problem: Exception | None = None
+    for address in await _addresses(webhook):
+        request = http.build_request(
+            "POST",
+            url.copy_with(host=address),  # the address that was checked, whatever the name stands for in a moment
+            json=notification.body,
+            headers={**webhook.make_headers(), "Host": url.netloc.decode("ascii")},
+            extensions={"sni_hostname": url.raw_host.decode("ascii")},
+        )
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                answer = await http.send(request, stream=True)
+                await answer.aclose()
+        except httpx.ConnectError as refused:
+            problem = refused
+            continue
+        except (httpx.HTTPError, TimeoutError) as broken:
+            problem = broken
+            break
+        if answer.is_success:
+            return
+        if answer.status_code == httpx.codes.GONE:
+            raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook at {url.host} says that it is gone (410).")
+        raise failures.passing(failures.WEBHOOK_FAILED, f"The webhook at {url.host} answered {answer.status_code}.")
+    raise failures.passing(
+        failures.WEBHOOK_FAILED, f"The webhook at {url.host} can't be reached ({type(problem).__name__})."
+    )
+
+
+async def _addresses(webhook: Webhook) -> list[str]:
+    """The IP addresses of a webhook's host, all of them allowed."""
+    try:
+        parts = check_webhook(webhook)
+    except BadWebhookError as problem:
+        raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be used: {problem}.") from None
+    host = parts.hostname or ""
+    try:
+        addresses = await look_up(host)
+    except OSError:
+        raise failures.passing(failures.WEBHOOK_FAILED, f"The webhook's host {host} can't be resolved.") from None
+    if any(map(is_forbidden, addresses)):
+        raise failures.final(
+            failures.WEBHOOK_UNUSABLE, f"The webhook's host {host} has an address that no webhook may have."
+        )
+    return addresses

@@ -1,0 +1,16 @@
+"""Conversations with participants over A2A.
+
+* ``client``: sends a message, waits for the answer, finds a task again
+* ``answer``: what came back, and what it means
+* ``plain``: agents that have no A2A
+* ``errors``: what went wrong, and whose fault it is
+* ``addresses``: where connections may go
+* ``bounds``: how much is read
+"""
+
+from activities.participant.answer import Answer
+from activities.participant.client import ParticipantClient, ParticipantClients, message_id
+from activities.participant.errors import AnswerLostError
+from activities.participant.plain import PlainParticipant
+
+__all__ = ["Answer", "AnswerLostError", "ParticipantClient", "ParticipantClients", "PlainParticipant", "message_id"]

@@ -1,0 +1,654 @@
+"""The participant's part: it is greeted, plays its turns, and is told when all is over.
+
+A turn is the hard one: whatever dies meanwhile, the participant must not act twice. The simulation is *marked* with
+the try that is being played before the message goes out, in the same request by which the attempt claims it. An attempt
+that finds the mark of its own try knows that the participant may have acted already, and asks for the answer (by the
+task it was given, or by the same message id) instead of starting over; one that should find the mark and doesn't knows
+that the simulator lost the turn.
+
+Nobody from the past may act, nor speak: an attempt looks whether it was overtaken right before it says something,
+unless it has just claimed the simulation, and its messages carry its fence. Where the participant may still be at what
+nobody waits for any more, it gets a new key, the old one is refused, and it is greeted again: in a new run, in a try
+after one whose end it didn't confirm, and by an attempt that can't know what those before it have asked for. The mark
+names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+
+from activities.attempts import failures, heartbeats
+from activities.attempts import notes as participant_tasks
+from activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
+from activities.attempts.fencing import own_fence
+from activities.attempts.patience import patiently
+from activities.deployment import Deployment
+from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
+from activities.participant.answer import UnreadableTurnError
+from activities.plan import (
+    FarewellInput,
+    Greeted,
+    GreetInput,
+    ParticipantKey,
+    Plan,
+    TurnAnswer,
+    TurnApplied,
+    TurnInput,
+)
+from activities.simulation.hosts import Access, Simulation, SimulationGoneError
+from activities.simulation.lifecycle import summarise
+from activities.simulation.settling import Settling
+from proctor_protocol.json_safe import json_safe_text
+from proctor_protocol.messages import (
+    AssessmentCompleteMessage,
+    AssessmentStartMessage,
+    EarlyCompletionMessage,
+    FromParticipant,
+    InitialStateSummary,
+    ToParticipant,
+    TurnCompleteMessage,
+    TurnStartMessage,
+)
+from proctor_protocol.problems import show_value
+from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.results import Clarification
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import UESError
+from purple_sdk.ues.answers import CurrentCheckpoint
+
+T = TypeVar("T")
+
+FAREWELL_SECONDS = 2.0
+"""How long the end of an assessment may wait for the participant to take note of it."""
+
+_CANCEL_SECONDS = 1.0
+"""How long the participant is waited for when it is to stop."""
+
+_LAST_KNOCK_SECONDS = 1.0
+"""How long an attempt that comes when the time is over looks for the participant, and for an answer that was there
+before: it may have been the store or the simulator that the attempt before had to wait for.
+"""
+
+_WORTH_NOTING = 1.0
+"""How many seconds a step has to wait for a worker until later attempts are told."""
+
+_JUST_SECONDS = 0.03
+"""For how long a claim stands for a look: about as long as it takes to look and to speak after it."""
+
+_LOOK_SECONDS = 0.5
+"""How long the simulator is waited for when somebody may have gone on with the assessment."""
+
+_LONGEST_PROBLEM = 500
+
+_NO_ANSWER = (
+    "No one can answer questions during this assessment. Decide with the information that you have, go on with the "
+    "turn, and end it with a turn_complete message."
+)
+_ASKED_AGAIN = (
+    "Your answer could not be read. {problem} What you did in this turn counts: don't do it again. Send the turn's "
+    'answer once more, as one JSON object and nothing else, such as {{"message_type": "turn_complete", "actions": []}}.'
+)
+
+
+class ParticipantActivities:
+    """Everything that is said to a participant."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._clients = ParticipantClients(deployment.config)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._clients.aclose()
+
+    @activity.defn
+    async def greet(self, given: GreetInput) -> Greeted:
+        """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
+        plan, prepared = given.plan, given.prepared
+        work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
+        simulation = await self._begin(work)
+        answer, simulation, card = await self._heard(
+            plan, "the start message", lambda participant: self._start(participant, given, work, simulation)
+        )
+        stands = await patiently(simulation.look)
+        if stands.mark != simulation.mark:
+            raise failures.passing(  # whatever the participant says: it was not its fault
+                failures.SIMULATION_LOST,
+                "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
+            )
+        answer.require_success()
+        simulation.participant_was_told()
+        checkpoint = await patiently(lambda: self._deployment.simulations_of(plan).keep(simulation))
+        return Greeted(
+            sha256=checkpoint.sha256,
+            size=checkpoint.size,
+            key=ParticipantKey(issue=_key_in(simulation), run=_run(), simulator=plan.simulator),
+            card=card,
+        )
+
+    @activity.defn
+    async def purple_turn(self, given: TurnInput) -> TurnAnswer:
+        """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
+        plan = given.plan
+        step = f"{_run()} turn {given.turn} try {given.attempt}"
+        work = _Work(plan, given.checkpoint, step, None if given.needs_new_key else given.key.issue)
+        simulation = await self._begin(work)
+        try:
+            answer = await self._heard(
+                plan, f"turn {given.turn}", lambda participant: self._play_once(participant, given, simulation)
+            )
+            try:
+                return await self._taken(given, answer, simulation, step)
+            except ApplicationError as problem:
+                raise failures.of_ended_task(problem) from None
+        except SimulationGoneError:
+            raise _lost(step) from None
+
+    async def _taken(self, given: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
+        """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
+        simulations = self._deployment.simulations_of(given.plan)
+        settles = given.settles and simulations.host.outlive_workers
+        clarifications = participant_tasks.noted_clarifications()
+        try:
+            said = answer.to_turn()
+        except ApplicationError as problem:
+            await _require_mark(simulation, step)  # whatever the participant says: it was not its fault
+            raise _after(clarifications, problem) from None
+        issue = _key_in(simulation)
+        if settles:
+            applied = await self._settled(given, simulation)
+            checkpoint = applied.checkpoint
+        else:
+            applied = None
+            stands = await _require_mark(simulation, step)
+            checkpoint = given.checkpoint
+            if issue != given.key.issue or not stands.is_untouched:
+                checkpoint = await patiently(lambda: simulations.keep(simulation))
+        return TurnAnswer(
+            checkpoint=checkpoint,
+            kind=said.message_type,
+            reported=said.actions or [],
+            is_reported=said.actions is not None,
+            notes=said.reason if isinstance(said, EarlyCompletionMessage) else said.notes,
+            time_step=_time_step(said),
+            model_usage=said.model_usage,
+            clarifications=clarifications,
+            key=given.key
+            if issue == given.key.issue
+            else ParticipantKey(issue=issue, run=_run(), simulator=given.plan.simulator),
+            applied=applied,
+        )
+
+    async def _settled(self, given: TurnInput, simulation: Simulation) -> TurnApplied:
+        """Read what was done in the turn."""
+        plan = given.plan
+        scenario = await patiently(lambda: self._deployment.load_scenario(plan.scenario))
+        settling = Settling(scenario, given.turn, given.current_time)
+        found, checkpoint = await self._deployment.simulations_of(plan).step_in_hand(
+            plan.simulation_id, simulation.mark or "", settling.step
+        )
+        return settling.outcome(found, checkpoint)
+
+    @activity.defn
+    async def farewell(self, given: FarewellInput) -> None:
+        """Have the participant stop what it may still be at, and send ``assessment_complete``.
+
+        A participant that can't be told is no failure. An assessment that has been reset since is none that has ended.
+        """
+        plan = given.plan
+        with suppress(UESError, TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                if await self._deployment.simulations_of(plan).is_held_by_newer(plan.simulation_id):
+                    return
+        left = list(given.left)
+        with suppress(RPCError):
+            left += await participant_tasks.tasks_called_off()
+        with suppress(ApplicationError, TimeoutError):
+            async with (
+                asyncio.timeout(FAREWELL_SECONDS),
+                self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
+            ):
+                # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
+                # its notes, or the participant says so.
+                await _stop_all(participant, left)
+                await participant.send(
+                    AssessmentCompleteMessage(reason=given.reason),
+                    message_id(plan.assessment_id, _run(), "complete"),
+                    fence=own_fence(),
+                )
+
+    async def _begin(self, work: "_Work", again: str = "") -> Simulation:
+        """Have the simulation stand at the start of a step and marked with it; or go on with the step, where an earlier
+        attempt has noted the mark that it made, and the simulation still has that.
+
+        Messages derive their ids from the mark: where one was lost with what the participant did, the message that
+        comes next is a new one.
+
+        Raises:
+            ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
+                ``may_start_over``; what earlier attempts noted is void then.
+        """
+        simulations, plan = self._deployment.simulations_of(work.plan), work.plan
+        if (waited := _waited()) > _WORTH_NOTING:
+            participant_tasks.note_wait(waited)
+
+        async def begin() -> Simulation:
+            if (noted := participant_tasks.noted_mark()) is not None:
+                try:
+                    return await simulations.take_over(plan.simulation_id, mark=noted)
+                except SimulationGoneError:
+                    if not work.may_start_over:
+                        raise _lost(work.step) from None
+                    heartbeats.forget()
+                    participant_tasks.note_wait(waited)
+            # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
+            is_first = activity.info().attempt == 1
+            issue = own_fence() if work.issue is None or not is_first else work.issue
+            mark = f"{work.step} since {own_fence()}{again}{_KEY}{issue}"
+            simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
+            participant_tasks.note_mark(simulation.mark or "")
+            return simulation
+
+        return await patiently(begin)
+
+    async def _start(
+        self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
+    ) -> tuple[Answer, Simulation, ParticipantCard]:
+        prepared, known = given.prepared, None
+        if tasks := participant_tasks.noted_tasks():
+            known = await participant.rejoin(tasks[-1])
+            if known is not None and not known.may_have_refused:
+                return known, simulation, participant.card
+            if known is None:
+                # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
+                heartbeats.forget()
+                simulation = await self._begin(work, again=" again")
+        elif given.is_reset and _key_in(simulation) == own_fence():
+            await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
+        access = simulation.make_access(_key_in(simulation))
+        message = await self._greeting(
+            given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
+        )
+        start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
+        try:
+            answer = known or await self._say(participant, simulation, message, start_id, _note_task)
+            answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
+        except _CutOffError:
+            heartbeats.forget()  # so the next attempt begins again, with a new key
+            participant_tasks.note_wait(_waited())
+            raise failures.passing(
+                failures.PARTICIPANT_UNREACHABLE,
+                "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
+            ) from None
+        return answer, simulation, participant.card
+
+    async def _play_once(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+        try:
+            return await self._play_to_the_end(participant, given, simulation)
+        except _CutOffError:
+            raise failures.final(
+                failures.PARTICIPANT_FAILED,
+                f"The connection to the participant was lost in turn {given.turn}, after it had begun to act: "
+                "the turn has to be played again.",
+            ) from None
+
+    async def _play_to_the_end(
+        self, participant: ParticipantClient, given: TurnInput, simulation: Simulation
+    ) -> Answer:
+        """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
+
+        Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
+        after a killed one sends the same message again, or waits for the task that the participant began for it.
+        """
+        answer = await self._play(participant, given, simulation)
+        sent: set[str] = set()
+        while (needed := _find_clarification(given.turn, answer)) is not None:
+            noted = [each for each in participant_tasks.noted_clarifications() if each.kind == needed.kind]
+            if needed.kind in sent or any(map(participant_tasks.has_task_after, noted)):
+                break
+            sent.add(needed.kind)
+            participant_tasks.note_clarification(noted[0] if noted else needed)
+            after = await self._clarify(participant, given, simulation, needed, answer)
+            if after is None or (after.has_failed and needed.kind == "unreadable"):
+                break
+            answer = after
+        return answer
+
+    async def _clarify(
+        self,
+        participant: ParticipantClient,
+        given: TurnInput,
+        simulation: Simulation,
+        clarification: Clarification,
+        answer: Answer,
+    ) -> Answer | None:
+        """Give the participant a clarification; None where it can't take one."""
+        if not _was_just_claimed(simulation):
+            await patiently(simulation.look)
+        is_question = clarification.kind == "question"
+        try:
+            return await participant.tell(
+                _NO_ANSWER if is_question else _ASKED_AGAIN.format(problem=clarification.problem),
+                message_id(given.plan.assessment_id, simulation.mark, clarification.kind),
+                _note_task,
+                fence=own_fence(),
+                task_id=answer.task_id if is_question else None,
+            )
+        except ApplicationError as problem:
+            if problem.type != failures.PARTICIPANT_MISBEHAVED:
+                raise
+            return None
+
+    async def _play(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+        message = TurnStartMessage(
+            turn_number=given.turn,
+            current_time=given.current_time,
+            events_processed=given.events_processed,
+            attempt=given.attempt,
+        )
+        step = (given.plan.assessment_id, simulation.mark)
+        if tasks := participant_tasks.noted_tasks():
+            known = await participant.rejoin(tasks[-1])
+            if known is None:
+                raise failures.final(
+                    failures.PARTICIPANT_FAILED,
+                    f"The participant lost its task of turn {given.turn}: it was restarted in mid-turn.",
+                )
+            answer = known
+        else:
+            if _key_in(simulation) == own_fence():
+                left = [*given.left, *await participant_tasks.tasks_of_earlier_runs()]
+                await _stop_all(participant, left)
+            if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
+                greeted = await self._greet_again(participant, given, simulation)
+                if greeted.has_failed:
+                    return greeted
+            answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
+        if answer.may_have_refused and (await patiently(simulation.look)).is_untouched:
+            # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
+            greeted = await self._greet_again(participant, given, simulation)
+            if greeted.has_failed:
+                return greeted
+            answer = await self._say(participant, simulation, message, message_id(*step, "after start"), _note_task)
+        return answer
+
+    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+        """Tell a participant in mid-assessment where the simulation is and how to get in."""
+        access = simulation.make_access(_key_in(simulation))
+        summary = await summarise(simulation.admin, given.current_time)
+        greeting = await self._greeting(given.plan, access, given.current_time, summary, resumes_turn=given.turn)
+        start_id = message_id(given.plan.assessment_id, simulation.mark, "start", access.fingerprint)
+        answer = await self._say(participant, simulation, greeting, start_id)
+        answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
+        if not answer.has_failed:
+            simulation.participant_was_told()
+        return answer
+
+    async def _say(
+        self,
+        participant: ParticipantClient,
+        simulation: Simulation,
+        message: ToParticipant,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+    ) -> Answer:
+        """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking.
+
+        Who has claimed the simulation just now knows; a stop since then shows by the clock.
+
+        Raises:
+            _CutOffError: the connection was lost after the message went out, and the simulation has changed since. The
+                participant may have died half-way, or go on: the same message would have it act twice.
+            ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
+        """
+        if not _was_just_claimed(simulation):
+            await patiently(simulation.look)
+        try:
+            return await participant.send(message, message_id, on_event, fence=own_fence())
+        except AnswerLostError:
+            if participant_tasks.noted_tasks() or await self._has_task(participant, message_id, on_event):
+                raise
+            if (await patiently(simulation.look)).is_untouched:
+                raise
+            raise _CutOffError from None
+
+    async def _has_task(
+        self, participant: ParticipantClient, message_id: str, on_event: Callable[[Answer], None] | None
+    ) -> bool:
+        """Whether the participant is at a message as a task, which the next attempt then waits for."""
+        if on_event is None:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                if (task_id := await participant.find_task(message_id)) is not None:
+                    participant_tasks.note_task(task_id)
+                    return True
+        return False
+
+    async def _say_as_text(
+        self,
+        participant: ParticipantClient,
+        simulation: Simulation,
+        message: ToParticipant,
+        message_id_before: str,
+        answer: Answer,
+        on_event: Callable[[Answer], None] | None = None,
+    ) -> Answer:
+        """Send a greeting again without its data part, where the participant failed before it did anything.
+
+        Returns the answer to that, where it is better than ``answer``.
+        """
+        if not (answer.may_have_refused and participant.takes_data):
+            return answer
+        if not (await patiently(simulation.look)).is_untouched:
+            return answer
+        participant.takes_data = False
+        again = await self._say(participant, simulation, message, message_id(message_id_before, "text"), on_event)
+        participant.takes_data = again.has_failed
+        return answer if again.has_failed else again
+
+    async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
+        """Talk to the participant and wait for an answer; one that nobody waits for any more is told to stop.
+
+        An attempt that is given up because another one has taken its place, or because its worker ends, tells nobody:
+        the next one waits for the same task.
+        """
+        async with AsyncExitStack() as stack:
+            talk = self._clients.talk(plan.participant_url, plan.assessment_id)
+            try:
+                participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
+            except ApplicationError as problem:
+                if problem.type == failures.PARTICIPANT_UNREACHABLE and _seconds_left(plan) <= 0:
+                    raise failures.final(failures.PARTICIPANT_UNREACHABLE, problem.message) from None
+                raise
+            try:
+                return await _in_time(plan, what, work(participant), at_least=_LAST_KNOCK_SECONDS)
+            except ApplicationError as problem:
+                if problem.type == failures.TURN_TIMEOUT:
+                    await self._abandon(participant)
+                raise participant_tasks.with_tasks(problem) from None
+            except asyncio.CancelledError:
+                await asyncio.shield(self._abandon_unwanted(participant))
+                raise
+
+    async def _abandon_unwanted(self, participant: ParticipantClient) -> None:
+        """Have this step's task canceled if the assessment wants no answer any more: it is being cancelled, or was
+        reset, or terminated. An attempt in whose place another one waits for the same answer leaves it alone.
+        """
+        details = activity.cancellation_details()
+        if details is None or not participant_tasks.noted_tasks():
+            return
+        is_unwanted = details.cancel_requested
+        if details.not_found:
+            with suppress(RPCError, TimeoutError):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    is_unwanted = await participant_tasks.has_run_ended()
+        if is_unwanted:
+            await self._abandon(participant)
+
+    async def _abandon(self, participant: ParticipantClient) -> None:
+        """Have the participant's task of this step canceled."""
+        if tasks := participant_tasks.noted_tasks():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    await participant.cancel(tasks[-1])
+
+    async def _greeting(
+        self,
+        plan: Plan,
+        access: Access,
+        current_time: datetime,
+        summary: InitialStateSummary,
+        resumes_turn: int | None = None,
+    ) -> AssessmentStartMessage:
+        scenario = await self._deployment.load_scenario(plan.scenario)
+        return AssessmentStartMessage(
+            ues_url=access.address,
+            api_key=access.secret,
+            assessment_instructions=scenario.user_prompt,
+            current_time=current_time,
+            initial_state_summary=summary,
+            resumes_turn=resumes_turn,
+            mcp_url=access.mcp,
+        )
+
+
+class _CutOffError(Exception):
+    """The participant may have acted on a message, and can't be heard any more."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a participant is to do, and from where.
+
+    Attributes:
+        plan: the assessment's.
+        checkpoint: where the simulation stands at its start.
+        step: run, turn and try.
+        issue: the participant's key; None where the attempt that begins makes a new one.
+        may_start_over: whether it may begin anew after it was lost.
+    """
+
+    plan: Plan
+    checkpoint: BlobRef
+    step: str
+    issue: int | None
+    may_start_over: bool = False
+
+
+_KEY = " with key "
+
+
+def _key_in(simulation: Simulation) -> int:
+    """The participant's key while this work is in hand, as the mark names it."""
+    return int((simulation.mark or "").rpartition(_KEY)[2])
+
+
+def _was_just_claimed(simulation: Simulation) -> bool:
+    now = counting_stops()
+    return now is not None and simulation.claimed_at is not None and now - simulation.claimed_at < _JUST_SECONDS
+
+
+def _run() -> str:
+    """Part of every message id, so that a run that was reset doesn't repeat the ids of the run before."""
+    return str(activity.info().workflow_run_id)
+
+
+def _find_clarification(turn: int, answer: Answer) -> Clarification | None:
+    """What the participant has to be told before its answer to a turn can be taken."""
+    if answer.has_failed:
+        return None
+    try:
+        answer.read_turn()
+    except UnreadableTurnError as problem:
+        if answer.asks:
+            return Clarification(turn=turn, kind="question", problem=json_safe_text(show_value(answer.find_text())))
+        return Clarification(turn=turn, kind="unreadable", problem=json_safe_text(str(problem)[:_LONGEST_PROBLEM]))
+    except ApplicationError:
+        return None  # too large: to be told when it is taken
+    return None
+
+
+def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -> ApplicationError:
+    """The same failure, which says what the participant was told before."""
+    words = [problem.message]
+    for clarification in clarifications:
+        if clarification.kind == "question":
+            words.insert(0, clarification.sentence())
+        elif problem.type == failures.PARTICIPANT_MISBEHAVED:
+            words.append("It was asked once more.")
+    return ApplicationError(
+        " ".join(words),
+        *problem.details,
+        type=problem.type,
+        non_retryable=problem.non_retryable,
+        category=problem.category,
+    )
+
+
+def _note_task(answer: Answer) -> None:
+    if answer.task_id:
+        participant_tasks.note_task(answer.task_id)
+
+
+async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None:
+    """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CANCEL_SECONDS):
+            await asyncio.gather(*map(participant.cancel, {*left, *await participant.list_unfinished()}))
+
+
+def _time_step(said: FromParticipant) -> str | None:
+    """How far the participant wants the clock to move; None where it named nothing."""
+    if not isinstance(said, TurnCompleteMessage) or "time_step" not in said.model_fields_set:
+        return None
+    return said.time_step
+
+
+async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
+    """Make sure that the simulator still has what was done in a step.
+
+    Raises:
+        ApplicationError, SimulationGoneError: it hasn't.
+    """
+    stands = await patiently(simulation.look)
+    if stands.mark != simulation.mark:
+        raise _lost(step)
+    return stands
+
+
+def _lost(step: str) -> ApplicationError:
+    what = step.partition(" ")[2]
+    return failures.final(
+        failures.SIMULATION_LOST,
+        f"The simulator lost what the participant did in {what}: it has to be played again.",
+    )
+
+
+async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least: float = 0.0) -> T:
+    """Wait for the participant, but no longer than a turn may take since this step was first scheduled."""
+    try:
+        async with asyncio.timeout(max(_seconds_left(plan), at_least)):
+            return await work
+    except TimeoutError:
+        raise failures.final(
+            failures.TURN_TIMEOUT,
+            f"The participant did not finish {what} within {plan.turn_timeout:g} s.",
+        ) from None
+
+
+def _seconds_left(plan: Plan) -> float:
+    """What is left of the participant's time: it begins when a worker first gets at the step."""
+    return plan.turn_timeout + _waited() - since_scheduled().total_seconds()
+
+
+def _waited() -> float:
+    """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
+    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else participant_tasks.noted_wait()

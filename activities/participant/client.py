@@ -1,0 +1,407 @@
+"""One conversation with a participant over A2A: send a message, wait for the answer, find a task again.
+
+Participants speak protocol 1.0 or 0.3; a2a-sdk's client factory chooses by the agent's card.
+"""
+
+import asyncio
+import ssl
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+from a2a.client import A2ACardResolver, AgentCardResolutionError, Client
+from a2a.client.client import ClientConfig
+from a2a.client.client_factory import ClientFactory
+from a2a.helpers.proto_helpers import new_data_part, new_text_part
+from a2a.types.a2a_pb2 import (
+    AgentCard,
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    Task,
+)
+from a2a.utils.constants import TransportProtocol
+from a2a.utils.errors import TaskNotFoundError
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.participant.addresses import Destinations, GuardedBackend, own_services
+from activities.participant.answer import AT_WORK, Answer
+from activities.participant.bounded_http import BOUNDS, BoundedTransport
+from activities.participant.bounds import ParticipantBounds
+from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
+from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
+from activities.participant.responses import ReadableResponses
+from proctor_observing import tracing
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.json_safe import json_safe_text
+from proctor_protocol.messages import FENCE_METADATA, ToParticipant
+from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.terminal import TerminalTaskMessage
+from purple_sdk.ues.tls import tls
+
+JSON_MEDIA_TYPE = "application/json"
+_MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
+
+_POLL_SECONDS, _LONGEST_PAUSE = 0.25, 10.0
+_POLLED_BYTES_PER_SECOND = 250_000
+"""A task that is large is asked for less often, since reading it costs time that is everybody's."""
+_FAILED_POLLS = 3
+_MOST_LINES = 500
+_LONGEST_NAME = 200
+
+
+def shorten(name: str) -> str:
+    """A name from a card, as long as results may carry it."""
+    return json_safe_text(name[:_LONGEST_NAME])
+
+
+def message_id(*parts: object) -> str:
+    """The A2A message id of a step of an assessment: the same step has the same id, whoever sends it and how often."""
+    return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
+
+
+def _release(protocol_version: str) -> str:
+    """A version of A2A as agents and evaluators agree on it: 0.3.0 is 0.3."""
+    return ".".join(protocol_version.split(".")[:2])
+
+
+class ParticipantClient:
+    """An A2A client for one participant, in one context (the assessment's)."""
+
+    def __init__(
+        self, url: str, line: "_Line", card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
+    ) -> None:
+        self._url = url
+        self._line = line
+        self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
+        self.protocol_versions = sorted({_release(i.protocol_version) for i in card.supported_interfaces})
+        self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
+        self._client = client
+        self._context_id = context_id
+        self._bounds = bounds
+
+    async def send(
+        self,
+        message: ToParticipant | TerminalTaskMessage,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+        *,
+        fence: int = 0,
+        text: str | None = None,
+    ) -> Answer:
+        """Send a message and wait until its task has ended.
+
+        Args:
+            message: what to say; it goes as JSON text, with exact numbers, and as a data part where those are taken.
+            message_id: the A2A message id.
+            on_event: called after every event, with the answer so far.
+            text: what is said beside the data part, in place of its JSON.
+            fence: of the attempt that speaks, by which the participant may tell it from those of the past; 0 for none.
+
+        Raises:
+            ApplicationError: ``ParticipantUnreachable``, where the attempt may be repeated with the same
+                ``message_id``; ``ParticipantMisbehaved``.
+        """
+        parts = [new_text_part(text or message.model_dump_json(exclude_none=True))]
+        if self._line.takes_data:
+            data = message.model_dump(mode="json", exclude_none=True)
+            parts.insert(0, new_data_part(data, media_type=JSON_MEDIA_TYPE))
+        request = self._request(message_id, parts, fence)
+        host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may have a password in it
+        about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "server.address": host}
+        with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
+            return await self._heard(request, on_event)
+
+    async def tell(
+        self,
+        text: str,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+        *,
+        fence: int = 0,
+        task_id: str | None = None,
+    ) -> Answer:
+        """Send a sentence and wait until the task has ended.
+
+        Args:
+            task_id: the participant's task that the sentence belongs to; None for a task of its own.
+
+        Raises:
+            ApplicationError: as ``send`` does.
+        """
+        return await self._heard(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
+
+    @property
+    def takes_data(self) -> bool:
+        """Whether messages go out with a data part beside their text; some agents fail at data parts, those of
+        pydantic-ai's ``fasta2a`` for example.
+        """
+        return self._line.takes_data
+
+    @takes_data.setter
+    def takes_data(self, takes_data: bool) -> None:
+        self._line.takes_data = takes_data
+
+    def _request(
+        self, message_id: str, parts: list[Part], fence: int, task_id: str | None = None
+    ) -> SendMessageRequest:
+        return SendMessageRequest(
+            message=Message(
+                message_id=message_id,
+                context_id=self._context_id,
+                task_id=task_id,
+                role=Role.ROLE_USER,
+                metadata={FENCE_METADATA: str(fence)} if fence else None,
+                parts=parts,
+            )
+        )
+
+    async def _heard(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
+        answer = Answer(self._bounds)
+        try:
+            async for event in self._client.send_message(request):
+                answer.take(event)
+                if on_event is not None:
+                    on_event(answer)
+        except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
+            if (said := said_in_failing(problem)) is not None:
+                answer.fail(said)
+            elif answer.task_id is None or not is_lost(problem):
+                raise failure(self._url, problem, self._elsewhere) from None
+        try:
+            return await self._wait(answer, on_event)
+        except NO_LOOKING as problem:
+            raise failure(self._url, problem, self._elsewhere) from None
+
+    async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
+        """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
+
+        Raises:
+            ApplicationError: as ``send`` does.
+        """
+        answer = Answer(self._bounds)
+        answer.task_id = task_id
+        try:
+            return await self._wait(answer, on_event)
+        except (TaskNotFoundError, *NO_LOOKING):
+            return None
+
+    async def list_unfinished(self) -> list[str]:
+        """Tasks of this context that the participant is still at; none where it can't say so.
+
+        Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.
+        """
+        with suppress(Exception):
+            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id))
+            return [
+                task.id for task in listed.tasks if task.context_id == self._context_id and task.status.state in AT_WORK
+            ]
+        return []
+
+    async def find_task(self, message_id: str) -> str | None:
+        """The id of the task that the participant made of a message; None where it knows none, or can't say so."""
+        with suppress(Exception):
+            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id, history_length=100))
+            for task in listed.tasks:
+                if task.context_id == self._context_id and any(each.message_id == message_id for each in task.history):
+                    return task.id
+        return None
+
+    async def cancel(self, task_id: str) -> None:
+        """Ask for a task to be canceled; whatever goes wrong with that is no concern any more."""
+        with suppress(Exception):
+            await self._client.cancel_task(CancelTaskRequest(id=task_id))
+
+    async def _wait(self, answer: Answer, on_event: Callable[[Answer], None] | None) -> Answer:
+        failures_in_a_row = 0
+        while answer.task_id is not None and not answer.has_ended:
+            pause = _POLL_SECONDS
+            try:
+                task = await self._client.get_task(GetTaskRequest(id=answer.task_id))
+                answer.take_task(task)
+            except (TaskNotFoundError, *NO_LOOKING):
+                raise
+            except Exception as problem:
+                failures_in_a_row += 1
+                said = said_in_failing(problem)
+                if said is None and not is_lost(problem):
+                    raise failure(self._url, problem, self._elsewhere) from None
+                if failures_in_a_row >= _FAILED_POLLS:
+                    if said is None:
+                        raise failure(self._url, problem, self._elsewhere) from None
+                    answer.fail(said)
+            else:
+                failures_in_a_row = 0
+                pause = _pause_after(task)
+                if on_event is not None:
+                    on_event(answer)
+            if not answer.has_ended:
+                await asyncio.sleep(pause)
+        return answer
+
+
+def _pause_after(task: Task) -> float:
+    """Seconds until a task is asked for again."""
+    return min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
+
+
+class ParticipantClients:
+    """Makes clients and remembers agent cards, so that a card is fetched once per participant and not per turn.
+
+    Each participant has connections of its own, which lead where its address led when its card was fetched.
+    """
+
+    def __init__(self, config: GreenAgentConfig) -> None:
+        self._bounds = ParticipantBounds.of(config)
+        self._destinations = Destinations(config.participants_allowed, own_services(config))
+        self._timeout = httpx.Timeout(None, connect=config.connect_timeout)
+        self._ssl = tls()
+        self._lines: dict[str, _Line] = {}
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for line in self._lines.values():
+            await line.http.aclose()
+        self._lines.clear()
+
+    @asynccontextmanager
+    async def talk(
+        self, url: str, context_id: str, protocol_version: str | None = None
+    ) -> AsyncIterator[ParticipantClient]:
+        """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it anew.
+
+        Args:
+            url: the participant's address.
+            context_id: of all messages.
+            protocol_version: of A2A, such as 0.3, where only that one of those that the card offers will do.
+
+        Raises:
+            ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
+                card, or one that is of no use.
+        """
+        async with self._held(url) as line:
+            yield await self._speaker(url, line, context_id, protocol_version)
+
+    @asynccontextmanager
+    async def talk_in_any_way(self, url: str, context_id: str) -> AsyncIterator["ParticipantClient | PlainParticipant"]:
+        """``talk``, and without A2A to an agent that has ``POST /agent/messages`` only.
+
+        That is one whose card names that path as its address, or that has no card of any use.
+        """
+        async with self._held(url) as line:
+            speaker: ParticipantClient | PlainParticipant
+            try:
+                speaker = await self._speaker(url, line, context_id)
+                assert line.card is not None
+                if takes_plain_messages(line.card):
+                    why = failures.final(failures.PARTICIPANT_MISBEHAVED, f"Nothing is at {url}{PLAIN_PATH}.")
+                    speaker = PlainParticipant(url, line.http, context_id, self._bounds, why)
+            except ApplicationError as problem:
+                if problem.type != failures.PARTICIPANT_MISBEHAVED:
+                    raise
+                speaker = PlainParticipant(url, line.http, context_id, self._bounds, problem)
+            yield speaker
+
+    async def _speaker(
+        self, url: str, line: "_Line", context_id: str, protocol_version: str | None = None
+    ) -> ParticipantClient:
+        if line.card is None:
+            line.card = await self._fetch_card(url, line.http)
+        client = self._client(url, line, protocol_version)
+        return ParticipantClient(url, line, line.card, client, context_id, self._bounds)
+
+    @asynccontextmanager
+    async def _held(self, url: str) -> AsyncIterator["_Line"]:
+        line = await self._line(url)
+        line.users += 1
+        try:
+            yield line
+        except BaseException:
+            if self._lines.get(url) is line:
+                del self._lines[url]
+            raise
+        finally:
+            line.users -= 1
+            if line.users == 0 and self._lines.get(url) is not line:
+                await line.http.aclose()
+
+    async def _line(self, url: str) -> "_Line":
+        if url in self._lines:
+            self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
+            return self._lines[url]
+        transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
+        bounded = ReadableResponses(BoundedTransport(transport, self._bounds.answer))
+        http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
+        line = self._lines[url] = _Line(http)
+        for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
+            if len(self._lines) > _MOST_LINES:
+                await self._lines.pop(known).http.aclose()
+        return line
+
+    def _client(self, url: str, line: "_Line", protocol_version: str | None) -> Client:
+        try:
+            assert line.card is not None
+            card = line.card
+            if protocol_version is not None:
+                card = AgentCard()
+                card.CopyFrom(line.card)
+                del card.supported_interfaces[:]
+                card.supported_interfaces.extend(
+                    i for i in line.card.supported_interfaces if _release(i.protocol_version) == protocol_version
+                )
+            return ClientFactory(
+                ClientConfig(
+                    httpx_client=line.http,
+                    streaming=True,
+                    supported_protocol_bindings=[TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON],
+                    use_client_preference=True,
+                    accepted_output_modes=[JSON_MEDIA_TYPE, "text/plain"],
+                )
+            ).create(card)
+        except ValueError as problem:
+            raise failures.final(
+                failures.PARTICIPANT_MISBEHAVED,
+                f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC or "
+                f"HTTP+JSON.",
+            ) from None
+
+    async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> AgentCard:
+        resolver = A2ACardResolver(http, url)
+        options = {"extensions": {BOUNDS: self._bounds.card}}
+        try:
+            try:
+                return await resolver.get_agent_card(http_kwargs=options)
+            except AgentCardResolutionError as problem:
+                if problem.status_code != 404:
+                    raise
+                return await resolver.get_agent_card(relative_card_path="/.well-known/agent.json", http_kwargs=options)
+        except Exception as problem:  # the SDK lets through whatever reading an odd card raises
+            raise card_failure(url, problem) from None
+
+
+class _Line:
+    """The connections to one participant, and its card."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+        self.card: AgentCard | None = None
+        self.takes_data = True
+        self.users = 0
+
+
+class _GuardedTransport(httpx.AsyncHTTPTransport):
+    """httpx's own transport, over connections that are made by a backend of ours."""
+
+    def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: ssl.SSLContext) -> None:
+        super().__init__(verify=ssl_context)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context, max_connections=None, max_keepalive_connections=100, network_backend=backend
+        )

@@ -1,0 +1,155 @@
+"""What went wrong in a conversation, and whose fault it is.
+
+What a participant says over A2A is told as it is. What anybody else answers at its address (a web server, a database)
+is never quoted: it may not be meant for whoever asked for the assessment.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+import httpx
+from a2a.client import A2AClientError, A2AClientTimeoutError
+from a2a.utils.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InternalError,
+    MethodNotFoundError,
+    UnsupportedOperationError,
+)
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.participant.addresses import RefusedAddressError
+from activities.participant.bounded_http import RefusedBodyError
+from activities.participant.responses import BrokenOffError
+
+NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
+"""How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
+
+_LOST = (httpx.TransportError, A2AClientTimeoutError)
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+_REFUSED = (RefusedBodyError, RefusedAddressError)
+_NETWORK = "Network communication error"
+_SERVER_ERROR = re.compile(r"JSON-RPC Error -?\d+: ")
+_OF_THE_SDK = ("Invalid JSON-RPC response", "SSE stream error", "HTTP client is closed")
+_LONGEST_SAID = 300
+_MOST_NAMED = 3
+
+
+class AnswerLostError(ApplicationError):
+    """The connection was lost after a message went out: the participant may have got it, and may have acted on it."""
+
+
+def is_lost(problem: BaseException | None) -> bool:
+    """Whether an error means that the connection failed, whatever the SDK has wrapped it in."""
+    while problem is not None:
+        if isinstance(problem, _LOST):
+            return True
+        if isinstance(problem, A2AClientError) and _NETWORK in str(problem):
+            return True
+        problem = problem.__cause__
+    return False
+
+
+def _has_broken_off(problem: BaseException | None) -> bool:
+    """Whether a response began and did not come to its end."""
+    while problem is not None:
+        if isinstance(problem, BrokenOffError):
+            return True
+        problem = problem.__cause__
+    return False
+
+
+def may_have_arrived(problem: BaseException | None) -> bool:
+    """Whether a message may have reached the participant, although the connection failed."""
+    while problem is not None:
+        if isinstance(problem, _NEVER_SENT):
+            return False
+        problem = problem.__cause__
+    return True
+
+
+def said_in_failing(problem: BaseException) -> str | None:
+    """What a participant said that failed at its work, as a JSON-RPC or REST error; None where the error is another.
+
+    An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
+    """
+    if isinstance(problem, InternalError | ContentTypeNotSupportedError):
+        return shortened(str(problem))
+    if isinstance(problem, A2AClientError) and problem.__cause__ is None:
+        said = str(problem)
+        if _SERVER_ERROR.match(said):
+            return shortened(_SERVER_ERROR.sub("", said, count=1))
+        # For protocol 0.3 the SDK leaves out the code of an error that it doesn't know.
+        return None if said.startswith(_OF_THE_SDK) else shortened(said)
+    return None
+
+
+def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
+    """The failure of a conversation with the participant at ``url``, whose card names ``elsewhere`` too."""
+    if isinstance(problem, _REFUSED):
+        return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
+    if _has_broken_off(problem):
+        return failures.passing(
+            failures.PARTICIPANT_FAILED,
+            f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
+            "for an error that it raised while it answered.",
+        )
+    if is_lost(problem):
+        return unreachable(url, problem, elsewhere)
+    has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
+    return failures.final(
+        failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED,
+        f"The participant at {url} doesn't speak A2A as expected: {_described(problem)}",
+    )
+
+
+def card_failure(url: str, problem: BaseException) -> ApplicationError:
+    """The failure to fetch the agent card at ``url``."""
+    if isinstance(problem, _REFUSED):
+        return failure(url, problem)
+    if is_lost(problem):
+        return unreachable(url, problem)
+    status = getattr(problem, "status_code", None)
+    if status is None and not isinstance(problem.__cause__, json.JSONDecodeError):
+        return failures.final(
+            failures.PARTICIPANT_MISBEHAVED, f"The agent card at {url} can't be read: it is JSON, but no agent card."
+        )
+    said = f"HTTP {status}" if status else "no JSON"
+    return failures.final(
+        failures.PARTICIPANT_MISBEHAVED,
+        f"The participant's address {url} has no A2A agent card ({said} at /.well-known/agent-card.json).",
+    )
+
+
+def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
+    """The failure of a participant that can't be reached at its address, or where its card says that it is.
+
+    It is an ``AnswerLostError`` where the message may have arrived.
+    """
+    others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
+    named = f", or at {others}, as its agent card says" if others else ""
+    said = shortened(str(problem) or type(problem).__name__)
+    problem_of = AnswerLostError if may_have_arrived(problem) else ApplicationError
+    return problem_of(
+        f"Nobody answers at the participant's address {url}{named} ({said}).",
+        type=failures.PARTICIPANT_UNREACHABLE,
+    )
+
+
+def shortened(text: str) -> str:
+    """A text on one line, not too long for a sentence."""
+    return " ".join(text.split())[:_LONGEST_SAID]
+
+
+def _described(problem: BaseException) -> str:
+    """What is wrong with an answer, in words that are A2A's, or ours."""
+    cause = problem.__cause__
+    if isinstance(problem, A2AError) and not isinstance(problem, A2AClientError):
+        return shortened(str(problem))
+    if isinstance(cause, httpx.HTTPStatusError):
+        return f"HTTP Error: {cause.response.status_code}"
+    if isinstance(cause, json.JSONDecodeError):
+        return "its answer is not JSON."
+    return "its answer is not an A2A response."

@@ -1,0 +1,139 @@
+"""Agents without A2A: they take ``POST /agent/messages`` alone, and answer when they are done.
+
+The message is ``{"message": {"parts": [{"text": …}]}}``. The answer is ``{"result": {"parts": […]}}``, where a part is
+a text or an object under ``data``, or ``{"error": {"message": …}}``; it may also be the last event of a stream.
+Such an agent has no tasks: a message can be neither found again nor canceled, except by closing the connection.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import httpx
+from a2a.helpers.proto_helpers import new_data_part, new_text_part
+from a2a.types.a2a_pb2 import AgentCard, Message, Part, Role, StreamResponse
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.participant.answer import Answer
+from activities.participant.bounds import ParticipantBounds
+from activities.participant.errors import failure, is_lost, shortened
+from proctor_protocol.messages import ToParticipant
+from proctor_protocol.terminal import TerminalTaskMessage
+
+PLAIN_PATH = "/agent/messages"
+_NO_SUCH_PATH = (404, 405)
+
+
+class PlainParticipant:
+    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A.
+
+    Args:
+        why: the failure that it is where the participant has no such path either.
+    """
+
+    def __init__(
+        self, url: str, http: httpx.AsyncClient, context_id: str, bounds: ParticipantBounds, why: ApplicationError
+    ) -> None:
+        self._url = url
+        self._address = url.rstrip("/").removesuffix(PLAIN_PATH) + PLAIN_PATH
+        self._http = http
+        self._context_id = context_id
+        self._bounds = bounds
+        self._why = why
+
+    async def send(
+        self,
+        message: ToParticipant | TerminalTaskMessage,
+        message_id: str,
+        on_event: Callable[[Answer], None] | None = None,
+        *,
+        fence: int = 0,
+        text: str | None = None,
+    ) -> Answer:
+        """Send a message as text and wait for the answer; ``on_event`` is told of the message before it is sent.
+
+        Raises:
+            ApplicationError: ``ParticipantMisbehaved``: neither A2A nor this path is there, or the answer is too large.
+        """
+        said = text or message.model_dump_json(exclude_none=True)
+        about = {"messageId": message_id, "contextId": self._context_id, "role": "user"}
+        answer = Answer(self._bounds)
+        answer.task_id = message_id
+        if on_event is not None:
+            on_event(answer)
+        headers = {"Accept": "application/json, text/event-stream"}
+        try:
+            response = await self._http.post(
+                self._address, json={"message": {**about, "parts": [{"text": said}]}}, headers=headers
+            )
+        except Exception as problem:
+            if not is_lost(problem):
+                raise failure(self._url, problem) from None
+            answer.fail(f"it closed the connection before it answered ({shortened(str(problem))})")
+            return answer
+        if response.status_code in _NO_SUCH_PATH:
+            raise self._why
+        self._read(response, answer)
+        return answer
+
+    async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
+        """Its answer went to an attempt that was lost, so the trial begins again.
+
+        Raises:
+            ApplicationError: ``EnvironmentLost``, always.
+        """
+        raise failures.final(
+            failures.ENVIRONMENT_LOST,
+            f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again.",
+        )
+
+    async def cancel(self, task_id: str) -> None:
+        """Do nothing: the connection is closed already."""
+
+    def _read(self, response: httpx.Response, answer: Answer) -> None:
+        found = _last_object(response)
+        if isinstance(found, dict) and isinstance(error := found.get("error"), dict | str):
+            said = error.get("message") if isinstance(error, dict) else error
+            answer.fail(shortened(str(said)))
+        elif response.is_error or not isinstance(found, dict):
+            answer.fail(f"it answered {PLAIN_PATH} with HTTP {response.status_code}, and not with a result")
+        else:
+            result = found.get("result", found)
+            parts = result.get("parts") if isinstance(result, dict) else None
+            message = Message(role=Role.ROLE_AGENT, parts=_parts(parts if isinstance(parts, list) else []))
+            answer.take(StreamResponse(message=message))
+
+
+def takes_plain_messages(card: AgentCard) -> bool:
+    """Whether an agent's card names that path as its address."""
+    return any(each.url.rstrip("/").endswith(PLAIN_PATH) for each in card.supported_interfaces)
+
+
+def _last_object(response: httpx.Response) -> Any:
+    """The JSON of a response; of a stream that of its last event with a result, or an error."""
+    if "text/event-stream" not in response.headers.get("content-type", ""):
+        return _json(response.text)
+    events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]
+    told = [each for each in events if isinstance(each, dict)]
+    return next((each for each in reversed(told) if "result" in each or "error" in each), told[-1] if told else None)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parts(parts: Iterable[Any]) -> list[Part]:
+    found = []
+    for part in parts:
+        inner = part.get("root", part) if isinstance(part, dict) else part
+        if isinstance(inner, dict) and isinstance(inner.get("text"), str):
+            found.append(new_text_part(inner["text"]))
+        elif isinstance(inner, dict) and isinstance(inner.get("data"), dict):
+            found.append(new_data_part(inner["data"]))
+        elif isinstance(inner, str):
+            found.append(new_text_part(inner))
+    return found

@@ -1,0 +1,218 @@
+"""What a process that runs a scenario's code may not do; set by the process itself, for good, before that code runs.
+
+Limits on memory, files and open files are the system's own (``setrlimit``). On Linux the kernel also refuses
+(``enclose``)
+
+* all system calls but those that are listed in ``system_calls``;
+* by Landlock reading any file but the scenario's own, Python's and its libraries'; writing any file; and every TCP port
+  but the simulator's.
+
+Python's audit hook refuses processes, programs and signals too: with a sentence, and on other systems.
+"""
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import site
+import socket
+import sys
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from activities.scenario_code import system_calls
+from activities.scenario_code.landlock import allow_only, landlock_version
+
+_MB = 1024 * 1024
+_GROWTH = 20
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_KNOWS_PORTS = 4
+"""The version of Landlock's interface that knows TCP ports."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a scenario's code may use at most.
+
+    Attributes:
+        seconds: for one judgement, or for loading; waiting for a model doesn't count.
+        memory_mb: address space beyond what the process begins with, and what it is given to read.
+        output_bytes: printed text, and each file that is written.
+        open_files: files and connections that are open at a time.
+    """
+
+    seconds: float = 30.0
+    memory_mb: int = 512
+    output_bytes: int = _MB
+    open_files: int = 64
+
+    def with_room_for(self, given: int) -> "Limits":
+        """The same for a process that has so many bytes of JSON to read, which grows when it is parsed."""
+        return replace(self, memory_mb=self.memory_mb + _GROWTH * given // _MB)
+
+
+def die_with_parent(parent: int) -> None:
+    """End this process when the process ``parent``, which has started it, ends, however that goes (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def hide_from_neighbours() -> None:
+    """Keep other processes of the same user from reading this one's environment and memory (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def confine(limits: Limits) -> None:
+    """Put limits on this process; it has a process group of its own afterwards, and nothing lifts them again."""
+    os.setsid()
+    os.nice(10)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_FSIZE, limits.output_bytes)
+    _lower(resource.RLIMIT_NOFILE, limits.open_files)
+    if sys.platform == "linux":
+        _lower(resource.RLIMIT_AS, _address_space() + limits.memory_mb * _MB)
+        _drop_capabilities()
+    sys.addaudithook(_refuse)
+
+
+@cache
+def filter_of_calls(*, connects: bool) -> bytes | None:
+    """``system_calls.make_filter``, made once: the process that others are forked from asks for it first."""
+    return system_calls.make_filter(connects=connects)
+
+
+def find_missing_protections() -> list[str]:
+    """What of the protection from scenarios' code this machine lacks, in sentences; none where all is there."""
+    version = landlock_version()
+    filters = [filter_of_calls(connects=connects) for connects in (True, False)]
+    lacks = {
+        "system calls are not filtered (Linux with libseccomp)": None in filters,
+        "files can be read and written (Linux 5.13 or later with Landlock)": version < 1,
+        "TCP ports can be reached (Linux 6.7 or later with Landlock)": version < _KNOWS_PORTS,
+    }
+    return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
+
+
+def enclose(directory: Path, simulation: str | None) -> None:
+    """Leave this process only a scenario's folder, Python and its libraries, and the simulator's port.
+
+    Args:
+        directory: the scenario's folder.
+        simulation: the simulator's address; None where none is needed. Its name is looked up here: afterwards no name
+            can be.
+
+    Raises:
+        OSError: the kernel has the protection, and refused.
+    """
+    port = None
+    if simulation is not None:
+        address = urlsplit(simulation)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        _look_up_for_good(address.hostname or "", port)
+    own = Path(__file__).parents[2]  # a checkout, or site-packages
+    modules = [own] if own in _installed() else [own / name for name in _OWN_PACKAGES]
+    readable = [str(directory), *map(str, _installed()), *map(str, modules), *_SYSTEM_FILES]
+    allow_only(readable, ["/dev/null"], port, [str(own / "scenarios")])
+    if (program := filter_of_calls(connects=port is not None)) is not None:
+        system_calls.apply(program)
+
+
+def _look_up_for_good(host: str, port: int) -> None:
+    """Have this process know the addresses of one host, and no others."""
+    try:
+        known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        known = []
+
+    def getaddrinfo(asked: Any, asked_port: Any, *_: Any, **__: Any) -> list[Any]:
+        name = asked.decode() if isinstance(asked, bytes) else asked
+        if name == host and known:
+            return [(*each[:4], (each[4][0], asked_port, *each[4][2:])) for each in known]
+        raise socket.gaierror(socket.EAI_NONAME, f"a scenario's code knows no host but the simulator's: {name!r}")
+
+    socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]
+
+
+def _installed() -> list[Path]:
+    """Where Python and what is installed for it are."""
+    folders = {Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages())}
+    return sorted({*folders, *(folder.resolve() for folder in folders)})
+
+
+_OWN_PACKAGES = (
+    *("activities", "proctor_processes", "proctor_protocol", "proctor_storage", "purple_sdk"),
+    *("scenarios/__init__.py", "scenarios/kit"),
+)
+"""What of a checkout is imported; the other scenarios are not readable."""
+
+_SYSTEM_FILES = (
+    *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),
+    "/usr/share/ca-certificates",
+    *("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/localtime"),
+    *("/etc/ssl", "/etc/ld.so.cache", "/etc/mime.types", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
+    "/proc/self",
+)
+"""What libraries read: shared objects, time zones, certificates, how names are looked up."""
+
+
+def _lower(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+_REFUSED_EVENTS = {
+    "os.fork": "start processes",
+    "os.forkpty": "start processes",
+    "os.posix_spawn": "start processes",
+    "os.spawn": "start processes",
+    "os.system": "start processes",
+    "subprocess.Popen": "start processes",
+    "os.exec": "run other programs",
+    "os.kill": "send signals",
+    "os.killpg": "send signals",
+    "signal.pthread_kill": "send signals",
+}
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if what := _REFUSED_EVENTS.get(event):
+        raise PermissionError(f"a scenario's code may not {what}")
+
+
+# Linux
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x20080522
+_READS_ANY_FILE = 1 << 1 | 1 << 2
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: in a container, a scenario's folder may belong to another user."""
+
+
+def _drop_capabilities() -> None:
+    """Give up root's powers over other processes and the system, where this process has any."""
+    number = _CAPSET.get(platform.machine())
+    if number is None or os.geteuid() != 0:
+        return
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    kept = ctypes.c_uint32(_READS_ANY_FILE)
+    data = (ctypes.c_uint32 * 6)(kept.value, kept.value, 0, 0, 0, 0)
+    _libc().syscall(number, header, data)

@@ -1,0 +1,206 @@
+"""Scores a criterion by its evaluator function (seed 000, section 3.2.1); runs where the scenario's code may run."""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import httpx
+
+from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
+from proctor_protocol.facts import Question, TextReader, Told, reading
+from proctor_protocol.json_safe import json_safe, json_safe_text
+from proctor_protocol.results import CriterionResult, Doubt
+from proctor_protocol.scenario import EvaluationCriterion
+from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
+
+# Evaluators compute in floats; 3 * 0.1 * 10 must not lose a point.
+_NOISE = 1e-9
+_PASSING_BY = (httpx.TransportError, UESConnectionError, UESTimeoutError, ServerError)
+_LONGEST_SAID = 500
+_LONGEST_TEXT = 200
+_READINGS = 3
+"""How often a model is asked: what it says of one fact may make an evaluator look for another."""
+
+_DOUBTS_KEPT = 100
+
+ReadByModel = Callable[[Sequence[Question]], Awaitable[Mapping[tuple[str, str], Told]]]
+"""Has a model say whether texts say facts: an answer for each question, by its key."""
+
+
+class EvaluatorError(Exception):
+    """An evaluator gave no verdict, and that is its own fault; the message says which and why."""
+
+
+class PassingEvaluatorError(Exception):
+    """An evaluator couldn't reach the simulator; another try may help."""
+
+
+async def judge_by_evaluator(
+    criterion: EvaluationCriterion,
+    ctx: AgentBeatsEvalContext,
+    evaluators: EvaluatorRegistry,
+    read_by_model: ReadByModel | None = None,
+    model: str = "",
+) -> CriterionResult:
+    """Score a criterion by its evaluator function.
+
+    Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only where
+    there is none: what a participant did never takes a point out of the maximum.
+
+    Where the function looks for facts in texts (``proctor_protocol.facts``), a model is asked for them, where there is
+    one; otherwise their patterns stand in. What neither can tell is a doubt: it counts against the participant, and
+    the function is run once more in the participant's favour, for what the doubts may be worth.
+
+    Args:
+        criterion: what to score.
+        ctx: the evidence.
+        evaluators: the scenario's functions.
+        read_by_model: how a model is asked for facts; None where there is none.
+        model: its name.
+
+    Raises:
+        EvaluatorError: the function raised, or returned what is no result.
+        PassingEvaluatorError: it couldn't reach the simulator.
+        Exception: whatever ``read_by_model`` raises.
+    """
+
+    async def score(reader: TextReader) -> CriterionResult:
+        with reading(reader):
+            return await _scored_once(criterion, ctx, evaluators)
+
+    reader = TextReader()
+    result = await score(reader)
+    known: dict[tuple[str, str], Told] = {}
+    for _ in range(_READINGS if read_by_model else 0):
+        new = [question for question in reader.questions if question.key not in known]
+        if not new or read_by_model is None:
+            break
+        known |= await read_by_model(new)
+        reader = TextReader(known)
+        result = await score(reader)
+    if not reader.questions or not result.max_score:
+        return result
+    read_by = f"model:{model}" if known else "patterns"
+    result = result.model_copy(update={"judged_by": f"{result.judged_by} (texts by {read_by})"})
+    if not reader.doubts:
+        return result
+    at_most = await score(TextReader(known, in_favour=True))
+    doubts = [_doubt(question, is_model=question.key in known) for question in reader.doubts[:_DOUBTS_KEPT]]
+    return result.model_copy(
+        update={"doubtful_points": max(0, at_most.score - result.score), "doubts": doubts},
+    )
+
+
+def _doubt(question: Question, *, is_model: bool) -> Doubt:
+    return Doubt(
+        item=json_safe_text(question.fact.id),
+        statement=json_safe_text(question.fact.statement),
+        reason="the model gave no verdict that can be believed" if is_model else "patterns can't tell",
+        text=json_safe_text(question.text[:_LONGEST_TEXT]),
+    )
+
+
+async def _scored_once(
+    criterion: EvaluationCriterion, ctx: AgentBeatsEvalContext, evaluators: EvaluatorRegistry
+) -> CriterionResult:
+    name = criterion.evaluator_id or ""
+    evaluator = evaluators.get(name)
+    if evaluator is None:
+        raise EvaluatorError(f"the scenario has no evaluator {name!r}")
+    try:
+        found = await evaluator(ctx, dict(criterion.params or {}))
+    except CannotJudgeError as reason:
+        raise EvaluatorError(
+            f"evaluator {name} says that it can't judge ({_said(reason)}): what it needs a model for has to be "
+            "declared with needs_model_for, and what it meets has to be worth points or none"
+        ) from reason
+    except _PASSING_BY as problem:
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {_said(problem)}") from problem
+    except MemoryError as problem:
+        raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
+    except Exception as problem:
+        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {_said(problem)}") from problem
+    try:
+        return _scaled(criterion, name, found, 0 if ctx.llm is not None else criterion.needs_model_for)
+    except ValueError as problem:
+        raise EvaluatorError(f"evaluator {name} {problem}") from None
+
+
+def _said(problem: BaseException) -> str:
+    try:
+        text = str(problem)
+    except Exception:
+        text = "(its message can't be read)"
+    return text if len(text) <= _LONGEST_SAID else text[:_LONGEST_SAID] + "…"
+
+
+def _scaled(criterion: EvaluationCriterion, name: str, found: Any, may_leave_out: int) -> CriterionResult:
+    """An evaluator's result in the criterion's points.
+
+    Raises:
+        ValueError: not a result; the message continues the sentence "evaluator NAME …".
+    """
+    maximum = _number(found, "max_score")
+    score = _number(found, "score")
+    left_out = _number(found, "unscored_points", 0.0)
+    if maximum <= 0:
+        raise ValueError(f"returned max_score {maximum:g}: it must be above 0")
+    if not -_NOISE <= left_out <= maximum + _NOISE:
+        raise ValueError(f"returned unscored_points {left_out:g}: it must be between 0 and max_score {maximum:g}")
+    if not -_NOISE <= score <= maximum - left_out + _NOISE:
+        raise ValueError(f"returned score {score:g}: it must be between 0 and {maximum - left_out:g}")
+    points_each = criterion.max_score / maximum
+    unscored_points = min(criterion.max_score, math.ceil(left_out * points_each - _NOISE))
+    if unscored_points != may_leave_out:
+        raise ValueError(
+            f"left {unscored_points} of {criterion.max_score} points unscored, where needs_model_for declares "
+            f"{may_leave_out}: the points that are judged must be the same for everybody"
+        )
+    judged = criterion.max_score - unscored_points
+    explanation = json_safe_text(str(_field(found, "explanation", None) or ""))
+    details = _field(found, "details", None)
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=max(0, min(judged, math.floor(score * points_each + _NOISE))),
+        max_score=judged,
+        explanation=explanation,
+        details=None if details is None else _as_details(details),
+        judged_by=f"evaluator:{name}" if judged else "nobody",
+        unscored_points=unscored_points,
+        unscored_reason=f"evaluator {name} needs a model for {left_out:g} of {maximum:g} points: {explanation}"
+        if unscored_points
+        else None,
+    )
+
+
+def _as_details(details: Any) -> dict[str, Any]:
+    safe = json_safe(details)
+    return safe if isinstance(safe, dict) else {"value": safe}
+
+
+_MISSING = object()
+
+
+def _field(found: Any, name: str, default: Any) -> Any:
+    return found.get(name, default) if isinstance(found, Mapping) else getattr(found, name, default)
+
+
+def _number(found: Any, name: str, default: Any = _MISSING) -> float:
+    value = _field(found, name, default)
+    if value is _MISSING:
+        raise ValueError(
+            f"returned {type(found).__name__} without {name}: return EvalResult(score, max_score, explanation)"
+        )
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        raise ValueError(f"returned {name} {value!r}: it must be a number")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"returned {name} {value}: it must be a finite number")
+    return number

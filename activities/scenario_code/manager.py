@@ -1,0 +1,381 @@
+"""Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2).
+
+``load_package`` and ``load_evaluators`` run what is in the folder, so the worker has them run by ``processes``.
+"""
+
+import importlib.util
+import inspect
+import json
+import os
+import re
+import stat
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from activities.scenario_code.evaluator_modules import import_evaluators
+from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
+from proctor_protocol.evaluation import EvaluatorRegistry
+from proctor_protocol.facts import Fact
+from proctor_protocol.problems import describe, show_value
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobRef
+
+DEFAULT_DIRECTORY = "scenarios"
+_SCENARIO_FILE = "scenario.json"
+_FACTS_FILE = "facts.py"
+_EVALUATORS_FILE = "evaluators.py"
+_ID = re.compile(r"[A-Za-z0-9_.-]+")
+_MANY_TURNS = 1000
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes of a file that are read."""
+_MOST_FILES = 2000
+
+
+class ScenarioError(Exception):
+    """A scenario that can't be played; the message is a sentence for whoever asked for it."""
+
+
+class ScenarioNotFoundError(ScenarioError):
+    """No scenario of that id; ``known`` lists those that there are."""
+
+    def __init__(self, message: str, known: list[str]) -> None:
+        super().__init__(message)
+        self.known = known
+
+
+class ScenarioValidationError(ScenarioError):
+    """A file of the package is missing or doesn't fit; the message names file, field, value and remedy."""
+
+
+class EvaluatorLoadError(ScenarioError):
+    """``evaluators.py`` can't be imported, or lacks a function that a criterion names."""
+
+
+@dataclass(frozen=True)
+class ScenarioPackage:
+    """A scenario, ready to be played.
+
+    ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
+    clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is so large
+    that it is read from the frozen files when it is wanted, it is empty, too, and ``large_state`` tells its hash and
+    size. ``warnings`` are sentences about what is allowed and probably not meant.
+    """
+
+    directory: Path
+    config: ScenarioConfig
+    initial_state: bytes
+    warnings: list[str]
+    large_state: BlobRef | None = None
+
+
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+
+class ScenarioManager:
+    """The scenarios of a folder."""
+
+    def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
+        """Look for scenarios in ``directory``, then among those that come with proctor."""
+        self.directory = _resolve(directory)
+
+    def list_ids(self) -> list[str]:
+        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``.
+
+        Raises:
+            ScenarioNotFoundError: the folder itself isn't there.
+        """
+        if not self.directory.is_dir():
+            raise ScenarioNotFoundError(
+                f"the scenarios folder {self.directory} does not exist: set scenarios_dir "
+                "(AGENTBEATS_GREEN_SCENARIOS_DIR) to a folder of scenarios",
+                [],
+            )
+        return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})
+
+    def find(self, scenario_id: str) -> Path:
+        """The folder of a scenario.
+
+        Raises:
+            ScenarioNotFoundError: no such scenario.
+        """
+        known = self.list_ids()
+        # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
+        if not _ID.fullmatch(scenario_id) or scenario_id not in known:
+            there_are = f"known scenarios: {', '.join(known)}" if known else f"there are none in {self.directory}"
+            raise ScenarioNotFoundError(f"scenario {show_value(scenario_id)} not found; {there_are}", known)
+        paths = [folder / scenario_id for folder in self._folders()]
+        return next((path for path in paths if (path / _SCENARIO_FILE).is_file()), paths[0])
+
+    def _folders(self) -> list[Path]:
+        """The chosen one, then that of the scenarios that come with proctor."""
+        shipped = _installed_folder()
+        return [self.directory] if shipped in (None, self.directory) else [self.directory, shipped]
+
+
+def is_shipped(directory: Path) -> bool:
+    """Whether a scenario's folder is among those that came with proctor."""
+    shipped = shipped_folder(directory.name)
+    return shipped is not None and directory.resolve() == shipped.resolve()
+
+
+def shipped_folder(scenario_id: str) -> Path | None:
+    """The folder of the scenario of that id that came with proctor; None where no such scenario came with it."""
+    folder = _installed_folder()
+    return folder / scenario_id if folder and (folder / scenario_id / _SCENARIO_FILE).is_file() else None
+
+
+def _resolve(directory: str | Path) -> Path:
+    path = Path(directory)
+    if str(directory) == DEFAULT_DIRECTORY and not any(path.glob(f"*/{_SCENARIO_FILE}")):
+        return _installed_folder() or path.absolute()
+    return path.absolute()
+
+
+@cache
+def _installed_folder() -> Path | None:
+    """Found without importing it: activities know scenarios only as folders."""
+    spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
+    locations = spec.submodule_search_locations if spec else None
+    return next((Path(location) for location in locations or []), None)
+
+
+def fingerprint(directory: Path) -> Fingerprint:
+    """What tells one state of a scenario's files from another, without reading them.
+
+    Raises:
+        ScenarioValidationError: there are too many, or one is no plain file: a link would bring in what it leads to.
+    """
+    files: list[tuple[str, int, int]] = []
+    for path in directory.rglob("*"):
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode) or "__pycache__" in path.parts:
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a link" if stat.S_ISLNK(status.st_mode) else "a pipe, device or socket"
+            where = f"{directory.name}/{path.relative_to(directory)}"
+            raise ScenarioValidationError(f"{where} is {kind}: a scenario has plain files only, so copy or remove it")
+        files.append((str(path), status.st_mtime_ns, status.st_size))
+        if len(files) > _MOST_FILES:
+            raise ScenarioValidationError(
+                f"{directory.name} has more than {_MOST_FILES} files: keep what isn't the scenario's elsewhere"
+            )
+    return tuple(sorted(files))
+
+
+def load_package(directory: Path) -> ScenarioPackage:
+    """Read and check the scenario in one folder, but not its evaluators.
+
+    Raises:
+        ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
+    """
+    data = _read_json(directory / _SCENARIO_FILE, "every scenario needs one")
+    if not isinstance(data, dict):
+        raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
+    try:
+        config = ScenarioConfig.model_validate(data)
+    except ValidationError as problem:
+        raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
+    initial_state, state_warnings = _load_initial_state(directory, config)
+    warnings = [*_config_warnings(directory, config), *state_warnings]
+    state = to_json(at_time(initial_state, config.start_time))
+    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), state, warnings)
+
+
+def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:
+    return f"{directory.name}/{file}"
+
+
+def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
+    if isinstance(config.initial_state, dict):
+        where, data = f"{_where(directory)}: initial_state", config.initial_state
+    else:
+        name = config.initial_state
+        path = directory / name
+        try:
+            inside = "\0" not in name and path.resolve().is_relative_to(directory.resolve()) and path != directory
+        except (OSError, ValueError):
+            inside = False
+        if not inside:
+            raise ScenarioValidationError(
+                f"{_where(directory)}: initial_state is {show_value(name)}: name a file in the scenario's own folder"
+            )
+        where = _where(directory, name)
+        data = _read_json(path, f"initial_state of {_SCENARIO_FILE} names it")
+    try:
+        return read_initial_state(data, config)
+    except InitialStateError as problem:
+        raise ScenarioValidationError(f"{where}: {problem}") from None
+
+
+def _read_json(path: Path, why: str) -> Any:
+    where = _where(path.parent, path.name)
+    try:
+        text = _read_regular(path, where).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ScenarioValidationError(f"{where} does not exist: {why}") from None
+    except OSError as problem:
+        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise ScenarioValidationError(f"{where} is not UTF-8 (byte {problem.start}): save it as UTF-8") from None
+
+    def refuse_constant(name: str) -> NoReturn:
+        raise ScenarioValidationError(f"{where} contains {name}, which JSON doesn't know: write a number")
+
+    def refuse_doubled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            doubled = next(key for key in keys if keys.count(key) > 1)
+            raise ScenarioValidationError(f"{where}: the key {show_value(doubled)} appears twice in one object")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)
+    except json.JSONDecodeError as problem:
+        raise ScenarioValidationError(
+            f"{where} is not JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
+        ) from None
+    except RecursionError:
+        raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
+
+
+def _read_regular(path: Path, where: str) -> bytes:
+    """A file's content; of what is no plain file (a pipe would be waited for, a device never ends), and of what is too
+    large, not a byte is read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
+        if status.st_size > LARGEST_FILE:
+            raise ScenarioValidationError(
+                f"{where} has {status.st_size // 1024 // 1024} MB: at most {LARGEST_FILE // 1024 // 1024} MB are read"
+            )
+        return file.read(LARGEST_FILE)
+
+
+def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
+    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name.
+
+    Returns:
+        Its evaluator functions by name.
+
+    Raises:
+        EvaluatorLoadError: it is broken or incomplete.
+    """
+    named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
+    where = _where(directory, _EVALUATORS_FILE)
+    if not (directory / _EVALUATORS_FILE).is_file():
+        if named:
+            function, criterion = next(iter(named.items()))
+            raise EvaluatorLoadError(
+                f"{where} does not exist, but criterion {criterion!r} needs its function {function!r}: write it"
+            )
+        return {}
+    module = _import(directory, where)
+    registry = {
+        name: value
+        for name, value in vars(module).items()
+        if (not name.startswith("_") or name in named) and _is_evaluator(value)
+    }
+    for function, criterion in named.items():
+        if function not in registry:
+            raise EvaluatorLoadError(f"{where}: {_what_is_wrong(module, function, criterion, sorted(registry))}")
+    return registry
+
+
+def load_facts(directory: Path) -> list[Fact]:
+    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; none where it has none.
+
+    Raises:
+        EvaluatorLoadError: it is broken, or ``FACTS`` is no list of facts.
+    """
+    if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
+        return []
+    package = _import(directory, _where(directory, _EVALUATORS_FILE)).__package__
+    facts = getattr(sys.modules.get(f"{package}.facts"), "FACTS", None)
+    if not isinstance(facts, list) or not all(isinstance(fact, Fact) for fact in facts):
+        where = _where(directory, _FACTS_FILE)
+        raise EvaluatorLoadError(f"{where} needs FACTS, a list of all its facts, and evaluators.py has to import it")
+    return facts
+
+
+def _import(directory: Path, where: str) -> ModuleType:
+    try:
+        return import_evaluators(directory)
+    except SyntaxError as problem:
+        file = Path(problem.filename).name if problem.filename else _EVALUATORS_FILE
+        line = f" line {problem.lineno}" if problem.lineno else ""
+        raise EvaluatorLoadError(f"{_where(directory, file)}{line} is not Python: {problem.msg}") from problem
+    except BaseException as problem:
+        # The last frame inside the scenario's own folder is the place that its author can mend.
+        frames = [
+            frame
+            for frame in traceback.extract_tb(problem.__traceback__)
+            if Path(frame.filename).is_relative_to(directory)
+        ]
+        place = f"{_where(directory, Path(frames[-1].filename).name)} line {frames[-1].lineno}" if frames else where
+        raise EvaluatorLoadError(f"{place} can't be imported: {type(problem).__name__}: {problem}") from problem
+
+
+def _is_evaluator(value: Any) -> bool:
+    return _is_async(value) and _takes_two(value)
+
+
+def _is_async(value: Any) -> bool:
+    if isinstance(value, type) or not callable(value):
+        return False
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(value.__call__)
+
+
+def _takes_two(value: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(value).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _what_is_wrong(module: ModuleType, function: str, criterion: str, there_are: list[str]) -> str:
+    value = getattr(module, function, None)
+    if value is None:
+        known = f"it has {', '.join(there_are)}" if there_are else "it has no evaluator at all"
+        return f"function {function!r}, which criterion {criterion!r} names, is missing; {known}"
+    remedy = f"write async def {function}(ctx, params)"
+    if not _is_async(value):
+        return f"{function!r}, which criterion {criterion!r} names, is not an async function: {remedy}"
+    return f"{function!r}, which criterion {criterion!r} names, does not take (ctx, params): {remedy}"
+
+
+def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
+    warnings = []
+    if config.scenario_id != directory.name:
+        warnings.append(f"scenario_id is {config.scenario_id!r}, but the folder is called {directory.name!r}")
+    if config.expected_turns > _MANY_TURNS:
+        warnings.append(
+            f"{config.default_time_step} steps from start_time to end_time make {config.expected_turns} turns: "
+            "check end_time and default_time_step"
+        )
+    others = {key: person for key, person in config.characters.items() if key != config.user_character}
+    if others and not any(person.scripted_replies for person in others.values()):
+        warnings.append("no character has scripted_replies: offline, nobody answers the participant")
+    for key, person in others.items():
+        if not person.email and not person.phone:
+            warnings.append(f"character {key!r} has neither email nor phone: nobody can write to them")
+    doubly_judged = (c for c in config.criteria if c.evaluator_id and (c.evaluation_prompt or c.rubric))
+    warnings.extend(
+        f"criterion {criterion.criterion_id!r} has both an evaluator_id and an evaluation_prompt or rubric: "
+        "the evaluator function judges it, the rest is not used"
+        for criterion in doubly_judged
+    )
+    return warnings

@@ -1,0 +1,142 @@
+"""The process that the processes with scenarios' code are forked from: everything they need is imported once, here.
+
+No scenario's code runs in it. The worker starts it (``processes.Nursery``) and talks to it over a socket, a JSON object
+a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket to talk by and one for output beside it, is answered with
+``{"pid": PID}``; ``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is
+gone it ends, and all that it has forked with it.
+"""
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from pydantic import BaseModel
+
+from activities.scenario_code import tasks
+from activities.scenario_code.confinement import Limits, confine, die_with_parent, find_missing_protections
+from purple_sdk.ues.tls import tls
+
+_LONGEST_LINE = 64 * 1024
+
+_IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
+"""What httpx and those beneath it import only when they are used."""
+
+
+def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
+    """Fork on demand until the other end of ``control`` is closed.
+
+    Args:
+        control: the socket to the worker.
+        parent: the worker's process.
+        is_confined: the worker has found all protections. Then this process ends where it lacks one.
+    """
+    die_with_parent(parent)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
+        signal.signal(number, signal.SIG_IGN)
+    import_late_ones()
+    build_models(BaseModel)
+    tls()
+    if (missing := find_missing_protections()) and is_confined:
+        sys.exit(f"Scenario code can't be confined any more: {'; '.join(missing)}. Restart the worker.")
+    gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _nothing)
+    children: set[int] = set()
+    while True:
+        ready = select.select([control.fileno(), woken], [], [])[0]
+        if woken in ready:
+            with suppress(BlockingIOError):
+                while os.read(woken, 4096):
+                    pass
+        _reap(control, children)
+        if control.fileno() in ready and not _obey(control, children):
+            break
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+
+
+def import_late_ones() -> None:
+    """Import what libraries import only when they are used: once, here, and not in every process that is forked."""
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
+
+
+def build_models(base: type[BaseModel]) -> None:
+    """Have all models built that are left until they are used, for the same reason."""
+    for model in base.__subclasses__():
+        model.model_rebuild(raise_errors=False)
+        build_models(model)
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """A handler must exist for the signal to wake us."""
+
+
+def _reap(control: socket.socket, children: set[int]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        children.discard(pid)
+        _say(control, {"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+
+
+def _obey(control: socket.socket, children: set[int]) -> bool:
+    """Carry out what was said; False when there is nobody any more to give any."""
+    try:
+        line, descriptors, _, _ = socket.recv_fds(control, _LONGEST_LINE, 2)
+    except ConnectionError:
+        return False
+    for command in map(json.loads, line.splitlines()):  # a kill may have been said just before a fork
+        if "fork" in command:
+            job, output = descriptors
+            if command["has_model"]:  # a second of imports, here once and not in each of them
+                importlib.import_module("activities.scenario_code.relayed_model")
+            pid = _fork(control, socket.socket(fileno=job), output, Limits(**command["fork"]))
+            children.add(pid)
+            os.close(output)
+            _say(control, {"pid": pid})
+        elif command["kill"] in children:
+            os.kill(command["kill"], signal.SIGKILL)
+    return bool(line)
+
+
+def _fork(control: socket.socket, job: socket.socket, output: int, limits: Limits) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        job.close()
+        return pid
+    try:
+        die_with_parent(parent)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        control.close()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        os.closerange(3, job.fileno())
+        os.closerange(job.fileno() + 1, 256)
+        confine(limits)
+        tasks.serve(job)
+        sys.stdout.flush()
+        os._exit(0)  # threads that were left running end here
+    finally:
+        os._exit(70)
+
+
+def _say(control: socket.socket, told: dict[str, Any]) -> None:
+    with suppress(ConnectionError):
+        control.sendall(json.dumps(told).encode() + b"\n")

@@ -1,0 +1,524 @@
+"""Runs scenarios' code in processes of its own, so that whatever it does is that scenario's own affair.
+
+A ``Nursery`` has everything imported that such code needs, and forks a process for it within milliseconds
+(``nursery``). Each process has limits (``confinement``), the environment of nobody, and one task (``tasks``): to load a
+package, or to judge criteria of one assessment, where it is used for one criterion after another for as long as all
+goes well.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import os
+import signal
+import socket
+import sys
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from activities.scenario_code import frames, manager
+from activities.scenario_code.confinement import Limits, find_missing_protections
+from activities.scenario_code.evidence import parts_of_record
+from activities.scenario_code.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
+from activities.scenario_code.tasks import CompileTask, Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
+from activities.simulation.parts import Contents
+from proctor_processes.child import Child
+from proctor_protocol.paraphrases import Held
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""How many processes may judge one assessment at a time."""
+
+_ALONE_SECONDS = 0.25
+"""A process costs more than most evaluators take: only those that let others wait are worth a second one."""
+
+_ALL_AT_ONCE = 64
+_COMPILED_KEPT = 32
+_IDLE_SECONDS = 2.0
+_FORK_SECONDS = 60.0
+_LONGEST_ANSWER = 4 * 1024 * 1024
+_LONGEST_STATE = 128 * 1024 * 1024
+_OUTPUT_KEPT = 2000
+_STATUS_SECONDS = 2.0
+_OWN_STDERR = 2
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PROGRAM = (
+    "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from proctor_processes.importing import import_less; import_less(); "
+    "from activities.scenario_code.nursery import main; "
+    "main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), is_confined=sys.argv[4] == 'confined')"
+)
+
+Ask = Callable[[dict[str, Any]], Awaitable[bytes]]
+"""Asks the judge's model what an evaluator wants to know (``relayed_model.answer``)."""
+
+
+class EvaluatorFailedError(Exception):
+    """A scenario's code gave no verdict, and that is the scenario's own fault; the message says what happened."""
+
+
+class EvaluatorRetryError(Exception):
+    """A judgement met what may pass by itself: the simulator was away, or the processes were lost."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a process is made for: the criteria of one assessment.
+
+    Attributes:
+        task: what it is told.
+        evidence: which evidence follows; the same evidence has the same name.
+        fetch: gets the evidence (``JudgeRecord`` as JSON).
+        contents: where the evidence's parts are; None for evidence that has none.
+    """
+
+    task: JudgeTask
+    evidence: str
+    fetch: Callable[[], Awaitable[bytes]]
+    contents: Contents | None = None
+
+
+class CodeProcess:
+    """One process with a scenario's code, as the worker sees it."""
+
+    def __init__(
+        self,
+        pid: int,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        output: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        ended: asyncio.Future[int | None],
+        kill: Callable[[], None],
+        limits: Limits,
+    ) -> None:
+        self.pid = pid
+        self.limits = limits
+        self.is_flooding = False
+        self._reader = reader
+        self._writer = writer
+        self._kill = kill
+        self._ended = ended
+        printed, self._output = output
+        self._listening = asyncio.create_task(self._listen(printed))
+
+    async def say(self, piece: bytes) -> None:
+        """Tell it something; a process that is gone is noticed when its answer is read."""
+        with suppress(frames.HungUpError):
+            await frames.write(self._writer, piece)
+
+    async def hear(self, longest: int = _LONGEST_ANSWER) -> bytes:
+        """Its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
+        return await frames.read(self._reader, longest)
+
+    async def what_ended_it(self) -> str:
+        """Why it has hung up, as the end of a sentence.
+
+        Raises:
+            EvaluatorRetryError: it was killed by somebody else: that is nothing that its code did.
+        """
+        if self.is_flooding:
+            return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
+        try:
+            status = await asyncio.wait_for(asyncio.shield(self._ended), _STATUS_SECONDS)
+        except TimeoutError:
+            return "hung up without an answer"
+        if status is None or status == -signal.SIGKILL:
+            raise EvaluatorRetryError("the process of the scenario's code was killed: is the machine out of memory?")
+        if status < 0:
+            return f"was ended by signal {-status} (at most {self.limits.memory_mb} MB of memory are there for it)"
+        return f"ended its process (exit code {status}) instead of returning a result"
+
+    def end(self) -> None:
+        """Kill it, whatever it is at, and let go of it."""
+        self._kill()
+        self._writer.close()
+        self._listening.cancel()
+        self._output.close()
+
+    async def _listen(self, printed: asyncio.StreamReader) -> None:
+        """Read what it prints, so that it never waits for us; too much of it ends it."""
+        count, last = 0, b""
+        while chunk := await printed.read(64 * 1024):
+            count += len(chunk)
+            last = (last + chunk)[-_OUTPUT_KEPT:]
+            if count > self.limits.output_bytes:
+                self.is_flooding = True
+                self._kill()
+                return
+        if last:
+            log.debug("scenario code[%s] %s", self.pid, last.decode(errors="replace"))
+
+
+class _Forked(NamedTuple):
+    """A process that was forked, and how it has ended, None where that will never be known."""
+
+    pid: int
+    ended: asyncio.Future[int | None]
+
+
+class Nursery:
+    """Starts the process that forks the others when the first is wanted, and again should it be lost."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: Child | None = None
+        self._control: socket.socket | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._asked_for: deque[asyncio.Future[_Forked]] = deque()
+        self._ended: dict[int, asyncio.Future[int | None]] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def fork(self, given: int, *, has_model: bool = False) -> CodeProcess:
+        """A new process, waiting for its task, for which it has so many bytes to read, and perhaps a model to ask.
+
+        Raises:
+            EvaluatorRetryError: none could be made.
+        """
+        async with self._one_at_a_time:
+            for _ in range(2):  # it may have died since the last time
+                await self._start()
+                with suppress(OSError, TimeoutError, frames.HungUpError):
+                    limits = self._limits.with_room_for(given)
+                    return await asyncio.wait_for(self._fork(limits, has_model), _FORK_SECONDS)
+                self._abandon()
+        raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
+
+    async def aclose(self) -> None:
+        """End it, and all that it has forked with it."""
+        process = self._process
+        self._abandon()
+        if process is not None:
+            await process.end(_STATUS_SECONDS)
+
+    async def _start(self) -> None:
+        if self._control is not None:
+            return
+        ours, theirs = socket.socketpair()
+        with theirs:
+            path = [entry or os.getcwd() for entry in sys.path]
+            protection = "unconfined" if await asyncio.to_thread(find_missing_protections) else "confined"
+            program = [sys.executable, "-I", "-c", _PROGRAM]
+            self._process = await Child.start(
+                [*program, json.dumps(path), str(theirs.fileno()), str(os.getpid()), protection],
+                None,  # it ends with its parent by itself, at once (``confinement.die_with_parent``)
+                environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                stderr=_OWN_STDERR,
+                descriptors=[theirs.fileno()],
+            )
+        ours.setblocking(False)
+        self._control = ours
+        self._reading = asyncio.create_task(self._read(ours))
+
+    async def _fork(self, limits: Limits, has_model: bool) -> CodeProcess:
+        assert self._control is not None
+        control, loop = self._control, asyncio.get_running_loop()
+        job, their_job = socket.socketpair()
+        # No pipe: uvloop closes what is no socket twice, and the second time it may be a file that a thread has opened.
+        output, their_output = socket.socketpair()
+        try:
+            with their_job, their_output:
+                command = json.dumps({"fork": asdict(limits), "has_model": has_model}).encode() + b"\n"
+                socket.send_fds(control, [command], [their_job.fileno(), their_output.fileno()])
+            forked: asyncio.Future[_Forked] = loop.create_future()
+            self._asked_for.append(forked)
+            pid, ended = await forked
+        except BaseException:
+            job.close()
+            output.close()
+            raise
+        reader, writer = await asyncio.open_unix_connection(sock=job)
+        printed = await asyncio.open_unix_connection(sock=output)
+        return CodeProcess(pid, reader, writer, printed, ended, lambda: self._kill(control, pid), limits)
+
+    def _kill(self, control: socket.socket, pid: int) -> None:
+        with suppress(OSError):
+            control.send(json.dumps({"kill": pid}).encode() + b"\n")
+
+    async def _read(self, control: socket.socket) -> None:
+        """Hear what it says, until it is gone."""
+        loop, rest = asyncio.get_running_loop(), b""
+        with suppress(OSError):
+            while chunk := await loop.sock_recv(control, 64 * 1024):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._hear(from_json(line))
+        if self._control is control:
+            self._abandon()
+
+    def _hear(self, said: dict[str, int]) -> None:
+        if "pid" in said:
+            ended = self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
+            # Whoever has given up waiting has its own answer, too: the next one's is another.
+            forked = self._asked_for.popleft() if self._asked_for else None
+            if forked is not None and not forked.done():
+                forked.set_result(_Forked(said["pid"], ended))
+        elif (over := self._ended.pop(said["ended"], None)) is not None and not over.done():
+            over.set_result(said["status"])
+
+    def _abandon(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._reading is not None and self._reading is not asyncio.current_task():
+            self._reading.cancel()
+        for forked in self._asked_for:
+            if not forked.done():
+                forked.set_exception(frames.HungUpError())
+        self._asked_for.clear()
+        for ended in self._ended.values():
+            if not ended.done():
+                ended.set_result(None)
+        self._ended.clear()
+
+
+class ScenarioCode:
+    """All processes with scenarios' code of one worker.
+
+    Args:
+        limits: what each of them may take.
+        alone_seconds: how long a criterion waits for the process of its assessment before another one is made.
+    """
+
+    def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
+        self.limits = limits
+        self._alone_seconds = alone_seconds
+        self._nursery = Nursery(limits)
+        self._idle: defaultdict[tuple[str, str], list[CodeProcess]] = defaultdict(list)
+        self._at_work: Counter[tuple[str, str]] = Counter()
+        self._waiting: defaultdict[tuple[str, str], deque[asyncio.Future[CodeProcess]]] = defaultdict(deque)
+        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
+        self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._all = asyncio.Semaphore(_ALL_AT_ONCE)
+        self._compiled: dict[Path, asyncio.Task[bytes]] = {}
+
+    async def aclose(self) -> None:
+        """End every process."""
+        await self._nursery.aclose()
+
+    async def load(self, directory: Path) -> ScenarioPackage:
+        """Read and check the package in a folder, its evaluators' code included.
+
+        Raises:
+            ScenarioError: it can't be played; the class and the sentence say why.
+            EvaluatorRetryError: no process could be made.
+        """
+        async with self._all:
+            process = await self._nursery.fork(await asyncio.to_thread(_size_of, directory))
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    await process.say(LoadTask(directory=directory).model_dump_json().encode())
+                    return await _loaded(process, directory)
+            except TimeoutError:
+                raise EvaluatorLoadError(
+                    f"{directory.name} was not loaded within {self.limits.seconds:g} s: what evaluators.py does when "
+                    "it is imported has to be quick"
+                ) from None
+            except frames.FrameTooLongError:
+                raise EvaluatorLoadError(f"{directory.name} is too large to be loaded") from None
+            except frames.HungUpError:
+                raise EvaluatorLoadError(
+                    f"{directory.name} can't be loaded: what evaluators.py does when it is imported "
+                    f"{await process.what_ended_it()}"
+                ) from None
+            finally:
+                process.end()
+
+    async def hold(self, directory: Path) -> Held:
+        """Hold the patterns of a scenario's facts to its paraphrases.
+
+        Raises:
+            EvaluatorRetryError: no process could be made.
+        """
+        async with self._all:
+            process = await self._nursery.fork(0)
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    await process.say(HoldTask(directory=directory).model_dump_json().encode())
+                    return Held.model_validate_json(await process.hear())
+            except TimeoutError:
+                return Held(
+                    faults=[f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"]
+                )
+            except frames.HungUpError:
+                return Held(faults=[f"the process that held patterns to paraphrases {await process.what_ended_it()}"])
+            finally:
+                process.end()
+
+    async def judge(
+        self, bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
+    ) -> CriterionResult:
+        """Have a criterion judged by its evaluator function, which may take ``seconds``: no more than usually, and no
+        less where there are none.
+
+        Raises:
+            EvaluatorFailedError: the evaluator gave no verdict, and the same would happen again.
+            EvaluatorRetryError: try again.
+            Exception: whatever ``ask`` raises.
+        """
+        # Two assessments may have the same evidence, and each has a simulation of its own.
+        key = (str(bench.task.directory), f"{bench.task.simulation} {bench.task.reader_key} {bench.evidence}")
+        self._users[key] += 1
+        try:
+            async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
+                return await self._judge(key, bench, criterion, ask, min(seconds or math.inf, self.limits.seconds))
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._rest, key)
+
+    async def _judge(
+        self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float
+    ) -> CriterionResult:
+        process, is_good = None, False
+        self._at_work[key] += 1
+        try:
+            process = await self._free_process(key) or await self._new_process(bench)
+            found = await _judged(process, criterion, ask, seconds)
+            is_good = not found.is_spoilt
+        finally:
+            self._at_work[key] -= 1
+            if is_good and process is not None:
+                self._let_go(key, process)
+            elif process is not None:
+                process.end()
+        if found.passing is not None:
+            raise EvaluatorRetryError(found.passing)
+        if found.verdict is None:
+            raise EvaluatorFailedError(found.fault or "there is no verdict")
+        return found.verdict
+
+    async def _free_process(self, key: tuple[str, str]) -> CodeProcess | None:
+        """One that was made for the assessment, if there soon is one that has nothing to do."""
+        if self._idle[key]:
+            return self._idle[key].pop()
+        if self._at_work[key] == 1:  # nobody else is
+            return None
+        freed: asyncio.Future[CodeProcess] = asyncio.get_running_loop().create_future()
+        self._waiting[key].append(freed)
+        try:
+            async with asyncio.timeout(self._alone_seconds):
+                return await asyncio.shield(freed)
+        except TimeoutError:
+            return freed.result() if freed.done() else None
+        except asyncio.CancelledError:
+            if freed.done():
+                self._let_go(key, freed.result())
+            raise
+        finally:
+            freed.cancel()
+
+    def _let_go(self, key: tuple[str, str], process: CodeProcess) -> None:
+        """Hand a process that has nothing to do to who has waited longest for one."""
+        while self._waiting[key]:
+            freed = self._waiting[key].popleft()
+            if not freed.done():
+                freed.set_result(process)
+                return
+        self._idle[key].append(process)
+
+    async def _new_process(self, bench: Bench) -> CodeProcess:
+        evidence, compiled = await asyncio.gather(bench.fetch(), self._compile(bench.task.directory))
+        parts = parts_of_record(bench.contents, evidence) if bench.contents is not None else None
+        indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
+        given = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
+        process = await self._nursery.fork(given, has_model=bench.task.has_model)
+        for piece in (bench.task.model_dump_json().encode(), compiled, evidence):
+            await process.say(piece)
+        if parts is not None:
+            await process.say(str(len(indexes) + len(pages)).encode())
+            for index in indexes:
+                await process.say(index)
+            for page in pages.values():
+                await process.say(await parts.read(page))
+        return process
+
+    async def _compile(self, directory: Path) -> bytes:
+        """A scenario's code, compiled once for all processes that judge by it; nothing where that can't be done."""
+        compiling = self._compiled.pop(directory, None) or asyncio.create_task(self._compile_once(directory))
+        self._compiled[directory] = compiling  # those used last stay longest
+        while len(self._compiled) > _COMPILED_KEPT:
+            self._compiled.pop(next(iter(self._compiled)))
+        compiled = await asyncio.shield(compiling)
+        if not compiled and self._compiled.get(directory) is compiling:
+            del self._compiled[directory]  # it may be better next time
+        return compiled
+
+    async def _compile_once(self, directory: Path) -> bytes:
+        try:
+            process = await self._nursery.fork(0)
+        except EvaluatorRetryError:
+            return b""
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                await process.say(CompileTask(directory=directory).model_dump_json().encode())
+                return await process.hear()
+        except (TimeoutError, frames.HungUpError, frames.FrameTooLongError):
+            return b""
+        finally:
+            process.end()
+
+    def _rest(self, key: tuple[str, str]) -> None:
+        """Let the processes of an assessment go when nobody needs them any more."""
+        if not self._users.get(key):
+            self._users.pop(key, None)
+            self._turns.pop(key, None)
+            self._at_work.pop(key, None)
+            self._waiting.pop(key, None)
+            for process in self._idle.pop(key, []):
+                process.end()
+
+
+def _size_of(directory: Path) -> int:
+    return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
+
+
+async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
+    said = await process.hear()
+    if b'"refused"' in said[:20]:
+        refused = Refused.model_validate_json(said)
+        kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
+        raise kind(refused.sentence)
+    loaded = Loaded.model_validate_json(said)
+    return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
+
+
+async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Found:
+    """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
+    name, left = criterion.evaluator_id, seconds
+    try:
+        await process.say(criterion.model_dump_json().encode())
+        while True:
+            began = time.monotonic()
+            async with asyncio.timeout(left):
+                said = await process.hear()
+            left -= time.monotonic() - began
+            told = from_json(said)
+            if not (isinstance(told, dict) and "asked" in told):
+                return Found.model_validate(told)
+            await process.say(await ask(told["asked"]))
+    except TimeoutError:
+        return Found(
+            fault=f"evaluator {name} was still at work after {seconds:g} s and was stopped",
+            is_spoilt=True,
+        )
+    except frames.FrameTooLongError:
+        return Found(
+            fault=f"evaluator {name} returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details",
+            is_spoilt=True,
+        )
+    except frames.HungUpError:
+        return Found(fault=f"evaluator {name} {await process.what_ended_it()}", is_spoilt=True)
+    except (ValidationError, ValueError) as problem:
+        return Found(fault=f"evaluator {name} gave an answer that can't be read: {problem}"[:500], is_spoilt=True)

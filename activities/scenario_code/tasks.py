@@ -1,0 +1,316 @@
+"""What a process with a scenario's code does, once it is forked and confined: load a package, or judge by its
+evaluators.
+
+It talks to the worker over one socket (``frames``), in JSON:
+
+* ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
+* ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
+* ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
+* ``{"task": "judge", …}`` (``JudgeTask``), followed by what ``compile`` was answered with, or nothing, by the evidence
+  as it lies in the store (where that has parts, by their number and each of them, too), and then by any number of
+  criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
+  (``Asked``), each answered with a message of the model's.
+"""
+
+import asyncio
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+from pydantic import BaseModel, JsonValue
+from pydantic_core import from_json
+
+from activities.plan import JudgeRecord
+from activities.scenario_code import frames
+from activities.scenario_code.confinement import enclose
+from activities.scenario_code.evaluator_modules import compile_modules, take_compiled
+from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
+from activities.scenario_code.evidence import parts_of_record, read_record
+from activities.scenario_code.facts_asked import facts_asked
+from activities.scenario_code.manager import (
+    EvaluatorLoadError,
+    ScenarioError,
+    load_evaluators,
+    load_facts,
+    load_package,
+)
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor_protocol.facts import Question, Told
+from proctor_protocol.paraphrases import (
+    AUDIT,
+    Held,
+    ParaphrasesError,
+    audit,
+    hold,
+    patterns_of_checks,
+    read_paraphrases,
+)
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobRef, blob_ref
+from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues.tls import tls
+
+_SIMULATOR_SECONDS = 10.0
+"""How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
+not mistaken for a slow evaluator."""
+
+
+class LoadTask(BaseModel):
+    """Read and check the package in a folder, with its evaluators."""
+
+    task: Literal["load"] = "load"
+    directory: Path
+
+
+class JudgeTask(BaseModel):
+    """Judge criteria of a scenario; the compiled code and the evidence follow in pieces of their own."""
+
+    task: Literal["judge"] = "judge"
+    directory: Path
+    scenario: ScenarioConfig
+    simulation: str
+    reader_key: str
+    has_model: bool
+    model: str = ""
+
+
+class HoldTask(BaseModel):
+    """Hold the patterns of a scenario's facts to its paraphrases."""
+
+    task: Literal["hold"] = "hold"
+    directory: Path
+
+
+class CompileTask(BaseModel):
+    """Compile a package's code, for the processes that judge by it."""
+
+    task: Literal["compile"] = "compile"
+    directory: Path
+
+
+class Loaded(BaseModel):
+    """A package that can be played; its initial state follows in a piece of its own."""
+
+    scenario: ScenarioConfig
+    warnings: list[str]
+
+
+class Refused(BaseModel):
+    """A package that can't be played: the name of the error's class in ``manager``, and its sentence."""
+
+    refused: str
+    sentence: str
+
+
+class Asked(BaseModel):
+    """A question to the model: an evaluator's own, for ``relayed_model.answer``, or the facts that it looks for in
+    texts, for ``facts_by_model.read_facts``.
+    """
+
+    asked: dict[str, JsonValue]
+
+
+class Found(BaseModel):
+    """How a judgement has ended: with a verdict, or with a sentence that says whose fault it was that there is none.
+
+    ``fault`` is the scenario's; ``passing`` may be gone at another try. ``is_spoilt`` tells that the process should not
+    be used again.
+    """
+
+    verdict: CriterionResult | None = None
+    fault: str | None = None
+    passing: str | None = None
+    is_spoilt: bool = False
+
+
+def serve(job: socket.socket) -> None:
+    """Do what the worker wants, until it hangs up."""
+    try:
+        first = frames.receive(job)
+        if b'"task":"load"' in first[:40]:
+            loading = LoadTask.model_validate_json(first)
+            enclose(loading.directory, None)
+            _load(job, loading)
+        elif b'"task":"hold"' in first[:40]:
+            holding = HoldTask.model_validate_json(first)
+            enclose(holding.directory, None)
+            _hold(job, holding)
+        elif b'"task":"compile"' in first[:40]:
+            compiling = CompileTask.model_validate_json(first)
+            enclose(compiling.directory, None)
+            frames.send(job, compile_modules(compiling.directory))
+        else:
+            task, compiled = JudgeTask.model_validate_json(first), frames.receive(job)
+            enclose(task.directory, task.simulation)
+            if compiled:
+                take_compiled(compiled)
+            _judge(job, task, _received_record(job))
+    except (frames.HungUpError, ConnectionError):
+        return
+
+
+class _Received:
+    """The parts that came with the evidence."""
+
+    def __init__(self, contents: Iterable[bytes]) -> None:
+        self._contents = {blob_ref(content): content for content in contents}
+
+    async def get(self, ref: BlobRef) -> bytes:
+        return self._contents[ref]
+
+    def get_blocking(self, ref: BlobRef) -> bytes:
+        return self._contents[ref]
+
+
+class _Evaluators:
+    """The functions of a scenario's evaluators, looked for once for all its criteria."""
+
+    def __init__(self, task: JudgeTask) -> None:
+        self._task = task
+        self._of_all: EvaluatorRegistry | None = None
+
+    def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
+        """Those among which a criterion's is; where that of another one is missing, this one's is still found.
+
+        Raises:
+            EvaluatorLoadError: there is none for it.
+        """
+        if self._of_all is None:
+            self._of_all = {}
+            with suppress(EvaluatorLoadError):
+                self._of_all = load_evaluators(self._task.directory, self._task.scenario.criteria)
+        is_there = criterion.evaluator_id in self._of_all
+        return self._of_all if is_there else load_evaluators(self._task.directory, [criterion])
+
+
+def _received_record(job: socket.socket) -> JudgeRecord:
+    record, parts = frames.receive(job), []
+    if parts_of_record(_Received([]), record) is not None:
+        parts = [frames.receive(job) for _ in range(int(frames.receive(job)))]
+    return read_record(_Received(parts), record)
+
+
+def _load(job: socket.socket, task: LoadTask) -> None:
+    try:
+        package = load_package(task.directory)
+        load_evaluators(task.directory, package.config.criteria)
+    except ScenarioError as problem:
+        _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
+    else:
+        _say(job, Loaded(scenario=package.config, warnings=package.warnings))
+        frames.send(job, package.initial_state)
+
+
+def _hold(job: socket.socket, task: HoldTask) -> None:
+    try:
+        config = load_package(task.directory).config
+        facts = load_facts(task.directory)
+        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None} | patterns_of_checks(config)
+        by_model = {fact.id for fact in facts if fact.patterns is None}
+        held = hold(read_paraphrases(task.directory), patterns, by_model)
+        held.audited = audit(read_paraphrases(task.directory, AUDIT), patterns)
+        held.statements = {fact.id: fact.statement for fact in facts}
+    except (ScenarioError, ParaphrasesError) as problem:
+        _say(job, Held(faults=[str(problem)]))
+    except Exception as problem:
+        place = _place(problem, task.directory)
+        _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
+    else:
+        _say(job, held)
+
+
+def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
+    llm = None
+    if task.has_model:
+        from activities.scenario_code.relayed_model import RelayedModel
+
+        llm = RelayedModel.over(lambda question: _ask(job, question))
+
+    async def read_by_model(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+        answers = from_json(_ask(job, facts_asked(questions)))
+        return {question.key: told for question, told in zip(questions, answers, strict=True)}
+
+    evaluators = _Evaluators(task)
+    while True:
+        criterion = EvaluationCriterion.model_validate_json(frames.receive(job))
+        try:
+            read = read_by_model if task.has_model else None
+            found = asyncio.run(_found(criterion, evaluators.of(criterion), task, record, llm, read))
+        except BaseException as problem:
+            # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
+            found = Found(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
+        _flush()
+        left_running = threading.active_count() > 1
+        _say(job, found.model_copy(update={"is_spoilt": found.is_spoilt or left_running}))
+
+
+async def _found(
+    criterion: EvaluationCriterion,
+    evaluators: EvaluatorRegistry,
+    task: JudgeTask,
+    record: JudgeRecord,
+    llm: Any,
+    read_by_model: ReadByModel | None,
+) -> Found:
+    async with httpx.AsyncClient(verify=tls()) as http:
+        client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
+        context = AgentBeatsEvalContext(
+            client=client,
+            scenario_config=task.scenario.model_dump(mode="json"),
+            action_log=list(record.action_log),
+            initial_state=record.initial_state,
+            final_state=record.final_state,
+            user_prompt=task.scenario.user_prompt,
+            llm=llm,
+            turn_notes=dict(record.turn_notes),
+        )
+        try:
+            return Found(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
+        except PassingEvaluatorError as problem:
+            return Found(passing=str(problem), is_spoilt=True)
+        except EvaluatorError as problem:
+            return Found(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
+
+
+def _what_was_raised(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
+    if isinstance(problem, ScenarioError):
+        return str(problem)
+    said = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    return f"evaluator {criterion.evaluator_id} raised {said}{_place(problem, directory)}"
+
+
+def _place(problem: BaseException | None, directory: Path) -> str:
+    """The last line of the scenario's own that a failure went through: the one that its author can mend."""
+    if problem is None:
+        return ""
+    frames_within = [
+        frame for frame in traceback.extract_tb(problem.__traceback__) if Path(frame.filename).is_relative_to(directory)
+    ]
+    if not frames_within:
+        return ""
+    last = frames_within[-1]
+    return f" ({Path(last.filename).relative_to(directory)} line {last.lineno})"
+
+
+def _ask(job: socket.socket, question: dict[str, Any]) -> bytes:
+    _say(job, Asked(asked=question))
+    return frames.receive(job)
+
+
+def _say(job: socket.socket, told: BaseModel) -> None:
+    frames.send(job, told.model_dump_json(exclude_none=True).encode())
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # the scenario's code may have closed or replaced it

@@ -1,0 +1,159 @@
+"""A simulation is set up from its scenario, closed when the turns are over, and ended."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import from_json
+from temporalio import activity
+
+from activities.attempts import failures
+from activities.attempts.fencing import own_fence
+from activities.deployment import Deployment
+from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
+from activities.scenario_code.initial_states import at_time
+from activities.simulation.hosts import Step
+from activities.simulation.shown import Shown, below
+from activities.simulation.states import snapshot
+from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
+
+_REMOVAL_SECONDS = 1.5
+"""How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
+
+_LARGE = 1_000_000
+"""Bytes of an initial state that passes through the worker in pieces."""
+
+log = logging.getLogger(__name__)
+
+
+class LifecycleActivities:
+    """Everything that is done to a simulation as a whole."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._removing: set[asyncio.Task[None]] = set()
+
+    @activity.defn
+    async def set_up(self, plan: Plan) -> Prepared:
+        """Make the simulation, load the scenario, make the keys, start the clock's day."""
+        store = self._deployment.store
+        simulator = await self._deployment.choose_simulator()
+        simulations = self._deployment.simulations.at(simulator)
+        simulation = await simulations.create(plan.simulation_id, plan.seed)
+        try:
+            if plan.is_timed and plan.initial_state.size > _LARGE:
+                await simulation.load(self._deployment.read_initial_state(plan))
+            else:
+                initial_state = from_json(await store.get(plan.initial_state))
+                await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
+        except (BadRequestError, ValidationError_) as problem:
+            raise failures.final(
+                failures.SCENARIO_BROKEN,
+                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
+            ) from None
+        await simulation.make_reader_key()
+        await simulation.admin.simulation.start()
+        checkpoint = await simulations.keep(simulation, everything=True)
+        shown = await simulations.show(simulation, plan.simulation_id, checkpoint)
+        return Prepared(
+            checkpoint=checkpoint,
+            initial_state=await store.put(shown.written()),
+            current_time=plan.start_time,
+            summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
+            simulator=simulator,
+        )
+
+    @activity.defn
+    async def conclude(self, given: ConcludeInput) -> Evidence:
+        """Revoke the participant's key, and keep what the judges will look at."""
+        found, checkpoint = await self._deployment.simulations_of(given.plan).step(
+            given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
+        )
+        store = self._deployment.store
+        initial, final = Shown.read(store, await store.get(given.initial_state)), Shown.of(store, found)
+        record = JudgeRecord(
+            action_log=given.action_log,
+            turn_notes=given.turn_notes,
+            initial_state=initial.states,
+            final_state=final.states,
+            parts=[*below(initial.listed, "initial_state"), *below(final.listed, "final_state")],
+        )
+        kept = await store.put(record.model_dump_json().encode())
+        return Evidence(checkpoint=checkpoint, record=kept, fence=own_fence())
+
+    @activity.defn
+    async def keep_results(self, results: AssessmentResults) -> BlobRef:
+        """Put the results of an assessment that has none in Temporal into the store, as JSON."""
+        return await self._deployment.store.put(results.model_dump_json().encode())
+
+    @activity.defn
+    async def take_down(self, simulation_id: str) -> None:
+        """End the simulation; the participant's key dies with it, and no attempt of before can bring it back.
+
+        A simulator that doesn't answer keeps no assessment from ending: the removal goes on, and should it fail, the
+        worker's tidying is left to do it.
+        """
+        removing = asyncio.create_task(self._deployment.simulations.end(simulation_id))
+        self._removing.add(removing)
+        removing.add_done_callback(self._removing.discard)
+        await asyncio.wait({removing}, timeout=_REMOVAL_SECONDS)
+        if removing.done():
+            removing.result()
+        else:
+            log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
+
+
+async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
+    """Count what is there, of what this simulator has: it may know fewer modalities than we count."""
+    return summary_of(Shown(await snapshot(client)), now)
+
+
+def summary_of(shown: Shown, now: datetime) -> InitialStateSummary:
+    """Count what there is (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
+
+    For callers without an event loop: of a large mailbox it may take a second.
+    """
+    total_emails = unread = total_messages = unread_messages = 0
+    for mail in shown.entries("email", "emails"):
+        total_emails += 1
+        unread += not mail.get("is_read")
+    for message in shown.entries("sms", "messages"):
+        total_messages += 1
+        unread_messages += not message.get("is_read") and message.get("direction") == "incoming"
+    events = list(shown.entries("calendar", "events"))
+    conversations = {message.get("conversation_id", "default") for message in shown.entries("chat", "messages")}
+    return InitialStateSummary(
+        email=EmailSummary(
+            total_emails=total_emails,
+            total_threads=_count(shown.entries("email", "threads")),
+            unread=unread,
+            draft_count=_count(shown.entries("email", "drafts")),
+        ),
+        calendar=CalendarSummary(
+            event_count=len(events),
+            calendar_count=_count(shown.entries("calendar", "calendars")),
+            events_today=sum(1 for event in events if _touches_day(event, now)),
+        ),
+        sms=SMSSummary(
+            total_messages=total_messages,
+            total_conversations=_count(shown.entries("sms", "conversations")),
+            unread=unread_messages,
+        ),
+        chat=ChatSummary(
+            total_messages=_count(shown.entries("chat", "messages")), conversation_count=len(conversations)
+        ),
+    )
+
+
+def _count(entries: Iterable[Any]) -> int:
+    return sum(1 for _ in entries)
+
+
+def _touches_day(event: dict[str, Any], now: datetime) -> bool:
+    start, end = (datetime.fromisoformat(event[key]).astimezone(now.tzinfo) for key in ("start", "end"))
+    return start.date() <= now.date() <= end.date()

@@ -1,0 +1,115 @@
+"""An assessment goes on at another server when its simulator's is lost, where there are several.
+
+Which server it is on, the workflow remembers, and every step is told by its plan. A step that can't reach it for a
+while fails for good, names another server that answers, and leaves the rest to the workflow: no attempt of a step ever
+changes from one server to another, so all who were sent to the old one are of the past. Where there is one server,
+everything waits for that one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities.attempts import failures, patience
+from activities.attempts.elapsed import since_scheduled
+from activities.attempts.notes import with_tasks
+from activities.deployment import Deployment
+from activities.plan import Plan
+from purple_sdk.ues import UESConnectionError, UESTimeoutError
+
+MOVES_AFTER = 5.0
+"""Seconds for which a server may be away before another one takes its place: what is started again is back by then."""
+
+MOVED_TO = "moved_to"
+LOST = "lost"
+"""In a failure's details: the server on which to go on, and the one that is lost."""
+
+
+class Moving(Interceptor):
+    """The worker's interceptor that has steps fail for good whose server is lost, where another one is there.
+
+    It stands within those that tell of failures and take secrets out of them.
+    """
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Wrap an activity's execution."""
+        return _Moving(next, self._deployment)
+
+
+class _Moving(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, deployment: Deployment) -> None:  # noqa: A002
+        super().__init__(next)
+        self._deployment = deployment
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        plan = _plan_of(input)
+        if plan is None or not self._deployment.has_several_simulators:
+            return await super().execute_activity(input)
+        try:
+            with _short_of_patience():
+                return await super().execute_activity(input)
+        except Exception as problem:
+            if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
+                raise
+            moved = await self._moved(plan, problem)
+            if moved is None:
+                raise
+            raise moved from problem
+
+    async def _moved(self, plan: Plan, problem: Exception) -> ApplicationError | None:
+        """The failure that names another server; None while the old one answers, or no other does."""
+        host = self._deployment.simulations.host
+        if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
+            return None
+        lost = ApplicationError(
+            "The simulator that the assessment was on doesn't answer any more: it goes on at another one.",
+            {MOVED_TO: there, LOST: plan.simulator},
+            *(problem.details if isinstance(problem, ApplicationError) else ()),
+            type=failures.HOST_LOST,
+            non_retryable=True,
+        )
+        return with_tasks(lost)
+
+
+def moved_to(problem: BaseException | None) -> str | None:
+    """The server that a step's failure names; for workflows."""
+    return _detail(problem, MOVED_TO)
+
+
+def lost_of(problem: BaseException | None) -> str | None:
+    """The server whose loss a step's failure tells of; for workflows."""
+    return _detail(problem, LOST)
+
+
+def _detail(problem: BaseException | None, name: str) -> str | None:
+    if not isinstance(problem, ApplicationError) or problem.type != failures.HOST_LOST:
+        return None
+    for detail in problem.details:
+        if isinstance(detail, dict) and isinstance(detail.get(name), str):
+            return str(detail[name])
+    return None
+
+
+def _plan_of(input: ExecuteActivityInput) -> Plan | None:  # noqa: A002
+    plans = [getattr(argument, "plan", None) for argument in input.args]
+    return next((plan for plan in plans if isinstance(plan, Plan)), None)
+
+
+def _is_for_want_of_a_simulator(problem: Exception) -> bool:
+    is_evaluators = isinstance(problem, ApplicationError) and problem.type == failures.EVALUATOR_INTERRUPTED
+    return is_evaluators or isinstance(problem, UESConnectionError | UESTimeoutError)
+
+
+@contextmanager
+def _short_of_patience() -> Iterator[None]:
+    token = patience.WITHOUT_SIMULATOR.set(MOVES_AFTER)
+    try:
+        yield
+    finally:
+        patience.WITHOUT_SIMULATOR.reset(token)

@@ -1,0 +1,278 @@
+"""One UES server process for each assessment: any server that speaks the contract, started by a command."""
+
+import asyncio
+import os
+import shlex
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import httpx
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.simulation.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulation.keys import admin_key, reader_key
+from activities.simulation.lease import refuse_lower
+from activities.simulation.own_simulation import LeasedSimulation, OwnSimulation, labelled
+from activities.simulation.server_process import ServerProcess
+from proctor_processes.guard import Guard
+from proctor_processes.ports import claim, is_free
+from proctor_protocol.config import GreenAgentConfig
+
+_SETTING = "AGENTBEATS_GREEN_UES_COMMAND"
+_STARTS_TRIED = 2
+_PORTS_TRIED = 2000
+_PORT_LOOKS, _PORT_PAUSE = 20, 0.05
+_LONGEST_WORDS = 200
+_FENCES_KEPT = 10_000
+
+
+@dataclass(frozen=True)
+class _Served:
+    simulation: OwnSimulation
+    server: ServerProcess
+
+
+class OwnServers(SimulationHost):
+    """The servers of this worker, which end with it, however it ends.
+
+    A server that another worker has started is none of ours: a simulation that comes from there is restored here. The
+    fences that keep attempts apart are this worker's: an attempt in another one has another server, of which no
+    participant of a newer attempt knows.
+    """
+
+    def __init__(self, config: GreenAgentConfig, command: str, http: httpx.AsyncClient) -> None:
+        self._config = config
+        self._words = shlex.split(command)
+        self._http = http
+        self._host = "0.0.0.0" if config.ues_public_url else "127.0.0.1"
+        self._served: dict[str, _Served] = {}
+        self._ports: dict[int, socket.socket] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._guard: Guard | None = None
+        self._fences: dict[str, int] = {}
+
+    async def create(self, simulation_id: str, seed: int, fence: int) -> LeasedSimulation:
+        """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
+
+        Raises:
+            ApplicationError: ``ServerFailed``, for good: the command can't be started, ends at once, or doesn't get
+                healthy.
+        """
+        async with self._lock(simulation_id):
+            refuse_lower(fence, self._fence_of(simulation_id))
+            self._note_fence(simulation_id, fence)
+            await self._end(simulation_id)
+            return (await self._start(simulation_id, self._candidates())).leased(fence)
+
+    async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
+        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant was told
+        if it is free.
+
+        Raises:
+            ApplicationError: ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in
+                passing where the server can't be started, as the command has worked before.
+        """
+        async with self._lock(claim.simulation_id):
+            if not claim.looks:
+                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+            try:
+                own = self._found(claim.simulation_id)
+                async with own.lease.take(claim.fence, looks=claim.looks):
+                    if claim.keep is not None and own.mark == claim.keep:
+                        await own.look()
+                    else:
+                        await self._have_stand(own, claim, content)
+            except SimulationGoneError:
+                if claim.checkpoint is None:
+                    raise
+                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                own = await self._start_again(claim, await content())
+                async with own.lease.take(claim.fence, looks=claim.looks):
+                    await self._have_stand(own, claim, content)
+            self._note_fence(claim.simulation_id, claim.fence)
+            return own.leased(None if claim.looks else claim.fence)
+
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """See ``SimulationHost``; by as many requests as it takes."""
+        simulation = await self.claim(claim, content)
+        found = await simulation.carry_out(step)
+        return found, await simulation.checkpoint()
+
+    async def end(self, simulation_id: str, fence: int) -> None:
+        """See ``SimulationHost``."""
+        async with self._lock(simulation_id):
+            refuse_lower(fence, self._fence_of(simulation_id))
+            self._note_fence(simulation_id, fence)
+            await self._end(simulation_id)
+
+    async def find_holder(self, simulation_id: str) -> int:
+        """See ``SimulationHost``."""
+        return self._fence_of(simulation_id) if simulation_id in self._served else 0
+
+    def held(self) -> list[str]:
+        """The names of the simulations that this worker has a server for."""
+        return list(self._served)
+
+    async def list_standing(self) -> dict[str, int]:
+        """See ``SimulationHost``."""
+        return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
+
+    def list_secrets(self, simulation_id: str) -> set[str]:
+        """See ``SimulationHost``; some servers choose keys by themselves."""
+        served = self._served.get(simulation_id)
+        return {served.simulation.participant_secret} if served else set()
+
+    async def aclose(self) -> None:
+        """End every server."""
+        await asyncio.gather(*(self._end(simulation_id) for simulation_id in self.held()))
+        if self._guard:
+            await asyncio.to_thread(self._guard.dismiss)
+            self._guard = None
+
+    def _found(self, simulation_id: str) -> OwnSimulation:
+        served = self._served.get(simulation_id)
+        if served is None or served.server.exit_code is not None:
+            raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
+        return served.simulation
+
+    async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
+        """Have it stand where the claim says, unless it does."""
+        if claim.checkpoint is None:
+            raise SimulationGoneError("what was under way is not there any more")
+        if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
+            refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+            await own.restore(await content())
+        await own.be_claimed(claim)
+
+    async def _start_again(self, claim: Claim, content: bytes) -> OwnSimulation:
+        label, _ = labelled(content)
+        await self._end(claim.simulation_id)
+        await self._until_free(label.port)
+        try:
+            return await self._start(claim.simulation_id, self._candidates(label.port))
+        except ApplicationError as problem:
+            raise failures.passing(failures.SERVER_FAILED, problem.message) from None
+
+    def _fence_of(self, simulation_id: str) -> int:
+        return self._fences.get(simulation_id, 0)
+
+    def _note_fence(self, simulation_id: str, fence: int) -> None:
+        self._fences[simulation_id] = max(fence, self._fences.pop(simulation_id, 0))
+        while len(self._fences) > _FENCES_KEPT:
+            self._fences.pop(next(iter(self._fences)))
+
+    def _lock(self, simulation_id: str) -> asyncio.Lock:
+        """Held while a simulation's server is started, ended or restored; there for as long as somebody wants it."""
+        return self._locks.setdefault(simulation_id, asyncio.Lock())
+
+    def _candidates(self, first: int | None = None) -> Iterator[int]:
+        """Ports that nobody listens on at the moment."""
+        base = self._config.ues_base_port
+        for port in [*([first] if first else []), *range(base, min(base + _PORTS_TRIED, 65536))]:
+            if port not in self._ports and is_free(self._host, port):
+                yield port
+
+    async def _until_free(self, port: int) -> None:
+        """Give a server that is just ending the time to let go of its port."""
+        for _ in range(_PORT_LOOKS):
+            if is_free(self._host, port):
+                return
+            await asyncio.sleep(_PORT_PAUSE)
+
+    async def _start(self, simulation_id: str, ports: Iterator[int]) -> OwnSimulation:
+        """Start a server on the first port that it can have."""
+        starts = 0
+        for port in ports:
+            if (claimed := claim(port)) is None:
+                continue
+            self._ports[port] = claimed
+            try:
+                served = await self._start_at(simulation_id, port)
+            except BaseException:
+                self._let_go(port)
+                raise
+            if isinstance(served, _Served):
+                self._served[simulation_id] = served
+                return served.simulation
+            self._let_go(port)
+            # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
+            starts += is_free(self._host, port)
+            if starts >= _STARTS_TRIED:
+                raise failures.final(failures.SERVER_FAILED, served)
+        raise failures.final(
+            failures.SERVER_FAILED,
+            f"The UES server of {_SETTING} found no free port from {self._config.ues_base_port} "
+            "(AGENTBEATS_GREEN_UES_BASE_PORT) up.",
+        )
+
+    async def _start_at(self, simulation_id: str, port: int) -> _Served | str:
+        """Start a server on a port; a sentence where it ended before it was healthy."""
+        secret = self._config.secret.get_secret_value()
+        key = admin_key(secret, simulation_id)
+        words = [word.replace("{host}", self._host).replace("{port}", str(port)) for word in self._words]
+        try:
+            server = await ServerProcess.start(
+                words,
+                _environment(key),
+                self._guarded(),
+                [key, reader_key(secret, simulation_id)],
+            )
+        except OSError as problem:
+            raise failures.final(
+                failures.SERVER_FAILED,
+                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}.",
+            ) from None
+        fence = self._fence_of(simulation_id)
+        simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
+        seconds = self._config.ues_start_timeout
+        try:
+            if await server.until(simulation.is_ready, seconds):
+                if lacking := await simulation.find_lacking():
+                    raise failures.final(
+                        failures.SERVER_FAILED,
+                        f"The UES server of {_SETTING} lacks what assessments need: {' and '.join(lacking)}. "
+                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator.",
+                    )
+                return _Served(simulation, server)
+        except TimeoutError:
+            await server.end()
+            raise failures.final(
+                failures.SERVER_FAILED,
+                f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
+                f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _said(server)}",
+            ) from None
+        except BaseException:
+            await asyncio.shield(server.end())
+            raise
+        said = await _said(server)
+        await server.end()
+        return f"The UES server of {_SETTING} ended with exit code {server.exit_code} before it was healthy.{said}"
+
+    async def _end(self, simulation_id: str) -> None:
+        if served := self._served.pop(simulation_id, None):
+            await served.server.end()
+            self._let_go(served.simulation.port)
+
+    def _let_go(self, port: int) -> None:
+        self._ports.pop(port).close()
+
+    def _guarded(self) -> Guard:
+        if self._guard is None:
+            self._guard = Guard()
+        return self._guard
+
+
+def _environment(key: str) -> dict[str, str]:
+    """The worker's environment without our own settings, one of which is the deployment's secret."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AGENTBEATS_")}
+    inherited.pop("UES_HOST_KEY", None)
+    return {**inherited, "PYTHONUNBUFFERED": "1", "UES_ADMIN_KEY": key}
+
+
+async def _said(server: ServerProcess) -> str:
+    words = (await server.hear_last_words())[:_LONGEST_WORDS]
+    return f" It said: {words}" if words else ""

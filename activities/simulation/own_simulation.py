@@ -1,0 +1,451 @@
+"""A simulation in a UES server of its own, which may be any server that speaks the contract.
+
+A server with checkpoints (ours) keeps everything. With any other, export and import stand in, and the worker itself
+knows what such a server can't: the keys that it chose, and whether anything has changed since the last export. What is
+lost then, ``docs/OPERATIONS.md`` says. The mark, and who may act (``lease``), are the worker's in any case.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Literal
+from uuid import uuid4
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json, to_json
+
+from activities.attempts import failures
+from activities.simulation.hosts import Access, Claim, Simulation, SimulationGoneError, Step, Stepped
+from activities.simulation.keys import (
+    PARTICIPANT,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    admin_key,
+    participant_key,
+    participant_key_id,
+    reader_key,
+)
+from activities.simulation.lease import Lease, LeasedClient
+from activities.simulation.server_process import ServerProcess
+from activities.simulation.states import snapshot
+from proctor_protocol.config import GreenAgentConfig
+from purple_sdk.ues import (
+    AsyncUESClient,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    UESConnectionError,
+    UESError,
+    UESResponseError,
+    UnexpectedAnswerError,
+    ValidationError_,
+)
+from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
+
+_PROBE_SECONDS = 2.0
+_NO_SUCH_ENDPOINT = (404, 405, 501)
+_NO_SUCH_PATH = (404, 501)
+_NEEDED = {
+    "POST /scenario/import/full": "to load a scenario",
+    "POST /keys": "to give the participant a key of its own",
+}
+_PAGE = 1000
+
+
+class Label(BaseModel):
+    """The first line of a checkpoint's content: what the server can't know or can't keep.
+
+    Attributes:
+        simulation: the version of this form.
+        kind: the content is the server's own checkpoint, or a scenario that it exported.
+        port: where the server listened.
+        is_running: whether the simulation was started; for an export.
+        participant_key_ids: every id that the participant's key has had.
+        has_access: whether that key opened anything.
+        issue: which of its keys that was (``keys.participant_key``).
+        told: a fingerprint of the address and the key that the participant was told last.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    simulation: Literal[1] = 1
+    kind: Literal["checkpoint", "export"]
+    port: int
+    is_running: bool
+    participant_key_ids: list[str]
+    has_access: bool
+    issue: int = 0
+    told: str | None
+
+    def on(self, content: bytes) -> bytes:
+        """A checkpoint with this label."""
+        return self.model_dump_json().encode() + b"\n" + content
+
+
+def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
+    """The label of a checkpoint, and what it is the label of.
+
+    Raises:
+        ApplicationError: it has none; ``ServerFailed``.
+    """
+    first, _, content = checkpoint.partition(b"\n")
+    try:
+        return Label.model_validate_json(first), content
+    except ValidationError:
+        raise failures.final(
+            failures.SERVER_FAILED,
+            "This assessment began on the embedded simulator, and a server started with AGENTBEATS_GREEN_UES_COMMAND "
+            "can't go on with it: unset that until it has ended, or start the assessment anew.",
+        ) from None
+
+
+class OwnSimulation:
+    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim.
+
+    Args:
+        config: the deployment's settings.
+        simulation_id: its name.
+        port: where its server listens, on this machine.
+        http: connections to share.
+        server: its process.
+        fence: of the newest attempt that this worker knows of.
+    """
+
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        simulation_id: str,
+        port: int,
+        http: httpx.AsyncClient,
+        server: ServerProcess,
+        fence: int = 0,
+    ) -> None:
+        self._secret = config.secret.get_secret_value()
+        self._simulation_id = simulation_id
+        self._base_url = f"http://127.0.0.1:{port}"
+        self._http = http
+        self._server = server
+        self.port = port
+        self.lease = Lease(fence)
+        self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
+        self.admin = self._client(admin_key(self._secret, simulation_id))
+        self.reader_secret = reader_key(self._secret, simulation_id)
+        self.reader = self._client(self.reader_secret)
+        self.participant_key_ids: frozenset[str] = frozenset()
+        self.participant_secret = ""
+        self._participant_key: str | None = None
+        self._issue = 0
+        self._told: str | None = None
+        self.mark: str | None = None
+        self.life = uuid4().hex
+        self._base: tuple[str, str] | None = None
+        self._claimed_at: str | None = None
+        self._can_checkpoint: bool | None = None
+
+    @property
+    def make_access(self) -> Access:
+        """What the participant has to know."""
+        return Access(self.address, self.participant_secret)
+
+    @property
+    def is_known_to_participant(self) -> bool:
+        """See ``Simulation``."""
+        return self._told == self.make_access.fingerprint
+
+    def participant_was_told(self) -> None:
+        """See ``Simulation``; the next checkpoint says so."""
+        if not self.is_known_to_participant:
+            self._told = self.make_access.fingerprint
+            self._base = self._claimed_at = None
+
+    async def is_ready(self) -> bool:
+        """Whether the server answers, is well, and is the one that was started with our key."""
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                health = await self._http.get(f"{self._base_url}/health")
+                if health.is_success:
+                    await self.admin.simulation.status()
+        except (httpx.HTTPError, UESError, TimeoutError):
+            return False
+        return health.is_success
+
+    async def find_lacking(self) -> list[str]:
+        """What assessments need and the server, just started, doesn't have: requests and what they are for.
+
+        Asked by GET, which changes nothing: a path that only takes POST answers 405, one that isn't there 404.
+        """
+        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id)}
+        lacking = []
+        for request, purpose in _NEEDED.items():
+            async with asyncio.timeout(_PROBE_SECONDS):
+                answer = await self._http.get(f"{self._base_url}{request.partition(' ')[2]}", headers=headers)
+            if answer.status_code in _NO_SUCH_PATH:
+                lacking.append(f"{request} ({purpose})")
+        return lacking
+
+    async def look(self) -> CurrentCheckpoint:
+        """Where it is.
+
+        Raises:
+            SimulationGoneError: it is gone with its server, which nobody starts again.
+        """
+        try:
+            stands = await self._stands()
+        except UESConnectionError:
+            self._require_running()
+            raise
+        self._require_running()  # another one may have answered, at the same port and with the same keys
+        is_at_base = self._base is not None and self._base[0] == stands
+        return CurrentCheckpoint(
+            checkpoint=self._base[1] if self._base and is_at_base else None,
+            mark=self.mark,
+            fence=self.lease.fence,
+            is_untouched=stands is not None and stands == self._claimed_at,
+            life=self.life,
+        )
+
+    def _require_running(self) -> None:
+        if self._server.exit_code is not None:
+            raise SimulationGoneError(f"the server at port {self.port} has ended")
+
+    async def stands_at(self, checkpoint: str) -> bool:
+        """Whether the simulation equals a checkpoint (its SHA-256)."""
+        return (await self.look()).checkpoint == checkpoint
+
+    async def checkpoint(self) -> bytes:
+        """The simulation as it is now; a server without checkpoints is asked for an export."""
+        kind: Literal["checkpoint", "export"] = "checkpoint" if await self._has_checkpoints() else "export"
+        if kind == "checkpoint":
+            is_running = True
+            content = await self.admin.simulation.checkpoint()
+            stands = sha256(content).hexdigest()
+        else:
+            is_running = (await self.admin.simulation.status()).is_running
+            exported = _scenario(await self.admin.scenario.export_full())
+            content, stands = to_json(exported), _digest(exported)
+        labelled_content = Label(
+            kind=kind,
+            port=self.port,
+            is_running=is_running,
+            participant_key_ids=sorted(self.participant_key_ids),
+            has_access=self._participant_key is not None,
+            issue=self._issue,
+            told=self._told,
+        ).on(content)
+        self._base = (stands, sha256(labelled_content).hexdigest())
+        return labelled_content
+
+    async def restore(self, checkpoint: bytes) -> None:
+        """Make the simulation equal to a checkpoint. With a server that can't, the participant's key stays as it is."""
+        label, content = labelled(checkpoint)
+        self._base, self.mark, self.life = None, None, uuid4().hex
+        self._told = label.told
+        self.participant_key_ids |= frozenset(label.participant_key_ids)
+        if label.kind == "checkpoint":
+            await self._restore(content)
+            self._issue = label.issue
+            self.participant_secret = participant_key(self._secret, self._simulation_id, label.issue)
+            self._participant_key = participant_key_id(label.issue) if label.has_access else None
+        else:
+            await self._import(from_json(content), label.is_running)
+            if not label.has_access:
+                await self.revoke_participant_key()
+            if not await self._opens(self.reader_secret):
+                await self.make_reader_key()
+        stands = await self._stands()
+        self._base = (stands or "", sha256(checkpoint).hexdigest())
+
+    async def issue_participant_key(self, issue: int) -> None:
+        """Have this be the participant's one key; a server may choose its secret and id by itself."""
+        if self._participant_key is not None and self._issue == issue:
+            return
+        await self.revoke_participant_key()
+        made = await self._make_key(
+            PARTICIPANT,
+            USER_PERMISSIONS,
+            participant_key(self._secret, self._simulation_id, issue),
+            participant_key_id(issue),
+        )
+        self.participant_secret = made.secret
+        self.participant_key_ids |= {made.key_id}
+        self._participant_key, self._issue = made.key_id, issue
+
+    async def revoke_participant_key(self) -> None:
+        """End the participant's access; a key that is revoked already is fine."""
+        if self._participant_key is not None:
+            with suppress(NotFoundError, ConflictError):
+                await self.admin.keys.revoke(self._participant_key)
+        self._participant_key, self._base = None, None
+
+    async def make_reader_key(self) -> None:
+        """Make the evaluators' key."""
+        made = await self._make_key("evaluators", READER_PERMISSIONS, self.reader_secret, READER_KEY_ID)
+        self.reader_secret = made.secret
+        self.reader = self._client(made.secret)
+
+    async def be_claimed(self, claim: Claim) -> None:
+        """Take note of a claim, once the simulation stands where it is to."""
+        if claim.issue is not None:
+            await self.issue_participant_key(claim.issue)
+        if claim.mark is not None:
+            self.mark = claim.mark
+        if not claim.looks:
+            self._claimed_at = await self._stands()
+
+    def leased(self, fence: int | None) -> "LeasedSimulation":
+        """The simulation for an attempt that has claimed it; None for one that only looks."""
+        key = admin_key(self._secret, self._simulation_id)
+        return LeasedSimulation(
+            self, fence, AsyncUESClient(self._base_url, key, http=LeasedClient(self.lease, fence, self._http))
+        )
+
+    async def _restore(self, content: bytes) -> None:
+        if not await self._has_checkpoints():
+            raise failures.final(
+                failures.SERVER_FAILED,
+                "This assessment began on a UES server with checkpoints, and the one that "
+                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment anew.",
+            )
+        await self.admin.simulation.restore(content)
+
+    async def _import(self, scenario: dict[str, Any], is_running: bool) -> None:
+        with suppress(ConflictError):  # it doesn't run
+            await self.admin.simulation.stop()
+        await self.admin.simulation.clear()
+        await self.admin.scenario.import_full(scenario)
+        if is_running:
+            await self.admin.simulation.start()
+
+    async def _make_key(self, name: str, permissions: list[str], secret: str, key_id: str) -> KeyCreated:
+        """Make a key with our secret and id where the server lets us choose, which is our addition to the contract."""
+        try:
+            made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
+        except (BadRequestError, ValidationError_, ConflictError):
+            made = await self.admin.keys.create(name=name, permissions=permissions)
+        self._server.keep_out_of_the_log(made.secret)
+        return made
+
+    async def _opens(self, secret: str) -> bool:
+        try:
+            await self._client(secret).time.get_state()
+        except AuthenticationError:
+            return False
+        return True
+
+    async def _stands(self) -> str | None:
+        """Where the simulation stands: the server's word for it, or a digest of what it exports."""
+        try:
+            if await self._has_checkpoints():
+                return (await self.admin.simulation.current()).checkpoint
+            return _digest(_scenario(await self.admin.scenario.export_full()))
+        except AuthenticationError as problem:  # another server has the port
+            raise SimulationGoneError(str(problem)) from None
+
+    async def _has_checkpoints(self) -> bool:
+        if self._can_checkpoint is None:
+            try:
+                await self.admin.simulation.current()
+            except UnexpectedAnswerError:
+                self._can_checkpoint = False
+            except UESResponseError as problem:
+                if problem.status not in _NO_SUCH_ENDPOINT:
+                    raise
+                self._can_checkpoint = False
+            else:
+                self._can_checkpoint = True
+        return self._can_checkpoint
+
+    def _client(self, secret: str) -> AsyncUESClient:
+        return AsyncUESClient(self._base_url, secret, http=self._http)
+
+
+class LeasedSimulation(Simulation):
+    """A server's simulation in the hands of one attempt."""
+
+    def __init__(self, own: OwnSimulation, fence: int | None, admin: AsyncUESClient) -> None:
+        self.own = own
+        self._fence = fence
+        self.admin = admin
+        self.reader, self.reader_secret = own.reader, own.reader_secret
+        self.mark, self.life = own.mark, own.life
+
+    def make_access(self, issue: int) -> Access:
+        """See ``Simulation``."""
+        return self.own.make_access
+
+    @property
+    def is_known_to_participant(self) -> bool:
+        """See ``Simulation``."""
+        return self.own.is_known_to_participant
+
+    def participant_was_told(self) -> None:
+        """See ``Simulation``."""
+        self.own.participant_was_told()
+
+    async def look(self) -> CurrentCheckpoint:
+        """See ``Simulation``."""
+        async with self.own.lease.hold(self._fence):
+            return await self.own.look()
+
+    async def checkpoint(self, *, everything: bool = False) -> bytes:
+        """See ``Simulation``; it is whole."""
+        async with self.own.lease.hold(self._fence):
+            return await self.own.checkpoint()
+
+    async def make_reader_key(self) -> None:
+        """See ``Simulation``."""
+        async with self.own.lease.hold(self._fence):
+            await self.own.make_reader_key()
+        self.reader, self.reader_secret = self.own.reader, self.own.reader_secret
+
+    async def carry_out(self, step: Step) -> Stepped:
+        """Carry out a step by the contract's own requests."""
+        if step.closes:
+            async with self.own.lease.hold(self._fence):
+                await self.own.revoke_participant_key()
+        now = (await self.admin.time.get_state()).current_time
+        for event in step.events:
+            due = max(now, event.scheduled_time)
+            data = {"timestamp": due.isoformat(), **event.data}
+            await self.admin.events.create(
+                scheduled_time=due, modality=event.modality, data=data, metadata=event.metadata
+            )
+        executed = 0
+        if step.to is not None and step.to > now:
+            executed = (await self.admin.time.advance((step.to - now).total_seconds())).events_executed
+            now = step.to
+        deeds = [] if step.deeds_at is None else await self._deeds(step.deeds_at)
+        return Stepped(
+            current_time=now,
+            events_executed=executed,
+            deeds=deeds,
+            news={name: await getattr(self.admin, name).get_state() for name in sorted({d["modality"] for d in deeds})},
+            states=await snapshot(self.admin) if step.shows_all else {},
+        )
+
+    async def _deeds(self, at: datetime) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while True:
+            page = await self.admin.events.list(start_time=at, end_time=at, limit=_PAGE, offset=len(found))
+            found.extend(event.model_dump(mode="json") for event in page.events)
+            if len(page.events) < _PAGE:
+                return [event for event in found if event.get("agent_id") in self.own.participant_key_ids]
+
+
+def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
+    """The three sections of a scenario; a file may hold them in a wrapper (contract, the scenario file)."""
+    inner = exported.get("scenario")
+    return inner if isinstance(inner, dict) else exported
+
+
+def _digest(scenario: dict[str, Any]) -> str:
+    """What an export says, without when it was written."""
+    told = {name: value for name, value in scenario.items() if name != "metadata"}
+    environment = dict(told.get("environment") or {})
+    clock = environment.get("time_state") or {}
+    environment["time_state"] = {name: value for name, value in clock.items() if name != "last_wall_time_update"}
+    return sha256(to_json({**told, "environment": environment})).hexdigest()

@@ -1,0 +1,50 @@
+"""A turn settles: a second passes, and the evaluator reads what the participant did and whom its messages reached.
+
+An attempt that is interrupted may do this again: time moves to an instant, and actions are read at theirs.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from activities.characters.generator import answerable
+from activities.characters.outgoing import outgoing_messages
+from activities.plan import TURN_SETTLES, Addressed, TurnApplied
+from activities.simulation.action_log import entries_from_events
+from activities.simulation.hosts import Step, Stepped
+from activities.simulation.keys import PARTICIPANT
+from proctor_protocol.scenario import ScenarioConfig
+from proctor_storage.blobs import BlobRef
+
+
+@dataclass(frozen=True)
+class Settling:
+    """The end of one turn.
+
+    Attributes:
+        scenario: whose characters may have to be asked.
+        turn: its number. turn_start: its instant.
+    """
+
+    scenario: ScenarioConfig
+    turn: int
+    turn_start: datetime
+
+    @property
+    def step(self) -> Step:
+        """Let a second pass, and read what was done before it."""
+        return Step(to=self.turn_start + TURN_SETTLES, deeds_at=self.turn_start)
+
+    def outcome(self, found: Stepped, checkpoint: BlobRef) -> TurnApplied:
+        """What the participant did, as the step ``found`` it, and the checkpoint that the step reached."""
+        actions = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
+        answered = answerable(outgoing_messages(found.news, actions), self.scenario)
+        return TurnApplied(
+            checkpoint=checkpoint,
+            actions=entries_from_events(actions, PARTICIPANT, self.turn),
+            messages=[message for message, _ in answered],
+            addressed=[
+                Addressed(message=place, character_id=character_id)
+                for place, (_, characters) in enumerate(answered)
+                for character_id in characters
+            ],
+        )

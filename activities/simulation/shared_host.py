@@ -1,0 +1,313 @@
+"""Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import httpx
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json
+
+from activities.simulation.addresses import public_address
+from activities.simulation.hosts import (
+    Access,
+    Claim,
+    Content,
+    Simulation,
+    SimulationGoneError,
+    SimulationHost,
+    Step,
+    Stepped,
+)
+from activities.simulation.keys import (
+    ADMIN_KEY_ID,
+    PARTICIPANT,
+    READER_KEY_ID,
+    READER_PERMISSIONS,
+    USER_PERMISSIONS,
+    admin_key,
+    host_key,
+    participant_key,
+    participant_key_id,
+    reader_key,
+)
+from activities.simulation.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
+from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.modalities import SHOWN
+from proctor_storage.blobs import BlobRef, BlobStore
+from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
+from purple_sdk.ues.answers import CurrentCheckpoint
+from purple_sdk.ues.errors import UESConnectionError, refusal
+
+
+def is_of_this_simulator(checkpoint: bytes) -> bool:
+    """Whether a checkpoint is one of the embedded simulator's; those of servers of their own begin with a label."""
+    return checkpoint.startswith(b'{"format":')
+
+
+_IMPORT = "/scenario/import/full"
+
+_ROUNDS = 3
+"""How often the simulator is told a checkpoint, should it have let go of parts before it had them all."""
+
+
+class HostedSimulation(Simulation):
+    """A simulation on the embedded simulator's server, whose keys are all derived.
+
+    With a ``store`` its checkpoints are in parts, which go there as soon as the checkpoint is taken.
+    """
+
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        simulation_id: str,
+        fence: int | None,
+        where: CurrentCheckpoint,
+        http: httpx.AsyncClient,
+        at: str,
+        store: BlobStore | None = None,
+    ) -> None:
+        self._secret = config.secret.get_secret_value()
+        self._simulation_id = simulation_id
+        inside = f"{at}/simulations/{simulation_id}"
+        self.reader_secret = reader_key(self._secret, simulation_id)
+        self.admin = AsyncUESClient(inside, admin_key(self._secret, simulation_id), http=http, fence=fence)
+        self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
+        self._address = f"{public_address(config, at)}/simulations/{simulation_id}"
+        self.mark, self.life = where.mark, where.life
+        self._store, self._http, self._fence = store, http, fence
+
+    def make_access(self, issue: int) -> Access:
+        """See ``Simulation``."""
+        secret = participant_key(self._secret, self._simulation_id, issue)
+        return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
+
+    async def look(self) -> CurrentCheckpoint:
+        """See ``Simulation``."""
+        try:
+            return await self.admin.simulation.current()
+        except (AuthenticationError, NotFoundError, ConflictError) as problem:
+            raise SimulationGoneError(str(problem)) from None
+
+    async def checkpoint(self, *, everything: bool = False) -> bytes:
+        """See ``Simulation``; the manifest, where there is a store."""
+        if self._store is None:
+            return await self.admin.simulation.checkpoint()
+        answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
+        said, _, content = answer.partition(b"\n")
+        return await self.keep_parts(from_json(said), content)
+
+    async def keep_parts(self, said: Mapping[str, Any], content: bytes) -> bytes:
+        """Have the store hold the parts of a checkpoint that it may lack; the manifest, which is still to be put there.
+
+        Args:
+            said: what the simulator says of it: ``new``, and the ``lengths`` of what is in ``content``.
+            content: the manifest, and the first of the new parts.
+        """
+        assert self._store is not None
+        manifest, *along = _split(content, said["lengths"])
+        new = [BlobRef(sha256=name, size=size) for name, size in said["new"]]
+        if new:
+            await keep_parts(self._store, new, along, self.admin.simulation.checkpoint_part)
+        return manifest
+
+    async def load(self, scenario: AsyncIterator[bytes]) -> None:
+        """See ``Simulation``; it goes on as it comes, so that nobody has to hold it."""
+
+        async def body() -> AsyncIterator[bytes]:
+            yield b'{"scenario":'
+            async for piece in scenario:
+                yield piece
+            yield b"}"
+
+        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
+        if self._fence is not None:
+            headers["X-UES-Fence"] = str(self._fence)
+        try:
+            answer = await self._http.post(f"{self.admin.base_url}{_IMPORT}", content=body(), headers=headers)
+        except httpx.RequestError as problem:
+            reason = str(problem) or type(problem).__name__
+            raise UESConnectionError(f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}") from None
+        if not answer.is_success:
+            raise refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
+
+    async def make_reader_key(self) -> None:
+        """See ``Simulation``; checkpoints carry the key, so it is made once."""
+        await self.admin.keys.create(
+            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
+        )
+
+    async def change_keys(self) -> None:
+        """See ``Simulation``."""
+        for key in (await self.admin.keys.list()).keys:
+            if key.is_active and key.key_id != ADMIN_KEY_ID:
+                await self.admin.keys.revoke(key.key_id)
+        await self.admin.keys.create(
+            name="evaluators",
+            permissions=READER_PERMISSIONS,
+            secret=self.reader_secret,
+            key_id=f"{READER_KEY_ID}-{self._simulation_id[-50:]}",
+        )
+
+
+class SharedHost(SimulationHost):
+    """The simulations of one server of the embedded simulator; ``address`` is the one that the settings name, unless
+    they name several. Without a ``store``, checkpoints are whole.
+    """
+
+    may_be_others = True
+    outlive_workers = True
+
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        http: httpx.AsyncClient,
+        store: BlobStore | None = None,
+        address: str | None = None,
+    ) -> None:
+        self._config = config
+        self._address = (address or config.ues_url).rstrip("/")
+        self._secret = config.secret.get_secret_value()
+        self._http = http
+        self._store = store
+
+    async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
+        """See ``SimulationHost``."""
+        asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
+        said, _ = await self._ask(simulation_id, asked, b"")
+        return self._claimed(simulation_id, fence, said)
+
+    async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
+        """See ``SimulationHost``."""
+        said, _ = await self._claim(claim, {}, content)
+        return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, said)
+
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """See ``SimulationHost``; all of it is one request, unless there are more new parts than come along with it."""
+        how = "takes_checkpoint" if self._store is None else "takes_parts"
+        said, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
+        if self._store is not None:
+            simulation = self._claimed(claim.simulation_id, claim.fence, said)
+            checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(said).model_dump(), checkpoint)
+        return Stepped.model_validate_json(said), checkpoint
+
+    async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
+        """See ``SimulationHost``; what is in the checkpoint's parts stays there."""
+        found, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
+        return found
+
+    async def end(self, simulation_id: str, fence: int) -> None:
+        """See ``SimulationHost``."""
+        try:
+            await self._host(fence).delete(simulation_id)
+        except NotFoundError:
+            return
+
+    async def find_holder(self, simulation_id: str) -> int:
+        """See ``SimulationHost``."""
+        found = await self._host().fence(simulation_id)
+        return found.fence if found.is_there else 0
+
+    async def list_standing(self) -> dict[str, int]:
+        """See ``SimulationHost``; the server knows."""
+        return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
+
+    async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:
+        """Claim and carry out; the checkpoint's content goes along only where the simulator turns out to need it."""
+        asked = {**self._asked_by(claim), **step}
+        try:
+            return await self._ask(claim.simulation_id, asked, b"")
+        except NotFoundError as problem:
+            raise SimulationGoneError(str(problem)) from None
+        except ConflictError as problem:
+            _needs_of(problem)
+        checkpoint = await content()
+        if self._store is None or not is_in_parts(checkpoint):
+            return await self._ask(claim.simulation_id, asked, checkpoint)
+        return await self._claim_in_parts(claim.simulation_id, asked, checkpoint, self._store)
+
+    async def _claim_in_parts(
+        self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
+    ) -> tuple[bytes, bytes]:
+        """Claim with the manifest, all parts where they are few, else those that the simulator lacks, sent before."""
+        stored = parts_of_checkpoint(store, manifest)
+        indexes, parts = await stored.read_indexes()
+        pieces = [manifest, *indexes]
+        if sum(part.size for part in parts.values()) <= TOGETHER:
+            pieces += [await stored.read(part) for part in parts.values()]
+        asked = {**asked, "lengths": [len(piece) for piece in pieces]}
+        content = b"".join(pieces)
+        for _ in range(_ROUNDS):
+            try:
+                return await self._ask(simulation_id, asked, content)
+            except ConflictError as problem:
+                lacking = _needs_of(problem)
+            for names in batched({name: parts[name].size for name in lacking}):
+                left = [await stored.read(parts[name]) for name in names]
+                head = to_json({"lengths": [len(part) for part in left]})
+                await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *left)))
+        return await self._ask(simulation_id, asked, content)
+
+    def _asked_by(self, claim: Claim) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "fence": claim.fence,
+            "admin_key": admin_key(self._secret, claim.simulation_id),
+            "checkpoint": claim.checkpoint.sha256 if claim.checkpoint else None,
+            "keep": claim.keep,
+            "mark": claim.mark,
+            "looks": claim.looks,
+        }
+        if claim.issue is not None:
+            asked["key"] = {
+                "key_id": participant_key_id(claim.issue),
+                "name": PARTICIPANT,
+                "secret": participant_key(self._secret, claim.simulation_id, claim.issue),
+                "permissions": USER_PERMISSIONS,
+            }
+        return asked
+
+    async def _ask(self, simulation_id: str, asked: Mapping[str, Any], content: bytes) -> tuple[bytes, bytes]:
+        answer = await self._host().step(simulation_id, to_json(asked) + b"\n" + content)
+        said, _, checkpoint = answer.partition(b"\n")
+        return said, checkpoint
+
+    def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
+        where = CurrentCheckpoint.read(said)
+        return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
+
+    def _host(self, fence: int | None = None) -> AsyncUESHost:
+        return AsyncUESHost(self._address, host_key(self._secret), http=self._http, fence=fence or None)
+
+
+class _Pieces(BaseModel):
+    """What an answer says of a checkpoint in parts."""
+
+    new: list[tuple[str, int]]
+    lengths: list[int]
+
+
+def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
+    found, place = [], 0
+    for length in lengths:
+        found.append(content[place : place + length])
+        place += length
+    return found
+
+
+def _needs_of(problem: ConflictError) -> list[str]:
+    """The parts that a simulator lacks to have a simulation stand at a checkpoint; raises any other conflict."""
+    if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
+        raise problem
+    return list(problem.detail.get("parts", []))
+
+
+def _asked_of(step: Step) -> dict[str, Any]:
+    return {
+        "revoke": PARTICIPANT if step.closes else None,
+        "events": [event.model_dump() for event in step.events],
+        "to": step.to,
+        "deeds_of": PARTICIPANT,
+        "deeds_at": step.deeds_at,
+        "states": SHOWN if step.shows_all else (),
+        **({"ends_turn": True} if step.ends_turn else {}),
+    }

@@ -1,0 +1,133 @@
+"""Simulations on several servers of the embedded simulator: each assessment's is on one of them.
+
+A server is chosen when a simulation is made: the one that has the fewest. The workflow remembers which one, and all
+that is done to the simulation is done there, where its fence is kept. When the server is lost, the step that finds out
+names another one (``activities.simulation.moving``), and the workflow continues there from its last checkpoint. If the
+first server comes back, its simulation has the lower fence: every attempt that was sent there was handed out before
+those that were sent to the other. The worker that tidies up ends it.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+
+import httpx
+
+from activities.simulation.addresses import known_addresses, named_addresses
+from activities.simulation.hosts import Claim, Content, Simulation, SimulationHost, Step, Stepped
+from activities.simulation.shared_host import SharedHost
+from proctor_protocol.config import GreenAgentConfig
+from proctor_storage.blobs import BlobStore
+from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
+
+_LOOK_SECONDS = 2.0
+"""How long a server may take to say what stands on it; one that is slower is not chosen."""
+
+_REMEMBERED = 5.0
+"""Seconds for which a choice counts as a simulation, since it may not stand there yet."""
+
+
+class SharedHosts(SimulationHost):
+    """The simulations of several servers of the embedded simulator."""
+
+    may_be_others = True
+    outlive_workers = True
+
+    def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> None:
+        self._config = config
+        self._http = http
+        self._store = store
+        self._chosen: list[tuple[float, str]] = []
+
+    def at(self, address: str | None) -> SharedHost:
+        """See ``SimulationHost``; without an address, which is how assessments of one server go on, the first one."""
+        return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
+
+    async def choose(self, but: str | None = None) -> str | None:
+        """See ``SimulationHost``."""
+        addresses = [address for address in await known_addresses(self._config) if address != but]
+        loads = await asyncio.gather(*map(self._load_of, addresses))
+        answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
+        if not answering:
+            return None
+        *_, chosen = min(answering)
+        self._chosen.append((time.monotonic(), chosen))
+        return chosen
+
+    async def answers(self, address: str | None) -> bool:
+        """See ``SimulationHost``."""
+        return await self._load_of(address) is not None
+
+    async def parts(self) -> dict[str, SimulationHost]:
+        """See ``SimulationHost``."""
+        return {address: self.at(address) for address in await known_addresses(self._config)}
+
+    async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
+        """See ``SimulationHost``; on the first server."""
+        return await self.at(None).create(simulation_id, seed, fence)
+
+    async def claim(self, claim: Claim, content: Content) -> Simulation:
+        """See ``SimulationHost``; on the first server."""
+        return await self.at(None).claim(claim, content)
+
+    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+        """See ``SimulationHost``; on the first server."""
+        return await self.at(None).step(claim, step, content)
+
+    async def end(self, simulation_id: str, fence: int) -> None:
+        """See ``SimulationHost``; wherever it stands. A server that is away is left to whoever tidies up, unless all
+        are.
+        """
+        hosts = [self.at(address) for address in await known_addresses(self._config)]
+        ends = await asyncio.gather(*(host.end(simulation_id, fence) for host in hosts), return_exceptions=True)
+        _raise_first(ends)
+
+    async def find_holder(self, simulation_id: str) -> int:
+        """See ``SimulationHost``; the highest fence wherever it stands."""
+        hosts = [self.at(address) for address in await known_addresses(self._config)]
+        found = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
+        _raise_first(found)
+        return max((fence for fence in found if isinstance(fence, int)), default=0)
+
+    async def list_standing(self) -> dict[str, int]:
+        """See ``SimulationHost``; of one that stands on two servers, the lower fence is from the past: it is ended."""
+        hosts = [self.at(address) for address in await known_addresses(self._config)]
+        lists = await asyncio.gather(*(host.list_standing() for host in hosts), return_exceptions=True)
+        _raise_first(lists)
+        standing: dict[str, int] = {}
+        for found in lists:
+            for simulation_id, fence in found.items() if isinstance(found, dict) else ():
+                standing[simulation_id] = max(fence, standing.get(simulation_id, 0))
+        for host, found in zip(hosts, lists, strict=True):
+            for simulation_id, fence in found.items() if isinstance(found, dict) else ():
+                if fence < standing[simulation_id]:
+                    await _end_quietly(host, simulation_id, fence)
+        return standing
+
+    async def _load_of(self, address: str | None) -> int | None:
+        """How many simulations stand on a server, and are about to; None where it doesn't answer, or not to us."""
+        now = time.monotonic()
+        self._chosen = [(at, chosen) for at, chosen in self._chosen if now - at < _REMEMBERED]
+        coming = sum(chosen == address for _, chosen in self._chosen)
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                return len(await self.at(address).list_standing()) + coming
+        except (UESError, TimeoutError):
+            return None
+
+
+async def _end_quietly(host: SharedHost, simulation_id: str, fence: int) -> None:
+    try:
+        await host.end(simulation_id, fence)
+    except (UESConnectionError, UESTimeoutError, OvertakenError):
+        return
+
+
+def _raise_first(outcomes: Sequence[object]) -> None:
+    """Raise what went wrong, unless that is only that some servers are away, or are not ours."""
+    problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    for problem in problems:
+        is_one_servers = isinstance(problem, UESError) and not isinstance(problem, OvertakenError)
+        if not is_one_servers or len(problems) == len(outcomes):
+            raise problem

@@ -1,0 +1,63 @@
+"""The states of all modalities as evaluators see them, kept as a blob that shares its parts with a checkpoint.
+
+It is JSON: a state by the modality's name, and under ``parts``, where there are any, what of these is in parts.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from activities.simulation.hosts import Stepped
+from activities.simulation.parts import Contents, InParts
+
+_PARTS = "parts"
+
+
+class Shown:
+    """States as they were shown; the methods read the store, and wait for as long as it takes.
+
+    Attributes:
+        states: of each modality, without what is in parts.
+        listed: what is in parts; nothing, where there is no ``store``.
+    """
+
+    def __init__(
+        self, states: dict[str, Any], listed: list[dict[str, Any]] | None = None, store: Contents | None = None
+    ) -> None:
+        self.states = states
+        self.listed = listed or []
+        self._parts = InParts(store, self.listed, "an assessment's first or last states") if store else None
+
+    @classmethod
+    def of(cls, store: Contents, found: Stepped) -> "Shown":
+        """What a step has found."""
+        return cls(found.states, found.states_parts, store)
+
+    @classmethod
+    def read(cls, store: Contents, content: bytes) -> "Shown":
+        """From the content of a blob."""
+        states = from_json(content)
+        listed = states.pop(_PARTS, [])
+        return cls(states, listed, store)
+
+    def written(self) -> bytes:
+        """The content of a blob."""
+        return to_json({**({_PARTS: self.listed} if self.listed else {}), **self.states})
+
+    def entries(self, modality: str, collection: str) -> Iterator[Any]:
+        """The entries of a collection, one after the other."""
+        for path, pages in self._parts.paths(modality) if self._parts else ():
+            if self._parts and path == (modality, collection):
+                for page in self._parts.pages(pages):
+                    yield from _values(page)
+        yield from _values((self.states.get(modality) or {}).get(collection) or ())
+
+
+def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """What is in parts, of something that has a name in something larger."""
+    return [{**each, "path": [name, *each["path"]]} for each in listed]
+
+
+def _values(entries: Any) -> Any:
+    return entries.values() if isinstance(entries, Mapping) else entries

@@ -1,0 +1,115 @@
+"""The simulations of a deployment, as its activities get at them.
+
+An activity that changes a simulation names the checkpoint that it starts from, claims the simulation with its attempt's
+fence, has it stand there (which makes or restores it where need be), acts, and returns the checkpoint that it reached.
+So a retry, a dead simulator, another worker and a reset all do the right thing with no special code; and whoever was
+claimed from can do nothing any more.
+"""
+
+from dataclasses import replace
+
+from activities.attempts import failures
+from activities.attempts.elapsed import counting_stops
+from activities.attempts.fencing import own_fence
+from activities.attempts.patience import patiently
+from activities.simulation.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulation.shown import Shown
+from proctor_storage.blobs import BlobRef, BlobStore
+
+
+class Simulations:
+    """All simulations, wherever they live. Whatever changes one does so with the fence of the attempt that runs."""
+
+    def __init__(self, host: SimulationHost, store: BlobStore) -> None:
+        self.host = host
+        self._store = store
+
+    def at(self, simulator: str | None) -> "Simulations":
+        """Those on one of the simulator's servers (``Plan.simulator``)."""
+        return Simulations(self.host.at(simulator), self._store)
+
+    async def create(self, simulation_id: str, seed: int) -> Simulation:
+        """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
+        return await self.host.create(simulation_id, seed, own_fence())
+
+    async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
+        """Have a simulation stand at a checkpoint, marked, and open to one key of the participant's."""
+        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
+        sent_at = counting_stops()
+        simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
+        simulation.claimed_at = sent_at
+        return simulation
+
+    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
+        """Make a simulation that stands where another one did, with keys of its own."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
+        await simulation.change_keys()
+        return simulation
+
+    async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
+        """Go on with the work in hand, which has this mark.
+
+        Raises:
+            SimulationGoneError: it isn't there any more.
+        """
+        return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
+
+    async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
+        """Carry out a step from a checkpoint; what it found, and the checkpoint that it reached."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        found, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
+        return found, await self._store.put(reached)
+
+    async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
+        """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
+        one takes it over, and does the same step again. The participant can change nothing any more.
+
+        An absent simulator or store is waited for.
+
+        Raises:
+            SimulationGoneError: it isn't there any more.
+        """
+        claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
+        found, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
+        return found, await patiently(lambda: self._store.put(reached))
+
+    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
+        """Have a simulation stand at a checkpoint, for those who only look at it. A lower fence than the simulation's
+        is refused only where it has to be restored.
+        """
+        claim = Claim(simulation_id, fence, checkpoint, looks=True)
+        return await self.host.claim(claim, lambda: self._store.get(checkpoint))
+
+    async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
+        """Every modality's state of a simulation that stands at a checkpoint."""
+        claim = Claim(simulation_id, own_fence(), checkpoint)
+        found = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
+        return Shown.of(self._store, found)
+
+    async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
+        """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""
+        return await self._store.put(await simulation.checkpoint(everything=everything))
+
+    async def end(self, simulation_id: str) -> None:
+        """End a simulation, and all its keys with it; one that is gone already is fine."""
+        await self.host.end(simulation_id, own_fence())
+
+    async def is_held_by_newer(self, simulation_id: str) -> bool:
+        """Whether a newer attempt than the one that runs is at work in a simulation."""
+        return await self.host.find_holder(simulation_id) > own_fence()
+
+
+async def require_still(simulation: Simulation) -> None:
+    """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
+
+    Raises:
+        ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
+        SimulationGoneError: it is gone.
+    """
+    if (await simulation.look()).life != simulation.life:
+        raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
+
+
+async def _no_content() -> bytes:
+    raise SimulationGoneError("the work in hand has no checkpoint")

@@ -1,0 +1,70 @@
+"""The limits of its container that an agent has reached: memory and processes."""
+
+from pydantic import BaseModel, ConfigDict
+
+from proctor_terminal.commands import run_plainly
+from proctor_terminal.engine import Engine
+from proctor_terminal.environments import stands
+from proctor_terminal.failures import EnvironmentLostError
+from proctor_terminal.references import EnvironmentRef
+
+_READ = """
+for f in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control \
+         /sys/fs/cgroup/pids.events /sys/fs/cgroup/pids/pids.events; do
+  [ -r "$f" ] && while read -r line; do echo "quota ${f##*/} $line"; done < "$f"
+done
+true
+"""
+"""Of both versions of cgroups; without another process, since the container may have no room for one."""
+
+
+class QuotasReached(BaseModel):
+    """How often a container's limits held.
+
+    Attributes:
+        memory: processes that the kernel killed because the container had used up its memory.
+        processes: attempts to start a process over the container's limit; None where not even one could be made there
+            to count them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    memory: int = 0
+    processes: int | None = 0
+
+    def in_words(self) -> list[str]:
+        """A sentence for each limit that was reached."""
+        found = []
+        if self.memory:
+            found.append(f"memory: the kernel killed {self.memory} of the agent's processes")
+        if self.processes is None:
+            found.append("processes: the agent's processes left no room for another one")
+        elif self.processes:
+            found.append(f"processes: {self.processes} could not be started")
+        return found
+
+
+async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasReached:
+    """What the kernel has counted of a container since its start; an agent may have moved this, as it may lie.
+
+    Raises:
+        EngineUnavailableError: the engine doesn't answer.
+    """
+    try:
+        code, said = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])
+    except EnvironmentLostError:
+        return QuotasReached(processes=None if await stands(engine, environment) else 0)
+    return read_counters(said) if code == 0 else QuotasReached(processes=None)
+
+
+def read_counters(text: str) -> QuotasReached:
+    """What the script printed."""
+    counted: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[0] == "quota" and words[3].isdigit():
+            counted[f"{words[1]} {words[2]}"] = int(words[3])
+    return QuotasReached(
+        memory=counted.get("memory.events oom_kill", 0) + counted.get("memory.oom_control oom_kill", 0),
+        processes=counted.get("pids.events max", 0),
+    )
