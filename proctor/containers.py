@@ -15,17 +15,11 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.admission.queueing import status_of
-from activities.attempts.elapsed import Elapsed
-from activities.attempts.fencing import Fencing
+from activities.attempts.chain import chain
 from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.keeping import Keeping
-from activities.attempts.metrics import Observing
-from activities.attempts.scrubbing import Scrubbing
-from activities.attempts.troubles import Troubles
-from activities.deployment import Deployment
 from activities.participant import ParticipantClients
 from proctor.live_terminals import recordings_of
-from proctor_protocol.config import GreenAgentConfig
+from proctor.parts import Parts
 from proctor_terminal.command_endpoint import CommandEndpoint
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EngineUnavailableError, TerminalError
@@ -44,8 +38,9 @@ _AT_ONCE = 200
 log = logging.getLogger(__name__)
 
 
-async def play_trials(client: Client, config: GreenAgentConfig, deployment: Deployment) -> None:
+async def play_trials(client: Client, parts: Parts) -> None:
     """Play terminal trials on this machine's engine, once there is one, until cancelled."""
+    config = parts.config
     if config.containers == "off":
         return
     engine = Engine(config.docker_url)
@@ -66,9 +61,10 @@ async def play_trials(client: Client, config: GreenAgentConfig, deployment: Depl
             await endpoint.listen()
         clients = ParticipantClients(config)
         stack.push_async_callback(clients.aclose)
-        trials = TrialActivities(deployment, engine, engine_id, endpoint, recordings, clients)
+        allowed = config.containers_allow.replace(",", " ").split()
+        trials = TrialActivities(parts.store, allowed, engine, engine_id, endpoint, recordings, clients)
         stack.callback(trials.close)
-        for worker in _workers(client, config, deployment, trials, engine_id):
+        for worker in _workers(client, parts, trials, engine_id):
             await stack.enter_async_context(worker)
         print(f"proctor worker polling {config.containers_task_queue} with the Docker engine {engine_id}", flush=True)
         await _sweep_again_and_again(client, engine)
@@ -86,10 +82,9 @@ async def _engine_id(engine: Engine, *, must_be: bool) -> str:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _workers(
-    client: Client, config: GreenAgentConfig, deployment: Deployment, trials: TrialActivities, engine_id: str
-) -> list[Worker]:
+def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: str) -> list[Worker]:
     """One for trials that may begin anywhere, one for those that stand here."""
+    config, scrubbing = parts.config, parts.make_scrubbing()
     shared, here = config.containers_task_queue, host_queue(config.containers_task_queue, engine_id)
     steps_here: list[Callable[..., Any]] = [
         trials.start_environment,
@@ -107,7 +102,7 @@ def _workers(
             client,
             task_queue=queue,
             activities=steps,
-            interceptors=[Observing(), Elapsed(), beats, Troubles(), Keeping(), Scrubbing(deployment), Fencing()],
+            interceptors=chain(beats, scrubbing, None, None),
             max_concurrent_activities=_AT_ONCE,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

@@ -18,9 +18,10 @@ from temporalio.api.workflowservice.v1 import ResetStickyTaskQueueRequest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
+from activities.attempts.around import Proceed
 from proctor.attempts import Attempt
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect
@@ -28,11 +29,11 @@ from proctor_storage.temporal import TemporalUnreachableError, connect
 _AT_ONCE = 16
 
 
-class WritingDown(Interceptor):
-    """A worker's interceptor that writes down which attempts it is at.
+class WritingDown:
+    """A guard that writes down which attempts run.
 
     Args:
-        pipe: the descriptor to write to. Where its reader is late, a line is left out: nobody waits for that.
+        pipe: the descriptor to write to. Where its reader is late, a line is left out: no attempt waits for that.
     """
 
     def __init__(self, pipe: int) -> None:
@@ -40,31 +41,21 @@ class WritingDown(Interceptor):
         os.set_inheritable(pipe, False)
         os.set_blocking(pipe, False)
 
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Written(next, self)
-
-    def write(self, *what: str) -> None:
-        """Write one line."""
-        with suppress(OSError):
-            os.write(self._pipe, json.dumps(what).encode() + b"\n")
-
-
-class _Written(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, book: WritingDown) -> None:  # noqa: A002
-        super().__init__(next)
-        self._book = book
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+    async def __call__(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
+        """Run an attempt."""
         info = activity.info()
         if info.is_local or not info.workflow_id:
-            return await super().execute_activity(input)
+            return await proceed()
         token = base64.b64encode(info.task_token).decode()
-        self._book.write(token, info.workflow_id, info.workflow_run_id or "")
+        self._write(token, info.workflow_id, info.workflow_run_id or "")
         try:
-            return await super().execute_activity(input)
+            return await proceed()
         finally:
-            self._book.write(token)
+            self._write(token)
+
+    def _write(self, *line: str) -> None:
+        with suppress(OSError):
+            os.write(self._pipe, json.dumps(line).encode() + b"\n")
 
 
 async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:

@@ -78,7 +78,7 @@ def run_calibrate(options: CalibrateOptions) -> None:
     set_requests_at_once(config.model_requests_at_once)
     progress = _Progress(make_console(sys.stderr), len(cases))
     try:
-        # The model, its temperature and its limits are those of a judge in an assessment (``Deployment.judges``).
+        # The model, its temperature and its limits are those of a judge in an assessment (``ConfiguredModels``).
         model = LLMFactory.create(
             config.evaluation_model,
             temperature=0.0,

@@ -27,8 +27,9 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.admission.activities import AdmissionActivities
 from activities.attempts.heartbeats import Heartbeats
-from activities.deployment import Deployment
+from activities.characters.activities import CharacterActivities
 from activities.judging.verdicts import VerdictActivities
+from activities.models.configured import ConfiguredModels
 from activities.plan import (
     AdmitInput,
     AdvanceInput,
@@ -44,16 +45,17 @@ from activities.plan import (
     TurnApplied,
 )
 from activities.scenario_code.evidence import read_record
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.keys import host_key
 from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.shared_host import SharedHost
-from activities.simulation.simulations import Simulations
+from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import TurnActivities
+from proctor.parts import Parts
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient
 from ues_sim.server import create_app
 
@@ -83,7 +85,7 @@ class Rehearsal:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.http, self.deployment = self.run(self._open()).result()
+        self.http, self.parts = self.run(self._open()).result()
 
     async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
@@ -94,9 +96,9 @@ class Rehearsal:
         results, _ = await asyncio.wrap_future(self.run(RehearsedAssessment(self).play(scenario_id, script, seed)))
         return results
 
-    def make_deployment(self) -> Deployment:
-        """What the activities work with."""
-        return Deployment(self.config)
+    def make_models(self) -> ConfiguredModels:
+        """The models that judge and write for characters."""
+        return ConfiguredModels(self.config)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -109,15 +111,15 @@ class Rehearsal:
         """Do something in the rehearsal's own event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def _open(self) -> tuple[httpx.AsyncClient, Deployment]:
+    async def _open(self) -> tuple[httpx.AsyncClient, Parts]:
         simulator = create_app(host_key=host_key(_SECRET))
         http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
-        deployment = self.make_deployment()
-        deployment.simulations = Simulations(SharedHost(self.config, http, deployment.store), deployment.store)
-        return http, deployment
+        store = BlobStore(self.config.storage_url)
+        simulations = connect_simulations(self.config, http, store)
+        return http, Parts(self.config, store, Scenarios(self.config, store), self.make_models(), simulations)
 
     async def _close(self) -> None:
-        await self.deployment.aclose()
+        await self.parts.scenarios.aclose()
         await self.http.aclose()
 
 
@@ -140,17 +142,19 @@ class RehearsedAssessment:
     offline = True
 
     def __init__(self, rehearsal: Rehearsal) -> None:
-        self.deployment = rehearsal.deployment
-        self.verdicts = VerdictActivities(rehearsal.deployment)
+        parts = self.parts = rehearsal.parts
+        self.verdicts = VerdictActivities(parts.config, parts.store, parts.scenarios, parts.simulations, parts.models)
         self._http = rehearsal.http
-        self._turns = TurnActivities(rehearsal.deployment)
-        self._lifecycle = LifecycleActivities(rehearsal.deployment)
+        self._turns = TurnActivities(parts.scenarios, parts.simulations)
+        self._characters = CharacterActivities(parts.scenarios, parts.models)
+        self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
     async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
         """Play it; the result, and the evidence that was judged."""
         chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
-        plan = await AdmissionActivities(self.deployment).admit(AdmitInput(task_id=str(uuid4()), request=request))
+        admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
+        plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
         prepared = await do(self._lifecycle.set_up, plan)
         now, turn, has_left = prepared.current_time, 0, False
         checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
@@ -202,7 +206,7 @@ class RehearsedAssessment:
             seed=plan.seed,
             offline=self.offline,
         )
-        store = self.deployment.store
+        store = self.parts.store
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
@@ -217,7 +221,7 @@ class RehearsedAssessment:
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
     ) -> tuple[TurnCompleteMessage | EarlyCompletionMessage | None, BlobRef]:
-        simulations = self.deployment.simulations
+        simulations = self.parts.simulations
         simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
         access = simulation.make_access(1)
         said = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
@@ -229,7 +233,7 @@ class RehearsedAssessment:
         for addressed in applied.addressed:
             message = applied.messages[addressed.message]
             responded = await do(
-                self._turns.respond,
+                self._characters.respond,
                 RespondInput(
                     scenario=plan.scenario,
                     seed=plan.seed,

@@ -22,18 +22,15 @@ from activities.admission.activities import AdmissionActivities
 from activities.admission.forks import ForkActivities
 from activities.admission.queueing import QueueActivities, status_of
 from activities.archive.assessments import ArchiveActivities
-from activities.attempts.elapsed import Elapsed
-from activities.attempts.fencing import Fencing
+from activities.attempts.around import Around
+from activities.attempts.chain import chain
 from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.keeping import Keeping
-from activities.attempts.metrics import Observing
+from activities.attempts.metrics import observing
 from activities.attempts.resets import ResetActivities
-from activities.attempts.scrubbing import Scrubbing
-from activities.attempts.troubles import Troubles
 from activities.campaign.activities import CampaignActivities
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
-from activities.deployment import Deployment
+from activities.characters.activities import CharacterActivities
 from activities.judging.verdicts import VerdictActivities
 from activities.notifications.activities import NotificationActivities, Story
 from activities.notifications.plan import Notification
@@ -46,6 +43,7 @@ from activities.simulation.turns import TurnActivities
 from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
+from proctor.parts import Parts, open_parts
 from proctor.simulator_watch import SimulatorWatch
 from proctor.telemetry import Telemetry
 from proctor.watchdog import watched
@@ -174,19 +172,18 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     async with AsyncExitStack() as stack:
         stack.callback(stop_tracing)
         stack.enter_context(watched())
-        deployment = Deployment(config)
-        stack.push_async_callback(deployment.aclose)
-        participants = ParticipantActivities(deployment)
+        parts = await stack.enter_async_context(open_parts(config))
+        participants = ParticipantActivities(config, parts.scenarios, parts.simulations)
         stack.push_async_callback(participants.aclose)
         identity = f"{part.identity() if part else client.identity} {await Fingerprint.of(config)}"
-        workers = _workers(client, config, deployment, participants, (identity, part))
+        workers = _workers(client, parts, participants, (identity, part))
         for worker in workers:
             await stack.enter_async_context(worker)
         if part is None or part.number == 0 or config.ues_command:  # each process has servers of its own
-            watch = SimulatorWatch(config, deployment.simulations.host)
-            tidying = asyncio.create_task(_tidy(client, deployment.simulations.host, watch))
+            watch = SimulatorWatch(config, parts.simulations.host)
+            tidying = asyncio.create_task(_tidy(client, parts.simulations.host, watch))
             stack.callback(tidying.cancel)
-        trials = asyncio.create_task(_play_trials(client, config, deployment))
+        trials = asyncio.create_task(_play_trials(client, parts))
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
         needs = worker_needs(config, client, workers)
@@ -201,23 +198,25 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
 
 def _workers(
     client: Client,
-    config: GreenAgentConfig,
-    deployment: Deployment,
+    parts: Parts,
     participants: ParticipantActivities,
     whose: tuple[str, Part | None],
 ) -> list[Worker]:
     """One for each task queue, that is, for each resource that is scarce; ``whose`` are identity and process."""
     identity, part = whose
-    written = [WritingDown(part.attempts)] if part else []
-    turns, verdicts, lifecycle = (
-        TurnActivities(deployment),
-        VerdictActivities(deployment),
-        LifecycleActivities(deployment),
-    )
-    runs, forks = AssessmentRuns(deployment), ForkActivities(deployment)
-    campaigns = CampaignActivities(deployment, [TerminalRuns(deployment), runs])
-    scrubbing = Scrubbing(deployment)
-    thinking: list[Callable[..., Any]] = [turns.respond, verdicts.judge_criterion]
+    config, store, scenarios, simulations = parts.config, parts.store, parts.scenarios, parts.simulations
+    outside = WritingDown(part.attempts) if part else None
+    turns = TurnActivities(scenarios, simulations)
+    verdicts = VerdictActivities(config, store, scenarios, simulations, parts.models)
+    lifecycle = LifecycleActivities(store, scenarios, simulations)
+    runs = AssessmentRuns(config, store, scenarios)
+    forks = ForkActivities(config, store, scenarios, simulations)
+    campaigns = CampaignActivities(store, [TerminalRuns(config, store), runs])
+    scrubbing = parts.make_scrubbing()
+    thinking: list[Callable[..., Any]] = [
+        CharacterActivities(scenarios, parts.models).respond,
+        verdicts.judge_criterion,
+    ]
     waiting: list[Callable[..., Any]] = [
         participants.greet,
         participants.purple_turn,
@@ -227,7 +226,7 @@ def _workers(
         QueueActivities().wait_until_over,
     ]
     quick: list[Callable[..., Any]] = [
-        AdmissionActivities(deployment).admit,
+        AdmissionActivities(config, store, scenarios).admit,
         QueueActivities().join_queue,
         QueueActivities().is_running,
         ResetActivities().measure_pauses,
@@ -236,16 +235,16 @@ def _workers(
         campaigns.keep_outcomes,
         campaigns.sum_up_campaign,
         runs.keep_played,
-        TrialKeeping(deployment).keep_trial,
+        TrialKeeping(store).keep_trial,
         forks.admit_fork,
         forks.set_up_fork,
         lifecycle.set_up,
         lifecycle.conclude,
         lifecycle.keep_results,
         lifecycle.take_down,
-        ArchiveActivities(deployment, scrubbing.make_scrubber).archive,
-        CampaignArchiving(deployment, scrubbing.make_scrubber).archive_campaign,
-        TrialArchiving(deployment, scrubbing.make_scrubber).archive_trial,
+        ArchiveActivities(config, store, scrubbing.make_scrubber).archive,
+        CampaignArchiving(config, store, scrubbing.make_scrubber).archive_campaign,
+        TrialArchiving(config, store, scrubbing.make_scrubber).archive_trial,
         turns.apply,
         turns.advance,
     ]
@@ -257,17 +256,7 @@ def _workers(
             task_queue=queue,
             identity=identity,
             activities=steps,
-            interceptors=[
-                *written,
-                Observing(),
-                Elapsed(),
-                beats,
-                Troubles(),
-                Keeping(),
-                scrubbing,
-                Fencing(),
-                Moving(deployment),
-            ],
+            interceptors=chain(beats, scrubbing, outside, Moving(simulations)),
             max_concurrent_activities=at_once,
             max_concurrent_activity_task_polls=polls,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -285,7 +274,7 @@ def _workers(
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
         identity=identity,
         activities=[NotificationActivities(config, _stories_from(config, client)).notify],
-        interceptors=[Observing(), notifications_beats],
+        interceptors=[Around(observing), notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -354,13 +343,13 @@ def _stories_from(config: GreenAgentConfig, client: Client) -> Story:
     return tell
 
 
-async def _play_trials(client: Client, config: GreenAgentConfig, deployment: Deployment) -> None:
+async def _play_trials(client: Client, parts: Parts) -> None:
     """Play terminal trials where this worker is to; what they need is imported once there may be an engine."""
-    if config.containers == "off":
+    if parts.config.containers == "off":
         return
-    await until_there_may_be_an_engine(config)
+    await until_there_may_be_an_engine(parts.config)
     containers = await asyncio.to_thread(import_module, "proctor.containers")
-    await containers.play_trials(client, config, deployment)
+    await containers.play_trials(client, parts)
 
 
 async def _end(work: asyncio.Task[None]) -> None:

@@ -12,11 +12,11 @@ from activities.archive.lines import as_lines, updates_in
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from activities.deployment import Deployment
 from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import Blob
 from proctor_storage.archive import open_archive
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from proctor_terminal import recording
 from proctor_terminal.plan import TrialArchiveInput
 
@@ -36,10 +36,10 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_./-]+")
 class TrialArchiving:
     """Writes what stays of a trial; needs no engine, as all of it is in the store."""
 
-    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
-        self._store = deployment.store
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
+        self._store = store
         self._scrubber = scrubber
-        self._archive = open_archive(deployment.config)
+        self._archive = open_archive(config)
 
     @activity.defn
     async def archive_trial(self, given: TrialArchiveInput) -> None:

@@ -24,9 +24,8 @@ from activities.archive.lines import as_lines
 from activities.campaign.activities import keep_cells
 from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, groups_of
 from activities.campaign.taking_over import taken_over
-from activities.deployment import Deployment
 from activities.plan import TRIAL_WORKFLOW
-from proctor_protocol.config import ALLOWANCES
+from proctor_protocol.config import ALLOWANCES, GreenAgentConfig
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.request import BadRequestError
@@ -45,7 +44,7 @@ from proctor_protocol.terminal import (
     parse_terminal_request,
     unknown_terminal_settings,
 )
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from proctor_terminal.datasets import KnownDatasets, dataset_hash, datasets_home
 from proctor_terminal.failures import TaskError
 from proctor_terminal.results import folder_of_run, write_results
@@ -70,12 +69,10 @@ class TerminalRuns:
 
     name = BENCHMARK
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._store = deployment.store
-        self._config = deployment.config
-        self._defaults = (
-            json.loads(deployment.config.terminal_defaults) if deployment.config.terminal_defaults else None
-        )
+    def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
+        self._store = store
+        self._config = config
+        self._defaults = json.loads(config.terminal_defaults) if config.terminal_defaults else None
 
     def is_asked_for(self, request: Raw) -> bool:
         """See ``activities.campaign.activities.Kind``."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -15,12 +15,11 @@ import proctor_terminal as terminal
 from activities.attempts import failures, heartbeats
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
-from activities.deployment import Deployment
 from activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant, message_id
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.terminal import Blame, Blob, FailureMode, TerminalTaskMessage, TrialResult
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_terminal.failures import (
     ContainerEndedError,
     EngineUnavailableError,
@@ -78,6 +77,9 @@ class TrialActivities:
     """What a trial does to the world; for workers beside a Docker engine.
 
     Args:
+        store: blobs.
+        allowed: what the operator allows tasks to have of the host.
+        engine: the Docker engine.
         engine_id: the engine's own, by which a trial finds back to where its environment stands.
         endpoint: where agents without a Docker socket send their commands.
         recordings: where what is recorded of trials waits until it is in the store.
@@ -85,21 +87,22 @@ class TrialActivities:
 
     def __init__(
         self,
-        deployment: Deployment,
+        store: BlobStore,
+        allowed: Sequence[str],
         engine: "Engine",
         engine_id: str,
         endpoint: "CommandEndpoint",
         recordings: Recordings,
         clients: ParticipantClients,
     ) -> None:
-        self._store = deployment.store
-        self._allowed = deployment.config.containers_allow.replace(",", " ").split()
+        self._store = store
+        self._allowed = allowed
         self._engine = engine
         self._engine_id = engine_id
         self._endpoint = endpoint
         self._recordings = recordings
         self._clients = clients
-        self._folders = TaskFolders(deployment.store)
+        self._folders = TaskFolders(store)
 
     def close(self) -> None:
         """Remove what was unpacked."""
@@ -393,8 +396,8 @@ class TrialActivities:
 class TrialKeeping:
     """What of a trial needs no engine: any worker does it."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._store = deployment.store
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
 
     @activity.defn
     async def keep_trial(self, result: TrialResult) -> BlobRef:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 from activities.attempts import failures
+from activities.characters.activities import CharacterActivities
 from activities.plan import (
     TURN_SETTLES,
     Addressed,
@@ -139,7 +140,7 @@ class Turns:
             message = applied.messages[addressed.message]
             # Until 0.1 silence was no answer at all.
             responded: Responded | None = await self._steps.do(
-                TurnActivities.respond,
+                CharacterActivities.respond,
                 RespondInput(
                     scenario=plan.scenario,
                     seed=plan.seed,
@@ -161,7 +162,7 @@ class Turns:
         try:
             outcomes = await asyncio.gather(*map(reply, applied.addressed), return_exceptions=is_all_counted)
         finally:
-            usage += self._steps.usage_of_failures.pop(TurnActivities.respond.__name__, [])
+            usage += self._steps.usage_of_failures.pop(CharacterActivities.respond.__name__, [])
             progress.characters_usage = added_up([*progress.characters_usage, *usage])
         for outcome in outcomes:
             if isinstance(outcome, BaseException):

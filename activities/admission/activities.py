@@ -9,7 +9,6 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
-from activities.deployment import Deployment
 from activities.judging.judge import points_left_out
 from activities.models.factory import ModelSettingsError, missing_setting
 from activities.plan import AdmitInput, CriterionBrief, Plan
@@ -19,10 +18,12 @@ from activities.scenario_code.manager import (
     ScenarioPackage,
     ScenarioValidationError,
 )
+from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_storage.blobs import BlobStore
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +31,10 @@ log = logging.getLogger(__name__)
 class AdmissionActivities:
     """The one place that knows what a good request is."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
+        self._config = config
+        self._store = store
+        self._scenarios = scenarios
 
     @activity.defn
     async def admit(self, given: AdmitInput) -> Plan:
@@ -43,7 +46,7 @@ class AdmissionActivities:
             raise
 
     async def _admitted(self, given: AdmitInput) -> Plan:
-        if self._deployment.config.card_subject == "terminal-bench":
+        if self._config.card_subject == "terminal-bench":
             raise failures.final(
                 failures.REJECTED,
                 "This evaluator runs terminal tasks only: write config.benchmark terminal-bench and config.dataset, or "
@@ -51,16 +54,17 @@ class AdmissionActivities:
             )
         try:
             request = parse_request(given.request)
-            package, files = await self._deployment.load_package(request.config.scenario_id)
+            package, files = await self._scenarios.load_package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         return await plan_assessment(
-            self._deployment, given.task_id, request, package, files, unknown_settings(given.request)
+            self._config, self._store, given.task_id, request, package, files, unknown_settings(given.request)
         )
 
 
 async def plan_assessment(
-    deployment: Deployment,
+    settings: GreenAgentConfig,
+    store: BlobStore,
     task_id: str,
     request: AssessmentRequest,
     package: ScenarioPackage,
@@ -70,13 +74,17 @@ async def plan_assessment(
     """Fix an assessment.
 
     Args:
-        task_id: its id. request: whom to assess, and how. unknown: settings of the request that nobody knows.
-        package: the scenario. files: all its files as one blob.
+        settings: the deployment's.
+        store: receives the scenario, its initial state and its files.
+        task_id: the assessment's id.
+        request: whom to assess, and how.
+        package: the scenario.
+        files: all its files as one blob.
+        unknown: names of settings in the request that proctor does not have.
 
     Raises:
         ApplicationError: ``Rejected``: a model is missing.
     """
-    settings = deployment.config
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
     role, url = request.participant
@@ -84,8 +92,8 @@ async def plan_assessment(
     return Plan(
         assessment_id=task_id,
         simulation_id=task_id,
-        scenario=await deployment.store.put(scenario.model_dump_json().encode()),
-        initial_state=package.large_state or await deployment.store.put(package.initial_state),
+        scenario=await store.put(scenario.model_dump_json().encode()),
+        initial_state=package.large_state or await store.put(package.initial_state),
         is_timed=True,
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
@@ -125,7 +133,7 @@ async def plan_assessment(
             *_left_out(scenario, has_model=not config.offline),
             *(f"config.{name} is not a setting of this evaluator" for name in unknown),
         ],
-        package=await deployment.store.put(files),
+        package=await store.put(files),
         scenario_version=scenario.version,
         canary=scenario.canary,
         proctor_version=version("proctor"),

@@ -8,20 +8,27 @@ from activities.admission.activities import plan_assessment
 from activities.admission.fork_plan import ForkSetUp, Inherited
 from activities.admission.origins import Origins
 from activities.attempts import failures
-from activities.deployment import Deployment
 from activities.plan import AdmitInput, ForkPlan, Plan, Prepared
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Step
 from activities.simulation.lifecycle import summary_of
 from activities.simulation.shown import Shown
+from activities.simulation.simulations import Simulations
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
+from proctor_storage.blobs import BlobStore
 
 
 class ForkActivities:
     """What forks need beside what every assessment does."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        self._origins = Origins(deployment)
+    def __init__(
+        self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios, simulations: Simulations
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._simulations = simulations
+        self._origins = Origins(config, store, scenarios)
 
     @activity.defn
     async def admit_fork(self, given: AdmitInput) -> Plan:
@@ -36,12 +43,12 @@ class ForkActivities:
         except BadRequestError as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         plan = await plan_assessment(
-            self._deployment, given.task_id, request, package, files, unknown_settings(given.request)
+            self._config, self._store, given.task_id, request, package, files, unknown_settings(given.request)
         )
         inherited = origin.played.before(turn)
         fork = ForkPlan(
             origin=origin.at(turn),
-            inherited=await self._deployment.store.put(inherited.model_dump_json().encode()),
+            inherited=await self._store.put(inherited.model_dump_json().encode()),
         )
         return plan.model_copy(update={"fork": fork})
 
@@ -49,8 +56,8 @@ class ForkActivities:
     async def set_up_fork(self, plan: Plan) -> ForkSetUp:
         """Make the fork's simulation of the original's checkpoint, with keys of its own."""
         assert plan.fork is not None
-        store, simulator = self._deployment.store, await self._deployment.choose_simulator()
-        simulations = self._deployment.simulations.at(simulator)
+        store, simulator = self._store, await self._simulations.choose_server()
+        simulations = self._simulations.at(simulator)
         inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))
         first, last = inherited.turns[0], inherited.turns[-1]
         found, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))

@@ -7,17 +7,18 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
-from activities.deployment import Deployment
 from activities.plan import TRIAL_WORKFLOW, Model, NotedReply, Plan, TurnNote
 from activities.scenario_code.manager import ScenarioError, ScenarioPackage
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.parts import is_in_parts, parts_of_checkpoint
 from activities.simulation.shared_host import is_of_this_simulator
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
 from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, blob_ref
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
 
 _LONGEST_CHAIN = 30
 """Forks of forks; results tell of every one."""
@@ -93,9 +94,11 @@ class Origin(Model):
 class Origins:
     """Finds assessments to be forked. Nothing of them is ever changed."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        self._archive = open_archive(deployment.config)
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
+        self._has_own_servers = bool(config.ues_command)
+        self._store = store
+        self._scenarios = scenarios
+        self._archive = open_archive(config)
 
     async def find(self, name: str) -> Origin:
         """The assessment of that id, or the archived one whose id alone begins so.
@@ -104,7 +107,7 @@ class Origins:
             BadRequestError: there is none, or it is none that can be forked.
             StoreUnavailableError, temporalio.service.RPCError: archive or Temporal can't be asked just now.
         """
-        if self._deployment.config.ues_command:
+        if self._has_own_servers:
             raise BadRequestError(
                 "config.fork_of: this evaluator plays each assessment on a UES server of its own "
                 "(AGENTBEATS_GREEN_UES_COMMAND), and forks need the embedded simulator"
@@ -132,9 +135,9 @@ class Origins:
         for note in {origin.played.turns[0].turn, turn - 1}:
             checkpoint = origin.played.turns[note].checkpoint
             try:
-                content = await self._deployment.store.get(checkpoint)
+                content = await self._store.get(checkpoint)
                 if is_in_parts(content):
-                    await parts_of_checkpoint(self._deployment.store, content).require()
+                    await parts_of_checkpoint(self._store, content).require()
             except (BlobNotFoundError, BlobDamagedError):
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked from turn {turn}: the checkpoint of its simulation "
@@ -153,12 +156,12 @@ class Origins:
         Raises:
             BadRequestError: they are gone, or can't be played by this proctor.
         """
-        scenario_id, store = origin.config.scenario_id, self._deployment.store
+        scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
         except (BlobNotFoundError, BlobDamagedError):
             try:
-                package, files = await self._deployment.load_package(scenario_id)
+                package, files = await self._scenarios.load_package(scenario_id)
             except ScenarioError:
                 files = b""
             if blob_ref(files) != origin.package:
@@ -169,8 +172,8 @@ class Origins:
             return package, files
         try:
             await store.put(files)  # so that it is not pruned meanwhile
-            folder = await self._deployment.unpack_frozen_code(scenario_id, origin.package)
-            return await self._deployment.read_package(folder), files
+            folder = await self._scenarios.unpack_frozen_code(scenario_id, origin.package)
+            return await self._scenarios.read_package(folder), files
         except ScenarioError as problem:
             raise BadRequestError(
                 f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"

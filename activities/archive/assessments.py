@@ -15,9 +15,9 @@ from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from activities.deployment import Deployment
 from activities.plan import ArchiveInput
 from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_storage.archive import Archive, open_archive
@@ -32,10 +32,11 @@ _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled
 class ArchiveActivities:
     """Writes what stays; ``scrubber`` takes secrets out of what a simulation of this id has seen."""
 
-    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
-        self._deployment = deployment
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
+        self._config = config
+        self._store = store
         self._scrubber = scrubber
-        self._archive = open_archive(deployment.config)
+        self._archive = open_archive(config)
 
     @activity.defn
     async def archive(self, given: ArchiveInput) -> None:
@@ -43,11 +44,10 @@ class ArchiveActivities:
         entry, updates = self._entry(given), updates_in(given.updates)
         rest = (self._scrubber(entry.id), entry, given.model_copy(update={"updates": []}), updates)
         if given.plan.initial_state.size > _LARGE:
-            config = self._deployment.config
-            addresses = (config.storage_url, config.archive_url)
+            addresses = (self._config.storage_url, self._config.archive_url)
             await patiently(lambda: asyncio.to_thread(self._write_elsewhere, entry, *addresses, *rest))
         else:
-            await patiently(lambda: asyncio.to_thread(_write, self._deployment.store, self._archive, *rest))
+            await patiently(lambda: asyncio.to_thread(_write, self._store, self._archive, *rest))
 
     def _write_elsewhere(self, entry: ArchiveEntry, *given: Any) -> None:
         with self._archive.indexing(entry):  # one file of the index for all such processes
@@ -98,7 +98,7 @@ class ArchiveActivities:
             currency=currency,
             started_at=began_at,
             ended_at=provenance.ended_at or info.started_time,
-            temporal_namespace=info.workflow_namespace if self._deployment.config.temporal_ui_url else None,
+            temporal_namespace=info.workflow_namespace if self._config.temporal_ui_url else None,
             message=given.message,
         )
 

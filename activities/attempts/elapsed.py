@@ -11,7 +11,9 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio import activity
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
+
+from activities.attempts.around import Proceed
 
 _begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)
 
@@ -19,7 +21,7 @@ _begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)
 def since_scheduled() -> timedelta:
     """The time since the step was first scheduled; never negative, should Temporal's clock have gone back.
 
-    On a worker without ``Elapsed`` it is the time until this attempt began.
+    On a worker without ``timing`` it is the time until this attempt began.
     """
     before = waited_for_worker()
     begun = _begun.get()
@@ -41,15 +43,7 @@ def counting_stops() -> float | None:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None
 
 
-class Elapsed(Interceptor):
-    """The worker's interceptor that notes when attempts begin."""
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Counted(next)
-
-
-class _Counted(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        _begun.set(time.monotonic())
-        return await super().execute_activity(input)
+async def timing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
+    """Guard: note when the attempt began."""
+    _begun.set(time.monotonic())
+    return await proceed()

@@ -14,9 +14,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio import activity
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
+from activities.attempts.around import Proceed
 from purple_sdk.ues import OvertakenError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,20 +29,12 @@ def own_fence() -> int:
     return (activity.info().current_attempt_scheduled_time - _EPOCH) // _TICK
 
 
-class Fencing(Interceptor):
-    """The worker's interceptor that says in a sentence when an attempt was overtaken."""
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Fenced(next)
-
-
-class _Fenced(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        try:
-            return await super().execute_activity(input)
-        except OvertakenError as problem:
-            raise _overtaken(problem) from None
+async def fencing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
+    """Guard: explain in a sentence that the attempt was overtaken."""
+    try:
+        return await proceed()
+    except OvertakenError as problem:
+        raise _overtaken(problem) from None
 
 
 def _overtaken(problem: OvertakenError) -> Exception:

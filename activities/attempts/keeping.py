@@ -8,23 +8,16 @@ here, as long as the activity beats, with as much patience as for everything els
 from typing import Any
 
 from temporalio import activity
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
+from activities.attempts.around import Proceed
 from activities.attempts.patience import patiently
 
 
-class Keeping(Interceptor):
-    """The worker's interceptor that puts results away; it stands between heartbeats and the scrubbing of secrets."""
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Kept(next)
-
-
-class _Kept(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        result = await super().execute_activity(input)
-        if activity.info().heartbeat_timeout:
-            converter = activity.client().data_converter
-            await patiently(lambda: converter.encode([result]))
-        return result
+async def keeping(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
+    """Guard: store the result before the attempt ends."""
+    result = await proceed()
+    if activity.info().heartbeat_timeout:
+        converter = activity.client().data_converter
+        await patiently(lambda: converter.encode([result]))
+    return result

@@ -1,4 +1,4 @@
-"""What workers count, and the interceptor that counts what activities do.
+"""What workers count, and the guard that counts what activities do.
 
 Labels have few values: ids of assessments belong into logs and traces.
 """
@@ -9,9 +9,10 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
+from activities.attempts.around import Proceed
 from proctor_observing import tracing
 from proctor_observing.logs import about
 from proctor_observing.metrics import SECONDS
@@ -43,36 +44,28 @@ _MEASURED = {"purple_turn": TURN_SECONDS, "judge_criterion": JUDGE_SECONDS, "res
 _ENDS = frozenset({"archive", "archive_trial"})
 
 
-class Observing(Interceptor):
-    """The worker's interceptor that counts attempts, and has log lines say what they are about; the outermost one."""
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Observed(next)
-
-
-class _Observed(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        info = activity.info()
-        kind, began = info.activity_type, time.perf_counter()
-        turn = getattr(input.args[0], "turn", None) if input.args else None
-        if tracing.is_on():
-            turns = {} if turn is None else {"proctor.turn": turn}
-            tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})
-        with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):
-            try:
-                result = await super().execute_activity(input)
-            except Exception as problem:
-                cause = _cause(problem)
-                FAILED_ATTEMPTS.labels(kind, cause).inc()
-                if cause == failures.OVERTAKEN:
-                    FENCES_REFUSED.inc()
-                raise
-        if kind in _MEASURED:
-            _MEASURED[kind].observe(time.perf_counter() - began)
-        elif kind in _ENDS:
-            _count_ended(kind, input.args[0])
-        return result
+async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
+    """Guard: count the attempt, and have its log lines say what they are about."""
+    info = activity.info()
+    kind, began = info.activity_type, time.perf_counter()
+    turn = getattr(input.args[0], "turn", None) if input.args else None
+    if tracing.is_on():
+        turns = {} if turn is None else {"proctor.turn": turn}
+        tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})
+    with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):
+        try:
+            result = await proceed()
+        except Exception as problem:
+            cause = _cause(problem)
+            FAILED_ATTEMPTS.labels(kind, cause).inc()
+            if cause == failures.OVERTAKEN:
+                FENCES_REFUSED.inc()
+            raise
+    if kind in _MEASURED:
+        _MEASURED[kind].observe(time.perf_counter() - began)
+    elif kind in _ENDS:
+        _count_ended(kind, input.args[0])
+    return result
 
 
 def _cause(problem: Exception) -> str:

@@ -22,13 +22,13 @@ from temporalio.worker import (
     Interceptor,
 )
 
-from activities.deployment import Deployment
-from activities.simulation.keys import PARTICIPANT_KEYS, admin_key, host_key, participant_key, reader_key
-
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
 """Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+
+PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
+"""What any participant's key looks like (``activities.simulation.keys``)."""
 
 _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 
@@ -113,12 +113,16 @@ class Scrubber:
 
 
 class Scrubbing(Interceptor):
-    """The worker's interceptor that reads what activities give."""
+    """The worker's interceptor that takes secrets out of results, failures and notes.
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        secret = deployment.config.secret.get_secret_value()
-        self._shared = secrets_in(os.environ) | {secret, host_key(secret)}
+    Args:
+        secret: the deployment's.
+        keys_of: the keys of a simulation, by its id.
+    """
+
+    def __init__(self, secret: str, keys_of: Callable[[str], Iterable[str]]) -> None:
+        self._keys_of = keys_of
+        self._shared = secrets_in(os.environ) | {secret}
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
         """Wrap an activity's execution."""
@@ -126,13 +130,7 @@ class Scrubbing(Interceptor):
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:
         """For an activity of an assessment, whose id is its simulation's too."""
-        secret = self._deployment.config.secret.get_secret_value()
-        known = {admin_key(secret, simulation_id), reader_key(secret, simulation_id)}
-        known |= {
-            participant_key(secret, simulation_id, 0),
-            *self._deployment.simulations.host.list_secrets(simulation_id),
-        }
-        return Scrubber(self._shared | known)
+        return Scrubber({*self._shared, *self._keys_of(simulation_id)})
 
 
 class _Scrubbed(ActivityInboundInterceptor):

@@ -6,8 +6,8 @@ recoverable ``update_error_occurred``. So it is in the assessment's history and 
 later, through whichever gateway; it survives every restart; and where nothing goes wrong, or not for long, it costs
 nothing at all.
 
-* ``Troubles``, the worker's interceptor, tells of every attempt that has failed and will be made again, once the step
-  has been tried for ``TELL_AFTER`` seconds. An activity has to do nothing for it but fail with a sentence.
+* ``troubles``, a guard around each attempt, reports one that has failed and will be made again, once the step has been
+  tried for ``TELL_AFTER`` seconds. An activity has to do nothing for it but fail with a sentence.
 * ``Wait`` is for an activity that waits for something (a simulator, a store) inside an attempt.
 
 A workflow hears only of steps that are under way: a reset repeats the signals that came after its point.
@@ -22,9 +22,10 @@ from pydantic import BaseModel, ConfigDict
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
+from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
 
 TROUBLE_SIGNAL = "trouble"
@@ -80,27 +81,16 @@ class Trouble(BaseModel):
         return f"{step} failed at try {tries} and is tried again: {self.answer}"
 
 
-class Troubles(Interceptor):
-    """The worker's interceptor that tells of attempts which fail, and of which another one follows.
-
-    It has to stand before the interceptor that takes secrets out of failures.
-    """
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Telling(next)
-
-
-class _Telling(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        try:
-            return await super().execute_activity(input)
-        except Exception as problem:
-            info = activity.info()
-            pause = next_try_in(info, problem)
-            if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
-                await _tell(problem, about=_about(input.args))
-            raise
+async def troubles(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
+    """Guard: report an attempt that has failed and will be made again."""
+    try:
+        return await proceed()
+    except Exception as problem:
+        info = activity.info()
+        pause = next_try_in(info, problem)
+        if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
+            await _tell(problem, about=_about(input.args))
+        raise
 
 
 class Wait:

@@ -22,7 +22,6 @@ from activities.campaign.plan import (
     Summed,
     SumUpInput,
 )
-from activities.deployment import Deployment
 from activities.plan import AdmitInput
 from proctor_protocol.request import BadRequestError
 from proctor_storage.blobs import BlobRef, BlobStore
@@ -50,8 +49,8 @@ class Kind(Protocol):
 class CampaignActivities:
     """What every campaign needs."""
 
-    def __init__(self, deployment: Deployment, kinds: Iterable[Kind]) -> None:
-        self._store = deployment.store
+    def __init__(self, store: BlobStore, kinds: Iterable[Kind]) -> None:
+        self._store = store
         self._kinds = list(kinds)
 
     @activity.defn

@@ -10,18 +10,19 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign.plan import CampaignArchiveInput
-from activities.deployment import Deployment
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
+from proctor_storage.blobs import BlobStore
 
 
 class CampaignArchiving:
     """Writes what stays of a campaign; its assessments and trials have entries of their own, which name it."""
 
-    def __init__(self, deployment: Deployment, scrubber: Callable[[str], Scrubber]) -> None:
-        self._store = deployment.store
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
+        self._store = store
         self._scrubber = scrubber
-        self._archive = open_archive(deployment.config)
+        self._archive = open_archive(config)
 
     @activity.defn
     async def archive_campaign(self, given: CampaignArchiveInput) -> None:

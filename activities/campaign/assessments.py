@@ -28,9 +28,10 @@ from activities.campaign.plan import (
     groups_of,
 )
 from activities.campaign.taking_over import taken_over
-from activities.deployment import Deployment
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
+from activities.scenario_code.scenarios import Scenarios
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
@@ -44,7 +45,7 @@ from proctor_protocol.runs import (
     unknown_run_settings,
 )
 from proctor_protocol.statistics import Points, Run
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
@@ -81,10 +82,11 @@ class AssessmentRuns:
 
     name = "assessments"
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        self._store = deployment.store
-        self._origins = Origins(deployment)
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
+        self._config = config
+        self._store = store
+        self._scenarios = scenarios
+        self._origins = Origins(config, store, scenarios)
 
     def is_asked_for(self, request: Raw) -> bool:
         """See ``activities.campaign.activities.Kind``."""
@@ -92,7 +94,7 @@ class AssessmentRuns:
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
-        if self._deployment.config.card_subject == "terminal-bench":
+        if self._config.card_subject == "terminal-bench":
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
@@ -125,7 +127,7 @@ class AssessmentRuns:
             lane_limits=_lane_limits(config, cells),
             tries=config.tries,
             shared=shared,
-            verbose_updates=config.verbose_updates and self._deployment.config.verbose_updates,
+            verbose_updates=config.verbose_updates and self._config.verbose_updates,
             warnings=warnings,
             max_cost=config.max_cost,
             max_tokens=config.max_tokens,
@@ -217,19 +219,19 @@ class AssessmentRuns:
 
     async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
         try:
-            package, files = await self._deployment.load_package(scenario_id)
+            package, files = await self._scenarios.load_package(scenario_id)
         except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise BadRequestError(str(problem)) from None
         if not config.offline:
-            require_models(package, self._deployment.config, self._judges(config))
+            require_models(package, self._config, self._judges(config))
         return (await self._store.put(files)).sha256
 
     def _judges(self, config: RunConfig) -> list[str]:
-        return config.judges or [self._deployment.config.evaluation_model]
+        return config.judges or [self._config.evaluation_model]
 
     def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
         config = asked.config
-        models = [] if config.offline else [*self._judges(config), self._deployment.config.response_generator_model]
+        models = [] if config.offline else [*self._judges(config), self._config.response_generator_model]
         turns = config.from_turns if isinstance(config.from_turns, list) else [None]
         everything = product(range(config.repeats), config.seeds, config.scenarios, turns, asked.participants.items())
         return [

@@ -12,13 +12,13 @@ from temporalio import activity
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.resets import asks_for_current_evaluators
-from activities.deployment import Deployment
 from activities.judging.calibration import Asked, calibrations_of
 from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
-from activities.judging.panel import Judge
+from activities.judging.panel import Judge, make_judges
 from activities.judging.work import in_proportion, work_criterion
+from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.metering import attempt_meter
 from activities.models.structured import classified
@@ -28,13 +28,15 @@ from activities.scenario_code.evidence import read_record
 from activities.scenario_code.facts_asked import FactsAsked
 from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
+from activities.scenario_code.scenarios import Scenarios
 from activities.scenario_code.tasks import JudgeTask
 from activities.simulation.hosts import Simulation
-from activities.simulation.simulations import require_still
+from activities.simulation.simulations import Simulations, require_still
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 
 _LAST_RESORT = 3
 """The attempt from which on a judge that gives no verdict that can be believed is a doubt, and no failure any more."""
@@ -52,8 +54,19 @@ _Place = tuple[str, str | None, BlobRef]
 class VerdictActivities:
     """The judges."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        store: BlobStore,
+        scenarios: Scenarios,
+        simulations: Simulations,
+        models: ConfiguredModels,
+    ) -> None:
+        self._state = Path(config.state)
+        self._store = store
+        self._scenarios = scenarios
+        self._simulations = simulations
+        self._configured = models
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._wishes: dict[str, bool] = {}
         self._looked_at: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
@@ -67,9 +80,9 @@ class VerdictActivities:
         As a local activity, which asks no model, it gives an evaluator less time. It looks at the simulation with the
         fence of ``conclude``: its own time is the worker's, which must not become a fence.
         """
-        scenario = await self._deployment.load_scenario(given.plan.scenario)
+        scenario = await self._scenarios.load_scenario(given.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
-        with attempt_meter(self._deployment.prices) as meter:
+        with attempt_meter(self._configured.prices) as meter:
 
             async def by_rubric(asked: EvaluationCriterion) -> CriterionResult:
                 return await self._by_model_or_rubric(given, scenario, asked, meter, await self._read_record(given))
@@ -83,12 +96,11 @@ class VerdictActivities:
                 raise failures.final(failures.MODEL_SETTING, str(problem)) from None
 
     async def _read_record(self, given: JudgeInput) -> JudgeRecord:
-        store = self._deployment.store
-        content = await store.get(given.evidence.record)
+        content = await self._store.get(given.evidence.record)
         # Offline a rubric looks at what was done alone.
         if given.plan.offline:
             return JudgeRecord.model_validate_json(content)
-        return await asyncio.to_thread(read_record, store, content)
+        return await asyncio.to_thread(read_record, self._store, content)
 
     async def _by_model_or_rubric(
         self,
@@ -116,15 +128,15 @@ class VerdictActivities:
             scenario,
             context,
             judges,
-            self._deployment.config.judge_window,
+            self._configured.judge_window,
             is_last_resort=activity.info().attempt >= _LAST_RESORT,
         )
         return await self._with_calibration(given.plan, result, "items") if judges else result
 
     async def _with_calibration(self, plan: Plan, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""
-        state, names = Path(self._deployment.config.state), self._models(plan)
-        found = await asyncio.to_thread(calibrations_of, state, plan.scenario_id, names, what)
+        names = self._models(plan)
+        found = await asyncio.to_thread(calibrations_of, self._state, plan.scenario_id, names, what)
         return result.model_copy(
             update={
                 "details": {**(result.details or {}), "calibration": found},
@@ -137,10 +149,10 @@ class VerdictActivities:
         if plan.offline:
             return []
         seed = plan.seed + _SEEDS * (activity.info().attempt - 1)
-        return self._deployment.make_judges(self._models(plan), plan.votes, seed, meter, prompt_version)
+        return make_judges(self._configured, self._models(plan), plan.votes, seed, meter, prompt_version)
 
     def _models(self, plan: Plan) -> list[str]:
-        return list(plan.judges or [self._deployment.config.evaluation_model])
+        return list(plan.judges or [self._configured.judge_name])
 
     async def _by_evaluator(
         self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, meter: Meter
@@ -179,11 +191,11 @@ class VerdictActivities:
                 model="" if plan.offline else ", ".join(dict.fromkeys(self._models(plan))),
             ),
             evidence=f"{given.evidence.record.sha256} {code}",
-            fetch=lambda: self._deployment.store.get(given.evidence.record),
-            contents=self._deployment.store,
+            fetch=lambda: self._store.get(given.evidence.record),
+            contents=self._store,
         )
         seconds = _LOCAL_SECONDS if activity.info().is_local else None
-        result = await self._deployment.code.judge(bench, criterion, self._asking(plan, scenario, meter), seconds)
+        result = await self._scenarios.code.judge(bench, criterion, self._asking(plan, scenario, meter), seconds)
         result = result.model_copy(update={"evaluator_hash": code})
         return await self._with_calibration(plan, result, "facts") if meter.read() else result
 
@@ -195,7 +207,7 @@ class VerdictActivities:
         async with self._locks.setdefault(given.plan.simulation_id, asyncio.Lock()):
             simulation = self._looked_at.get(place)
             if simulation is None:
-                simulations = self._deployment.simulations_of(given.plan)
+                simulations = self._simulations.of(given.plan)
                 simulation = self._looked_at[place] = await simulations.look_at(
                     given.plan.simulation_id,
                     given.evidence.checkpoint,
@@ -221,8 +233,8 @@ class VerdictActivities:
         """The folder with the evaluators that judge, and the hash of its files."""
         plan = given.plan
         if plan.package is None or (given.is_reset and await self._is_current_wanted()):
-            return await self._deployment.unpack_current_code(plan.scenario_id)
-        return await self._deployment.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
+            return await self._scenarios.unpack_current_code(plan.scenario_id)
+        return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 
     async def _is_current_wanted(self) -> bool:
         """Whether this run is a reset that asks for today's evaluators; its history is read once."""
@@ -240,7 +252,7 @@ class VerdictActivities:
         self, plan: Plan, scenario: ScenarioConfig, meter: Meter
     ) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
         """How an evaluator's questions reach the model, and what it looks for in texts the panel."""
-        config, judges, panel = self._deployment.config, list[Judge](), list[Judge]()
+        judges, panel = list[Judge](), list[Judge]()
 
         async def ask(question: dict[str, Any]) -> bytes:
             await prepare()
@@ -250,14 +262,14 @@ class VerdictActivities:
                 if "facts" in question:
                     panel.extend([] if panel else self._judges(plan, meter, PROMPT_VERSION))
                     asked = FactsAsked.model_validate(question)
-                    told = await read_facts(asked, scenario.user_prompt, panel, config.judge_window)
+                    told = await read_facts(asked, scenario.user_prompt, panel, self._configured.judge_window)
                     return json.dumps(told).encode()
                 judges.extend([] if judges else self._judges(plan, meter, None))
                 return await answer(question, judges[0].llm)
             except ModelError:
                 raise
             except Exception as problem:
-                raise classified(problem, config.evaluation_model) from problem
+                raise classified(problem, self._configured.judge_name) from problem
 
         return ask
 

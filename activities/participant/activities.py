@@ -29,7 +29,6 @@ from activities.attempts import notes as participant_tasks
 from activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
-from activities.deployment import Deployment
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import UnreadableTurnError
 from activities.plan import (
@@ -42,9 +41,12 @@ from activities.plan import (
     TurnApplied,
     TurnInput,
 )
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
 from activities.simulation.settling import Settling
+from activities.simulation.simulations import Simulations
+from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
@@ -100,9 +102,10 @@ _ASKED_AGAIN = (
 class ParticipantActivities:
     """Everything that is said to a participant."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        self._clients = ParticipantClients(deployment.config)
+    def __init__(self, config: GreenAgentConfig, scenarios: Scenarios, simulations: Simulations) -> None:
+        self._scenarios = scenarios
+        self._simulations = simulations
+        self._clients = ParticipantClients(config)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -125,7 +128,7 @@ class ParticipantActivities:
             )
         answer.require_success()
         simulation.participant_was_told()
-        checkpoint = await patiently(lambda: self._deployment.simulations_of(plan).keep(simulation))
+        checkpoint = await patiently(lambda: self._simulations.of(plan).keep(simulation))
         return Greeted(
             sha256=checkpoint.sha256,
             size=checkpoint.size,
@@ -153,7 +156,7 @@ class ParticipantActivities:
 
     async def _taken(self, given: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
-        simulations = self._deployment.simulations_of(given.plan)
+        simulations = self._simulations.of(given.plan)
         settles = given.settles and simulations.host.outlive_workers
         clarifications = participant_tasks.noted_clarifications()
         try:
@@ -189,9 +192,9 @@ class ParticipantActivities:
     async def _settled(self, given: TurnInput, simulation: Simulation) -> TurnApplied:
         """Read what was done in the turn."""
         plan = given.plan
-        scenario = await patiently(lambda: self._deployment.load_scenario(plan.scenario))
+        scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
         settling = Settling(scenario, given.turn, given.current_time)
-        found, checkpoint = await self._deployment.simulations_of(plan).step_in_hand(
+        found, checkpoint = await self._simulations.of(plan).step_in_hand(
             plan.simulation_id, simulation.mark or "", settling.step
         )
         return settling.outcome(found, checkpoint)
@@ -205,7 +208,7 @@ class ParticipantActivities:
         plan = given.plan
         with suppress(UESError, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
-                if await self._deployment.simulations_of(plan).is_held_by_newer(plan.simulation_id):
+                if await self._simulations.of(plan).is_held_by_newer(plan.simulation_id):
                     return
         left = list(given.left)
         with suppress(RPCError):
@@ -235,7 +238,7 @@ class ParticipantActivities:
             ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
                 ``may_start_over``; what earlier attempts noted is void then.
         """
-        simulations, plan = self._deployment.simulations_of(work.plan), work.plan
+        simulations, plan = self._simulations.of(work.plan), work.plan
         if (waited := _waited()) > _WORTH_NOTING:
             participant_tasks.note_wait(waited)
 
@@ -508,7 +511,7 @@ class ParticipantActivities:
         summary: InitialStateSummary,
         resumes_turn: int | None = None,
     ) -> AssessmentStartMessage:
-        scenario = await self._deployment.load_scenario(plan.scenario)
+        scenario = await self._scenarios.load_scenario(plan.scenario)
         return AssessmentStartMessage(
             ues_url=access.address,
             api_key=access.secret,

@@ -5,15 +5,11 @@ So every activity, on whichever worker, can compute what no payload has to carry
 
 import hashlib
 import hmac
-import re
 
 from proctor_protocol.modalities import SHOWN
 
 PARTICIPANT = "participant"
 """The name of every key that a participant has, and the author of its deeds."""
-
-PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
-"""What a participant's key looks like, whosever it is."""
 
 READER_KEY_ID = "reader"
 ADMIN_KEY_ID = "admin"
@@ -83,3 +79,13 @@ def commands_key(secret: str, trial_id: str) -> str:
 def reader_key(secret: str, simulation_id: str) -> str:
     """The key that evaluator functions read with."""
     return _derive(secret, f"reader:{simulation_id}")
+
+
+def keys_of(secret: str, simulation_id: str) -> set[str]:
+    """The keys of a simulation that are derived from the deployment's secret, for texts that must not show them."""
+    return {
+        host_key(secret),
+        admin_key(secret, simulation_id),
+        reader_key(secret, simulation_id),
+        participant_key(secret, simulation_id, 0),
+    }

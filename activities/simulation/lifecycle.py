@@ -11,15 +11,16 @@ from temporalio import activity
 
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
-from activities.deployment import Deployment
 from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
 from activities.scenario_code.initial_states import at_time
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Step
 from activities.simulation.shown import Shown, below
+from activities.simulation.simulations import Simulations
 from activities.simulation.states import snapshot
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import AssessmentResults
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
@@ -34,20 +35,22 @@ log = logging.getLogger(__name__)
 class LifecycleActivities:
     """Everything that is done to a simulation as a whole."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
+    def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
+        self._store = store
+        self._scenarios = scenarios
+        self._simulations = simulations
         self._removing: set[asyncio.Task[None]] = set()
 
     @activity.defn
     async def set_up(self, plan: Plan) -> Prepared:
         """Make the simulation, load the scenario, make the keys, start the clock's day."""
-        store = self._deployment.store
-        simulator = await self._deployment.choose_simulator()
-        simulations = self._deployment.simulations.at(simulator)
+        store = self._store
+        simulator = await self._simulations.choose_server()
+        simulations = self._simulations.at(simulator)
         simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
             if plan.is_timed and plan.initial_state.size > _LARGE:
-                await simulation.load(self._deployment.read_initial_state(plan))
+                await simulation.load(self._scenarios.read_initial_state(plan))
             else:
                 initial_state = from_json(await store.get(plan.initial_state))
                 await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
@@ -71,10 +74,10 @@ class LifecycleActivities:
     @activity.defn
     async def conclude(self, given: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
-        found, checkpoint = await self._deployment.simulations_of(given.plan).step(
+        found, checkpoint = await self._simulations.of(given.plan).step(
             given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
         )
-        store = self._deployment.store
+        store = self._store
         initial, final = Shown.read(store, await store.get(given.initial_state)), Shown.of(store, found)
         record = JudgeRecord(
             action_log=given.action_log,
@@ -89,7 +92,7 @@ class LifecycleActivities:
     @activity.defn
     async def keep_results(self, results: AssessmentResults) -> BlobRef:
         """Put the results of an assessment that has none in Temporal into the store, as JSON."""
-        return await self._deployment.store.put(results.model_dump_json().encode())
+        return await self._store.put(results.model_dump_json().encode())
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
@@ -98,7 +101,7 @@ class LifecycleActivities:
         A simulator that doesn't answer keeps no assessment from ending: the removal goes on, and should it fail, the
         worker's tidying is left to do it.
         """
-        removing = asyncio.create_task(self._deployment.simulations.end(simulation_id))
+        removing = asyncio.create_task(self._simulations.end(simulation_id))
         self._removing.add(removing)
         removing.add_done_callback(self._removing.discard)
         await asyncio.wait({removing}, timeout=_REMOVAL_SECONDS)

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from temporalio.exceptions import ApplicationError
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures, patience
+from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
 from activities.attempts.notes import with_tasks
-from activities.deployment import Deployment
 from activities.plan import Plan
+from activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
 MOVES_AFTER = 5.0
@@ -28,32 +29,20 @@ LOST = "lost"
 """In a failure's details: the server on which to go on, and the one that is lost."""
 
 
-class Moving(Interceptor):
-    """The worker's interceptor that has steps fail for good whose server is lost, where another one is there.
+class Moving:
+    """A guard: steps whose server is lost fail for good where another server answers."""
 
-    It stands within those that tell of failures and take secrets out of them.
-    """
+    def __init__(self, simulations: Simulations) -> None:
+        self._simulations = simulations
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
-        return _Moving(next, self._deployment)
-
-
-class _Moving(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, deployment: Deployment) -> None:  # noqa: A002
-        super().__init__(next)
-        self._deployment = deployment
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+    async def __call__(self, input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
+        """Run an attempt."""
         plan = _plan_of(input)
-        if plan is None or not self._deployment.has_several_simulators:
-            return await super().execute_activity(input)
+        if plan is None or not self._simulations.are_on_several_servers:
+            return await proceed()
         try:
             with _short_of_patience():
-                return await super().execute_activity(input)
+                return await proceed()
         except Exception as problem:
             if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
                 raise
@@ -64,7 +53,7 @@ class _Moving(ActivityInboundInterceptor):
 
     async def _moved(self, plan: Plan, problem: Exception) -> ApplicationError | None:
         """The failure that names another server; None while the old one answers, or no other does."""
-        host = self._deployment.simulations.host
+        host = self._simulations.host
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
             return None
         lost = ApplicationError(

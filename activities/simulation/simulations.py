@@ -8,21 +8,57 @@ claimed from can do nothing any more.
 
 from dataclasses import replace
 
+import httpx
+
 from activities.attempts import failures
 from activities.attempts.elapsed import counting_stops
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
+from activities.plan import Plan
+from activities.simulation.addresses import are_several
 from activities.simulation.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulation.own_servers import OwnServers
+from activities.simulation.shared_host import SharedHost
+from activities.simulation.shared_hosts import SharedHosts
 from activities.simulation.shown import Shown
+from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
+from purple_sdk.ues import UESConnectionError
+
+
+def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> "Simulations":
+    """The simulations on the servers that the settings name."""
+    if config.ues_command:
+        return Simulations(OwnServers(config, config.ues_command, http), store)
+    if are_several(config):
+        return Simulations(SharedHosts(config, http, store), store, several_at=config.ues_url)
+    return Simulations(SharedHost(config, http, store), store)
 
 
 class Simulations:
     """All simulations, wherever they live. Whatever changes one does so with the fence of the attempt that runs."""
 
-    def __init__(self, host: SimulationHost, store: BlobStore) -> None:
+    def __init__(self, host: SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
         self.host = host
+        self.are_on_several_servers = several_at is not None
         self._store = store
+        self._several_at = several_at
+
+    async def choose_server(self) -> str | None:
+        """The server for a new simulation (``Plan.simulator``); None where there is one only.
+
+        Raises:
+            UESConnectionError: there are several, and none answers.
+        """
+        if self._several_at is None:
+            return None
+        if (chosen := await self.host.choose()) is None:
+            raise UESConnectionError(f"no simulator answers, of those at {self._several_at}")
+        return chosen
+
+    def of(self, plan: Plan) -> "Simulations":
+        """Those on the server that an assessment's simulation is on."""
+        return self.at(plan.simulator)
 
     def at(self, simulator: str | None) -> "Simulations":
         """Those on one of the simulator's servers (``Plan.simulator``)."""

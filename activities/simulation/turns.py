@@ -1,33 +1,30 @@
-"""What happens between two turns: the participant's actions are read, characters answer, the clock moves."""
+"""What happens to the simulation after a turn: the participant's actions are read, and the clock moves."""
 
 from datetime import timedelta
 
 from temporalio import activity
 
-from activities.attempts import failures
 from activities.characters import generator
-from activities.deployment import Deployment
-from activities.models.factory import ModelSettingsError, prepare
-from activities.models.metering import attempt_meter
 from activities.plan import (
     Advanced,
     AdvanceInput,
     ApplyInput,
     PlannedReply,
-    Responded,
-    RespondInput,
     TurnApplied,
 )
+from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import PlannedEvent, Step
 from activities.simulation.settling import Settling
+from activities.simulation.simulations import Simulations
 from proctor_protocol.scenario import ScenarioConfig
 
 
 class TurnActivities:
     """Everything that the evaluator does with the simulation in a turn."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
+    def __init__(self, scenarios: Scenarios, simulations: Simulations) -> None:
+        self._scenarios = scenarios
+        self._simulations = simulations
 
     @activity.defn
     async def apply(self, given: ApplyInput) -> TurnApplied:
@@ -36,35 +33,17 @@ class TurnActivities:
         Mostly ``purple_turn`` does this itself, with the simulation in hand.
         """
         plan = given.plan
-        scenario = await self._deployment.load_scenario(plan.scenario)
+        scenario = await self._scenarios.load_scenario(plan.scenario)
         settling = Settling(scenario, given.turn, given.turn_start)
-        found, checkpoint = await self._deployment.simulations_of(plan).step(
-            plan.simulation_id, given.checkpoint, settling.step
-        )
+        found, checkpoint = await self._simulations.of(plan).step(plan.simulation_id, given.checkpoint, settling.step)
         return settling.outcome(found, checkpoint)
-
-    @activity.defn
-    async def respond(self, given: RespondInput) -> Responded:
-        """Let one character decide whether, what and when it answers one message."""
-        scenario = await self._deployment.load_scenario(given.scenario)
-        if not given.offline:
-            await prepare()
-        with attempt_meter(self._deployment.prices) as meter:
-            try:
-                model = None if given.offline else self._deployment.make_character_model(given.seed, meter)
-                reply = await generator.respond(
-                    given.message, given.character_id, scenario, model, given.seed, given.turn
-                )
-            except ModelSettingsError as problem:
-                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
-            return Responded(reply=reply, usage=meter.read())
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
         plan = given.plan
-        scenario = await self._deployment.load_scenario(plan.scenario)
-        found, checkpoint = await self._deployment.simulations_of(plan).step(
+        scenario = await self._scenarios.load_scenario(plan.scenario)
+        found, checkpoint = await self._simulations.of(plan).step(
             plan.simulation_id,
             given.checkpoint,
             Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),

@@ -10,7 +10,8 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts import elapsed
-from activities.attempts.elapsed import Elapsed, since_scheduled
+from activities.attempts.around import Around
+from activities.attempts.elapsed import since_scheduled, timing
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -36,7 +37,7 @@ async def asked(scheduled: datetime, started: datetime) -> timedelta:
     surroundings = ActivityEnvironment()
     surroundings.info = replace(surroundings.info, scheduled_time=scheduled, started_time=started)
     given: Any = ExecuteActivityInput(fn=asked, args=(), executor=None, headers={})
-    found: timedelta = await surroundings.run(Elapsed().intercept_activity(Asking()).execute_activity, given)
+    found: timedelta = await surroundings.run(Around(timing).intercept_activity(Asking()).execute_activity, given)
     return found
 
 

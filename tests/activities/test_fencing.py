@@ -11,12 +11,16 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts import failures, heartbeats
-from activities.attempts.fencing import Fencing, own_fence
+from activities.attempts.around import Around
+from activities.attempts.fencing import fencing, own_fence
 from activities.participant import activities as participants
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+NOTHING: Any = (SimpleNamespace(), SimpleNamespace())
+"""Scenarios and simulations that are not needed."""
 
 
 class Late(ActivityInboundInterceptor):
@@ -35,7 +39,7 @@ async def test_where_temporals_clock_went_back_the_attempt_is_tried_again_and_sa
     surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=NOON)
     given: Any = ExecuteActivityInput(fn=Late, args=(), executor=None, headers={})
     with pytest.raises(ApplicationError) as refused:
-        await surroundings.run(Fencing().intercept_activity(Late()).execute_activity, given)
+        await surroundings.run(Around(fencing).intercept_activity(Late()).execute_activity, given)
     assert (refused.value.type, refused.value.non_retryable) == (failures.OVERTAKEN, False)
     assert refused.value.message == (
         "Another attempt has taken over, one of 2026-03-02T13:00:00+00:00; this one is of 2026-03-02T12:00:00+00:00. "
@@ -61,7 +65,7 @@ async def test_who_was_stopped_since_its_claim_looks_before_it_speaks(
     said: list[Any] = []
     seconds = SECONDS_STOPPED[stopped]
     monkeypatch.setattr(participants, "counting_stops", lambda: 100.0 + seconds if seconds > 0 else None)
-    speaker = participants.ParticipantActivities(SimpleNamespace(config=GreenAgentConfig()))  # type: ignore[arg-type]
+    speaker = participants.ParticipantActivities(GreenAgentConfig(), *NOTHING)
     simulation: Any = SimpleNamespace(look=look, claimed_at=100.0)
     participant: Any = SimpleNamespace(send=send)
     greeting: Any = "good morning"
@@ -90,8 +94,8 @@ async def test_an_attempt_after_another_one_that_left_no_note_opens_with_a_new_k
         plan: Any = SimpleNamespace(simulation_id="s")
         await opener._begin(participants._Work(plan, None, "run turn 1 try 1", 7))  # type: ignore[arg-type]
 
-    deployment: Any = SimpleNamespace(config=GreenAgentConfig(), simulations_of=lambda _plan: Simulations())
-    opener = participants.ParticipantActivities(deployment)
+    simulations: Any = SimpleNamespace(of=lambda _plan: Simulations())
+    opener = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
     monkeypatch.setattr(participants, "_waited", lambda: 0.0)
     surroundings = ActivityEnvironment()
     surroundings.info = replace(surroundings.info, attempt=tried, current_attempt_scheduled_time=NOON)
@@ -114,11 +118,11 @@ async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_don
         return SimpleNamespace()
 
     hosts: Any = SimpleNamespace(host=SimpleNamespace(outlive_workers=False))
-    deployment: Any = SimpleNamespace(config=GreenAgentConfig(), simulations_of=lambda _plan: hosts)
+    simulations: Any = SimpleNamespace(of=lambda _plan: hosts)
     given: Any = SimpleNamespace(plan=None, settles=False, key=SimpleNamespace(issue=7), checkpoint=None)
     simulation: Any = SimpleNamespace(look=look, mark=f"run turn 1 try 1{participants._KEY}7")
     answer: Any = SimpleNamespace(to_turn=to_turn)
-    taker = participants.ParticipantActivities(deployment)
+    taker = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
     heartbeats._notes.set([])
     with pytest.raises(ApplicationError) as refused:
         await ActivityEnvironment().run(taker._taken, given, answer, simulation, "run turn 1 try 1")

@@ -117,7 +117,7 @@ def test_a_look_has_the_fence_that_conclude_handed_on(rehearsal: Rehearsal) -> N
 
     class Fenced(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> list[int]:
-            host = self.deployment.simulations.host
+            host = self.parts.simulations.host
             before = await host.find_holder(plan.simulation_id)
             await self.judge_locally(plan, evidence, "asked")
             judged = await host.find_holder(plan.simulation_id)
@@ -133,7 +133,7 @@ def test_a_look_has_the_fence_that_conclude_handed_on(rehearsal: Rehearsal) -> N
 def test_a_look_brings_nothing_back_that_a_newer_attempt_has_ended(rehearsal: Rehearsal) -> None:
     class Ended(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> int:
-            host = self.deployment.simulations.host
+            host = self.parts.simulations.host
             await host.end(plan.simulation_id, evidence.fence + 1)
             with pytest.raises(OvertakenError):
                 await self.judge_locally(plan, evidence, "asked")
@@ -169,7 +169,7 @@ def test_a_judgement_that_could_not_reach_the_simulation_looks_again_though_othe
             given = JudgeInput(plan=plan, criterion_id="asked", evidence=evidence)
             neighbours = [await do(self.verdicts._look_at, given) for _ in range(2)]
             with monkeypatch.context() as patch:
-                patch.setattr(self.verdicts._deployment.code, "judge", is_away)
+                patch.setattr(self.parts.scenarios.code, "judge", is_away)
                 with pytest.raises(Exception, match="nobody answers"):
                     await do(self.verdicts.judge_criterion, given)
             return [*neighbours, await do(self.verdicts._look_at, given)]

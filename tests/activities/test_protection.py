@@ -1,18 +1,20 @@
 """Code that did not come with proctor is refused where the machine can't confine it."""
 
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from activities.deployment import Deployment
 from activities.scenario_code import confinement, system_calls
 from activities.scenario_code.confinement import find_missing_protections
 from activities.scenario_code.freezing import packed
 from activities.scenario_code.manager import ScenarioError, ScenarioValidationError
 from activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
+from activities.scenario_code.scenarios import Scenarios
 from proctor.doctor.places import look_at_confinement
 from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_storage.blobs import BlobStore
 from tests.activities.scenario_code import GOOD, LIMITS, Write
 from tests.stack import SCENARIOS
 
@@ -29,13 +31,11 @@ def config_of(folder: Path, tmp_path: Path) -> GreenAgentConfig:
 
 
 async def refusal(config: GreenAgentConfig, scenario_id: str) -> str:
-    deployment = Deployment(config)
-    try:
-        await deployment.load_package(scenario_id)
-    except ScenarioError as problem:
-        return str(problem)
-    finally:
-        await deployment.aclose()
+    async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
+        try:
+            await scenarios.load_package(scenario_id)
+        except ScenarioError as problem:
+            return str(problem)
     return ""
 
 
@@ -65,20 +65,19 @@ async def test_a_scenario_that_came_with_proctor_is_played_everywhere(tmp_path: 
 async def test_frozen_code_that_another_machine_admitted_is_refused_too(write_scenario: Write, tmp_path: Path) -> None:
     """A worker that confines code may have admitted what this one is to judge."""
     folder = write_scenario(files={"evaluators.py": GOOD})
-    deployment = Deployment(config_of(folder, tmp_path))
-    try:
+    config = config_of(folder, tmp_path)
+    store = BlobStore(config.storage_url)
+    async with aclosing(Scenarios(config, store)) as scenarios:
         strange, shipped = [
-            await deployment.store.put(packed(place)) for place in (folder / "small", SCENARIOS / "email_triage_basic")
+            await store.put(packed(place)) for place in (folder / "small", SCENARIOS / "email_triage_basic")
         ]
         with pytest.raises(ScenarioValidationError, match="small has code, and this machine can't confine it"):
-            await deployment.unpack_frozen_code("small", strange)
+            await scenarios.unpack_frozen_code("small", strange)
         with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
-            await deployment.unpack_current_code("small")
+            await scenarios.unpack_current_code("small")
         with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
-            await deployment.unpack_frozen_code("email_triage_basic", strange)  # with a name that is not its own
-        assert (await deployment.unpack_frozen_code("email_triage_basic", shipped)).is_dir()
-    finally:
-        await deployment.aclose()
+            await scenarios.unpack_frozen_code("email_triage_basic", strange)  # with a name that is not its own
+        assert (await scenarios.unpack_frozen_code("email_triage_basic", shipped)).is_dir()
 
 
 async def test_no_code_runs_where_the_protection_was_there_and_is_lost(

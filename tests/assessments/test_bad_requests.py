@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,13 +26,14 @@ from temporalio.testing import ActivityEnvironment
 from a2a_gateway.parts import request_of
 from activities.admission.activities import AdmissionActivities
 from activities.attempts import failures
-from activities.deployment import Deployment
 from activities.participant import ParticipantClients
 from activities.plan import AdmitInput
+from activities.scenario_code.scenarios import Scenarios
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import TurnStartMessage
 from proctor_protocol.results import AssessmentResults
+from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
 from tests.assessments import participants
@@ -328,20 +329,22 @@ one for each that hears a participant: who connects, who speaks A2A, who reads a
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def deployment(scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Deployment]:
-    store = tmp_path_factory.mktemp("storage")
-    deployment = Deployment(GreenAgentConfig(scenarios_dir=str(scenarios_dir), storage_url=str(store)))
-    yield deployment
-    await deployment.aclose()
+async def admission(
+    scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[AdmissionActivities]:
+    config = GreenAgentConfig(scenarios_dir=str(scenarios_dir), storage_url=str(tmp_path_factory.mktemp("storage")))
+    store = BlobStore(config.storage_url)
+    async with aclosing(Scenarios(config, store)) as scenarios:
+        yield AdmissionActivities(config, store, scenarios)
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", REJECTED, ids=[case.name for case in REJECTED])
-async def test_rejected(deployment: Deployment, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rejected(admission: AdmissionActivities, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     given = AdmitInput(task_id="t", request=request_of(message(*parts_of(case, "http://127.0.0.1:9")).message))
     with pytest.raises(ApplicationError) as problem:
-        await ActivityEnvironment().run(AdmissionActivities(deployment).admit, given)
+        await ActivityEnvironment().run(admission.admit, given)
     assert problem.value.type == failures.REJECTED
     assert_says(problem.value.message, case.sentence)
 

@@ -139,7 +139,8 @@ class Playing(ActivityInboundInterceptor):
         async def look() -> Any:
             return SimpleNamespace(is_untouched=False)
 
-        speaker = participants.ParticipantActivities(SimpleNamespace(config=GreenAgentConfig()))  # type: ignore[arg-type]
+        nothing: Any = SimpleNamespace()
+        speaker = participants.ParticipantActivities(GreenAgentConfig(), nothing, nothing)
         simulation: Any = SimpleNamespace(look=look, claimed_at=None, mark="a mark with key 1")
         try:
             async with speaker._clients.talk(self._url, "an assessment") as participant:

@@ -13,9 +13,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.admission.forks import ForkActivities
 from activities.attempts import failures
-from activities.deployment import Deployment
 from activities.plan import AdmitInput
 from proctor.page_actions import page_actions
+from proctor.parts import open_parts
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import AssessmentStartedUpdate, TurnCompletedUpdate, TurnStartedUpdate
@@ -158,15 +158,15 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
             ({"fork_of": "nobody", "from_turn": 1}, 'config.fork_of is "nobody": there is no assessment of that id'),
             ({"fork_of": rejected[0], "from_turn": 1}, f"{rejected[0]} can't be forked: it was rejected"),
         ]
-        deployment = Deployment(stack.config)
         looking = ActivityEnvironment(client=await connect(stack.config))
-        for config, sentence in cases:
-            given = AdmitInput(task_id="fork", request=json.dumps({"config": config}))
-            with pytest.raises(ApplicationError) as problem:
-                await looking.run(ForkActivities(deployment).admit_fork, given)
-            assert problem.value.type == failures.REJECTED
-            assert sentence in problem.value.message
-        await deployment.aclose()
+        async with open_parts(stack.config) as parts:
+            forks = ForkActivities(parts.config, parts.store, parts.scenarios, parts.simulations)
+            for config, sentence in cases:
+                given = AdmitInput(task_id="fork", request=json.dumps({"config": config}))
+                with pytest.raises(ApplicationError) as problem:
+                    await looking.run(forks.admit_fork, given)
+                assert problem.value.type == failures.REJECTED
+                assert sentence in problem.value.message
         config, sentence = cases[0]
         refused = await assess_by(stack, json.dumps({"config": config}))
         assert (refused.state, refused.results) == ("rejected", None)

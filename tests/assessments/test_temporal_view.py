@@ -10,7 +10,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.simulation.keys import PARTICIPANT_KEYS, admin_key, reader_key
+from activities.attempts.scrubbing import PARTICIPANT_KEYS
+from activities.simulation.keys import admin_key, reader_key
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.temporal import connect
 from tests.assessments import participants

@@ -22,9 +22,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
-from activities.deployment import Deployment
 from activities.participant import ParticipantClients
-from activities.participant.activities import ParticipantActivities
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_storage.temporal import connect
@@ -159,13 +157,11 @@ async def test_a_participant_that_is_not_where_its_card_says_is_unreachable() ->
 
 async def test_a_participant_whose_address_swallows_connections_is_unreachable(tmp_path: Path) -> None:
     settings = GreenAgentConfig(connect_timeout=0.3, storage_url=str(tmp_path))
-    deployment = Deployment(settings)
-    participants = ParticipantActivities(deployment)
+    clients = ParticipantClients(settings)
     with black_hole() as url, pytest.raises(ApplicationError) as problem:
-        async with participants._clients.talk(url, "an assessment"):
+        async with clients.talk(url, "an assessment"):
             pass
-    await participants.aclose()
-    await deployment.aclose()
+    await clients.aclose()
     assert (problem.value.type, problem.value.non_retryable) == (failures.PARTICIPANT_UNREACHABLE, False)
     assert f"Nobody answers at the participant's address {url} (" in problem.value.message
 

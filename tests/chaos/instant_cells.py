@@ -24,12 +24,13 @@ from activities.campaign.activities import CampaignActivities
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign.plan import CellInput, CellOutcome
-from activities.deployment import Deployment
+from activities.scenario_code.scenarios import Scenarios
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.campaigns import CellEndedUpdate
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunResults
+from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import running_gateway, start_temporal, stop_temporal
 from tests.chaos.campaigns import largest
@@ -100,16 +101,16 @@ async def main(count: int, at_once: int, temporal: str, server: psutil.Process) 
         config = GreenAgentConfig(
             host="127.0.0.1", port=0, temporal_address=temporal, state=folder, storage_url=folder, task_queue="instant"
         )
-        client, deployment = await connect(config), Deployment(config)
-        runs = ScriptedRuns(deployment)
-        campaigns = CampaignActivities(deployment, [runs])
+        client, store = await connect(config), BlobStore(config.storage_url)
+        runs = ScriptedRuns(config, store, Scenarios(config, store))
+        campaigns = CampaignActivities(store, [runs])
         activities = [
             campaigns.plan_campaign,
             campaigns.read_cells,
             campaigns.join_cell,
             campaigns.keep_outcomes,
             campaigns.sum_up_campaign,
-            CampaignArchiving(deployment, lambda _: Scrubber(())).archive_campaign,
+            CampaignArchiving(config, store, lambda _: Scrubber(())).archive_campaign,
             runs.keep_played,
             QueueActivities().join_queue,
             QueueActivities().is_running,

@@ -61,13 +61,13 @@ def test_no_process_imports_what_only_others_need() -> None:
     up = imported_by("import proctor.up")
     assert up.isdisjoint({"temporalio", "a2a", "jwt", "ues_sim", "starlette.applications", "uvicorn", *models})
     commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
-    assert commands.isdisjoint({"temporalio.worker", "ues_sim", "activities.deployment", *models})
+    assert commands.isdisjoint({"temporalio.worker", "ues_sim", "proctor.parts", *models})
     services = imported_by("import proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
     assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.scenario_code", *models})
     gateway = imported_by("import a2a_gateway.server, viewer.app, proctor.page_actions, proctor.running")
-    assert gateway.isdisjoint({"ues_sim", "activities.deployment", "jwt", "rich", "temporalio.worker", *models})
+    assert gateway.isdisjoint({"ues_sim", "proctor.parts", "jwt", "rich", "temporalio.worker", *models})
     parent = imported_by("import proctor.services, proctor.worker_processes")
-    assert parent.isdisjoint({"temporalio", "httpx", "activities.deployment"})
+    assert parent.isdisjoint({"temporalio", "httpx", "proctor.parts"})
     # A worker's first model brings what models need, its first webhook the gateway's words, an engine its client.
     worker = imported_by("import proctor.worker")
     assert "activities.models.factory" in worker

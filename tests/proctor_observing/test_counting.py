@@ -14,7 +14,8 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts import failures
-from activities.attempts.metrics import Observing
+from activities.attempts.around import Around
+from activities.attempts.metrics import observing
 from activities.models.counting import Counter
 from activities.models.usage import Price, Prices
 from proctor_observing.logs import what_it_is_about
@@ -43,7 +44,7 @@ class Work(ActivityInboundInterceptor):
 async def attempt(problem: Exception | None = None) -> Any:
     environment = ActivityEnvironment()
     given = ExecuteActivityInput(fn=attempt, args=[], executor=None, headers={})
-    return await environment.run(Observing().intercept_activity(Work(problem)).execute_activity, given)
+    return await environment.run(Around(observing).intercept_activity(Work(problem)).execute_activity, given)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from activities.deployment import Deployment
-from activities.judging.panel import Judge
+from activities.models.configured import ConfiguredModels
 from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
 from proctor import rehearsal
 from proctor.rehearsal import RehearsedAssessment, do
@@ -24,16 +23,15 @@ from proctor_protocol.results import AssessmentResults, CriterionResult
 from tests.stack import SCENARIOS, Script
 
 
-class _ToldDeployment(Deployment):
-    """A deployment that tells of every answer of its judges."""
+class _WatchedModels(ConfiguredModels):
+    """Models whose judges report every answer."""
 
     on_answer: BaseCallbackHandler | None = None
 
-    def make_judges(self, *given: Any, **named: Any) -> list[Judge]:
-        found = super().make_judges(*given, **named)
-        for judge in found:
-            judge.llm.callbacks = [*(judge.llm.callbacks or ()), *filter(None, [self.on_answer])]  # type: ignore[misc]
-        return found
+    def for_judging(self, *args: Any) -> Any:
+        llm = super().for_judging(*args)
+        llm.callbacks = [*(llm.callbacks or ()), *filter(None, [self.on_answer])]  # type: ignore[misc]
+        return llm
 
 
 @dataclass(frozen=True)
@@ -56,10 +54,10 @@ class Rehearsal(rehearsal.Rehearsal):
         self._on_answer = on_answer
         super().__init__(folder, SCENARIOS, **settings)
 
-    def make_deployment(self) -> Deployment:
-        deployment = _ToldDeployment(self.config)
-        deployment.on_answer = self._on_answer
-        return deployment
+    def make_models(self) -> ConfiguredModels:
+        models = _WatchedModels(self.config)
+        models.on_answer = self._on_answer
+        return models
 
     async def play(
         self, scenario_id: str, script: Script, judging: Judging | None = None, *, seed: int = 7

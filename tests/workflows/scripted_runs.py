@@ -12,8 +12,8 @@ from activities.attempts.scrubbing import Scrubber
 from activities.campaign.activities import CampaignActivities
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
-from activities.deployment import Deployment
 from activities.plan import AdmitInput, JudgeInput, Plan
+from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import parse_request
@@ -39,7 +39,7 @@ class ScriptedRun(ScriptedActivities):
 
     def __init__(self, config: GreenAgentConfig) -> None:
         super().__init__(BlobStore(config.storage_url))
-        self._deployment = Deployment(config)
+        self._config = config
         self.plans: dict[str, Plan] = {}
         self.played: Counter[tuple[str, str, int]] = Counter()
         self.deeds["admit"] = self._admit
@@ -47,8 +47,9 @@ class ScriptedRun(ScriptedActivities):
         self.price: Callable[[str, int], float | None] = lambda _agent, _seed: 0.5
 
     def all(self) -> list[Any]:
-        runs = ScriptedRuns(self._deployment)
-        campaigns = CampaignActivities(self._deployment, [runs])
+        config, store = self._config, BlobStore(self._config.storage_url)
+        runs = ScriptedRuns(config, store, Scenarios(config, store))
+        campaigns = CampaignActivities(store, [runs])
         return [
             *super().all(),
             campaigns.plan_campaign,
@@ -58,7 +59,7 @@ class ScriptedRun(ScriptedActivities):
             campaigns.sum_up_campaign,
             runs.keep_played,
             runs.join_assessment,
-            CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
+            CampaignArchiving(config, store, lambda _: Scrubber(())).archive_campaign,
         ]
 
     async def _admit(self, given: AdmitInput) -> Plan:

@@ -14,10 +14,10 @@ from activities.attempts.scrubbing import Scrubber
 from activities.campaign.activities import CampaignActivities, keep_cells
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.plan import CampaignPlan, Cell, Raw
-from activities.deployment import Deployment
 from proctor.worker import WORKFLOWS
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import FailureMode, parse_terminal_request
+from proctor_storage.blobs import BlobStore
 from proctor_terminal import plan as trial_plan
 from proctor_terminal.archiving import TrialArchiving
 from proctor_terminal.plan import (
@@ -92,7 +92,7 @@ class ScriptedTrials:
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
-        self._deployment = Deployment(config)
+        self._config = config
         self.deeds: dict[str, Deed] = {}
         self.calls: list[tuple[str, str]] = []
         self.at_play: defaultdict[str, int] = defaultdict(int)
@@ -104,7 +104,8 @@ class ScriptedTrials:
     def worker(
         self, client: Client, task_queue: str, runs: type[TerminalRuns] = ScriptedRuns
     ) -> AbstractAsyncContextManager[None]:
-        campaigns = CampaignActivities(self._deployment, [runs(self._deployment)])
+        config, store = self._config, BlobStore(self._config.storage_url)
+        campaigns = CampaignActivities(store, [runs(config, store)])
         queues = QueueActivities()
         activities = [
             campaigns.plan_campaign,
@@ -112,9 +113,9 @@ class ScriptedTrials:
             campaigns.join_cell,
             campaigns.keep_outcomes,
             campaigns.sum_up_campaign,
-            TrialKeeping(self._deployment).keep_trial,
-            TrialArchiving(self._deployment, lambda _: Scrubber(())).archive_trial,
-            CampaignArchiving(self._deployment, lambda _: Scrubber(())).archive_campaign,
+            TrialKeeping(store).keep_trial,
+            TrialArchiving(config, store, lambda _: Scrubber(())).archive_trial,
+            CampaignArchiving(config, store, lambda _: Scrubber(())).archive_campaign,
             queues.join_queue,
             queues.is_running,
             self.prepare_image,

@@ -18,8 +18,8 @@ from temporalio.testing import ActivityEnvironment
 from activities.admission.activities import AdmissionActivities
 from activities.attempts import failures
 from activities.campaign.assessments import AssessmentRuns
-from activities.deployment import Deployment
 from activities.plan import AdmitInput
+from activities.scenario_code.scenarios import Scenarios
 from proctor.live_terminals import recordings_of
 from proctor.running import UnderWay
 from proctor_protocol.config import GreenAgentConfig
@@ -27,6 +27,7 @@ from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
 from proctor_storage.archive import Archive
+from proctor_storage.blobs import BlobStore
 from proctor_terminal import plan as trial_plan
 from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
 from proctor_terminal.plan import StepInput, Worked
@@ -303,15 +304,16 @@ def test_a_run_that_is_summed_up_again_writes_the_same_folder(tmp_path: Path) ->
 
 
 async def test_an_evaluator_of_terminal_tasks_alone_refuses_assessments(config: GreenAgentConfig) -> None:
-    deployment = Deployment(config.model_copy(update={"card_subject": "terminal-bench"}))
+    config = config.model_copy(update={"card_subject": "terminal-bench"})
+    store = BlobStore(config.storage_url)
+    parts = (config, store, Scenarios(config, store))
     request = {"participants": {"personal_assistant": "http://a.example"}, "config": {"scenario_id": "day"}}
     given = AdmitInput(task_id="t", request=request)
     with pytest.raises(ApplicationError, match="runs terminal tasks only") as refused:
-        await ActivityEnvironment().run(AdmissionActivities(deployment).admit, given)
+        await ActivityEnvironment().run(AdmissionActivities(*parts).admit, given)
     assert refused.value.type == failures.REJECTED
     with pytest.raises(BadRequestError, match="runs terminal tasks only"):
-        await AssessmentRuns(deployment).plan("c", {**request, "config": {"scenarios": ["day"]}})
-    await deployment.aclose()
+        await AssessmentRuns(*parts).plan("c", {**request, "config": {"scenarios": ["day"]}})
 
 
 async def test_a_runs_page_says_what_runs_and_shows_its_terminals(

@@ -12,7 +12,6 @@ from temporalio.client import Client
 
 from activities.attempts import failures, troubles
 from activities.attempts.scrubbing import REMOVED, Scrubbing
-from activities.deployment import Deployment
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
@@ -127,12 +126,10 @@ async def test_what_is_told_has_no_secret(
     caller: Caller, client: Client, config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-of-this-test")
-    deployment = Deployment(config)
     scripted = ScriptedActivities()
     scripted.deeds["apply"] = fails_until_told(ValueError("401 for sk-of-this-test"))
-    async with scripted.worker(client, config.task_queue, Scrubbing(deployment)):
+    async with scripted.worker(client, config.task_queue, Scrubbing("a secret", lambda _simulation: ())):
         over = await played(caller)
-    await deployment.aclose()
     assert over.state == "completed"
     [told] = over.problems
     assert told["error_message"].endswith(f"is tried again: ValueError: 401 for {REMOVED}")

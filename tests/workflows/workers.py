@@ -7,9 +7,10 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker
 
-from activities.attempts.elapsed import Elapsed
+from activities.attempts.around import Around
+from activities.attempts.elapsed import timing
 from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.troubles import Troubles
+from activities.attempts.troubles import troubles
 from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
 
@@ -32,7 +33,7 @@ async def working(
                 task_queue=queue,
                 workflows=workflows if queue == task_queue else [],
                 activities=activities,
-                interceptors=[Elapsed(), beats, Troubles(), *interceptors],
+                interceptors=[Around(timing), beats, Around(troubles), *interceptors],
                 **{"workflow_runner": UnsandboxedWorkflowRunner(), **options},
             )
             beats.beat_through(worker)

@@ -20,8 +20,8 @@ import httpx
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from activities.attempts.scrubbing import REMOVED, Scrubber, secrets_in
-from activities.simulation.keys import PARTICIPANT_KEYS, admin_key, host_key, reader_key
+from activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, secrets_in
+from activities.simulation.keys import admin_key, host_key, reader_key
 from proctor_processes.ports import free_ports
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect

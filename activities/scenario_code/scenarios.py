@@ -1,21 +1,12 @@
-"""What every activity of one worker shares: settings, storage, connections."""
+"""Scenarios as a worker has them: as their files are now, and as they were frozen at admission."""
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 
-import httpx
-
-from activities.characters import prompts
-from activities.judging import model_judge
-from activities.judging.panel import Judge
-from activities.models.endpoint_queue import set_requests_at_once
-from activities.models.factory import LLMFactory
-from activities.models.usage import Meter, read_prices
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
@@ -28,22 +19,10 @@ from activities.scenario_code.manager import (
     is_shipped,
 )
 from activities.scenario_code.processes import ScenarioCode
-from activities.simulation.addresses import are_several
-from activities.simulation.hosts import SimulationHost
-from activities.simulation.own_servers import OwnServers
-from activities.simulation.shared_host import SharedHost
-from activities.simulation.shared_hosts import SharedHosts
-from activities.simulation.simulations import Simulations
-from proctor_observing import tracing
 from proctor_processes.own_folders import OwnFolder
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
-from purple_sdk.ues import UESConnectionError
-from purple_sdk.ues.tls import tls
-
-if TYPE_CHECKING:
-    from langchain_core.language_models.chat_models import BaseChatModel
 
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000
@@ -51,64 +30,27 @@ _KEPT_UP_TO = 4_000_000
 _PIECE = 1024 * 1024
 _FOLDERS_KEPT = 100
 _READINGS = 3
-_VOTING_TEMPERATURE = 0.5
-"""At temperature 0 a model that votes several times would say the same each time."""
 
 
-class Deployment:
-    """Settings and connections of a worker process; one for all its activities."""
+class Scenarios:
+    """The scenarios of one worker process, with a cache of those used last."""
 
-    def __init__(self, config: GreenAgentConfig) -> None:
-        self.config = config
-        self.store = BlobStore(config.storage_url)
-        self.scenarios = ScenarioManager(config.scenarios_dir)
+    def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        self.prices = read_prices(config.prices)
-        set_requests_at_once(config.model_requests_at_once)
+        self._manager = ScenarioManager(config.scenarios_dir)
+        self._store = store
+        self._trusts_all = config.trust_scenarios
         self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
-        self._http = httpx.AsyncClient(
-            verify=tls(),
-            timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
-            limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
-            event_hooks=tracing.httpx_hooks(),
-        )
-        self.has_several_simulators = not config.ues_command and are_several(config)
-        host: SimulationHost
-        if config.ues_command:
-            host = OwnServers(config, config.ues_command, self._http)
-        elif self.has_several_simulators:
-            host = SharedHosts(config, self._http, self.store)
-        else:
-            host = SharedHost(config, self._http, self.store)
-        self.simulations = Simulations(host, self.store)
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
-        """Let go of all simulations that are this worker's own, end scenarios' code, and close all connections."""
+        """End the processes that run scenarios' code, and remove what was unpacked."""
         await self.code.aclose()
-        await self.simulations.host.aclose()
-        await self._http.aclose()
         if self._unpacked is not None:
             self._unpacked.cleanup()
-
-    def simulations_of(self, plan: Plan) -> Simulations:
-        """The simulations on the server that an assessment's is on."""
-        return self.simulations.at(plan.simulator)
-
-    async def choose_simulator(self) -> str | None:
-        """The server for a simulation that is to be made; None where there is one only.
-
-        Raises:
-            UESConnectionError: there are several, and none answers.
-        """
-        if not self.has_several_simulators:
-            return None
-        if (chosen := await self.simulations.host.choose()) is None:
-            raise UESConnectionError(f"no simulator answers, of those at {self.config.ues_url}")
-        return chosen
 
     async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
@@ -117,7 +59,7 @@ class Deployment:
         Raises:
             activities.scenario_code.manager.ScenarioError: there is none of that id, or it can't be played.
         """
-        directory = self.scenarios.find(scenario_id)
+        directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
             state = await asyncio.to_thread(fingerprint, directory)
@@ -159,7 +101,7 @@ class Deployment:
         Raises:
             activities.scenario_code.manager.ScenarioValidationError: with what this machine lacks, and the setting.
         """
-        if self.config.trust_scenarios or not (missing := find_missing_protections()):
+        if self._trusts_all or not (missing := find_missing_protections()):
             return
         has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
         if not has_come and any(directory.rglob("*.py")):
@@ -177,7 +119,7 @@ class Deployment:
             activities.scenario_code.manager.ScenarioError: the frozen files can't be read any more.
         """
         if not plan.is_state_in_package or plan.package is None:
-            async for piece in self.store.read_in_pieces(plan.initial_state):
+            async for piece in self._store.read_in_pieces(plan.initial_state):
                 yield piece
             return
         state = (await self.code.load(await self.unpack_frozen_code(plan.scenario_id, plan.package))).initial_state
@@ -198,7 +140,7 @@ class Deployment:
         Raises:
             activities.scenario_code.manager.ScenarioError: there is none of that id, or its files can't be read.
         """
-        files = await asyncio.to_thread(packed, self.scenarios.find(scenario_id))
+        files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
 
@@ -215,7 +157,7 @@ class Deployment:
                     if files is not None:
                         archive.write(files)
                     else:
-                        async for piece in self.store.read_in_pieces(ref):
+                        async for piece in self._store.read_in_pieces(ref):
                             archive.write(piece)
                     archive.seek(0)
                     await asyncio.to_thread(unpack, archive, folder)
@@ -231,51 +173,5 @@ class Deployment:
         if ref not in self._scenarios:
             while len(self._scenarios) >= _SCENARIOS_KEPT:
                 self._scenarios.pop(next(iter(self._scenarios)))
-            self._scenarios[ref] = ScenarioConfig.model_validate_json(await self.store.get(ref))
+            self._scenarios[ref] = ScenarioConfig.model_validate_json(await self._store.get(ref))
         return self._scenarios[ref]
-
-    def make_character_model(self, seed: int, meter: Meter) -> "BaseChatModel":
-        """The model that speaks for characters; what is asked of it shows on ``meter``."""
-        config = self.config
-        model = LLMFactory.create(
-            config.response_generator_model,
-            temperature=0.7,
-            seed=seed,
-            base_url=config.response_generator_base_url,
-            timeout=config.judge_timeout,
-            max_tokens=config.judge_max_tokens,
-        )
-        return meter.on(model, config.response_generator_model, prompts.PROMPT_VERSION)
-
-    def make_judges(
-        self,
-        models: Sequence[str],
-        votes: int,
-        seed: int,
-        meter: Meter,
-        prompt_version: str | None = model_judge.PROMPT_VERSION,
-    ) -> list[Judge]:
-        """The panel that judges: every model so many times; at temperature 0, unless it votes several times.
-
-        What is asked of them shows on ``meter``.
-        """
-        config = self.config
-        return [
-            Judge(
-                model,
-                meter.on(
-                    LLMFactory.create(
-                        model,
-                        temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE,
-                        seed=(seed + vote) % 2**63,
-                        base_url=config.evaluation_base_url,
-                        timeout=config.judge_timeout,
-                        max_tokens=config.judge_max_tokens,
-                    ),
-                    model,
-                    prompt_version,
-                ),
-            )
-            for model in models
-            for vote in range(votes)
-        ]

@@ -1,0 +1,52 @@
+"""The one ordered list of what surrounds an activity.
+
+From the outside in, and why each has its place:
+
+1. *Observing* counts and logs the attempt as a whole, with its failure as Temporal gets it.
+2. *Timing* notes when the attempt began, before anything asks how long the step has been tried.
+3. *Heartbeats* are sent while all that follows runs: also while a result is stored or a simulator is waited for.
+4. *Troubles* sends a failure that will be retried to the workflow, so it stands outside scrubbing.
+5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
+6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
+7. *Fencing* explains a refused fence in a sentence, which is scrubbed like any other.
+8. *Moving* replaces the failure of a lost simulator by one that names another server. It must see the original failure.
+
+A worker of several processes has one more outside of all: it tells the parent which attempts it runs
+(``proctor.handing_back``).
+"""
+
+from collections.abc import Sequence
+
+from temporalio.worker import Interceptor
+
+from activities.attempts.around import Around, Guard
+from activities.attempts.elapsed import timing
+from activities.attempts.fencing import fencing
+from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.keeping import keeping
+from activities.attempts.metrics import observing
+from activities.attempts.scrubbing import Scrubbing
+from activities.attempts.troubles import troubles
+
+
+def chain(beats: Heartbeats, scrubbing: Scrubbing, outside: Guard | None, moving: Guard | None) -> list[Interceptor]:
+    """The interceptors of a worker, the outermost first.
+
+    Args:
+        beats: its heartbeats; ``beat_through`` starts them when the worker is made.
+        scrubbing: knows the secrets.
+        outside: a guard around all others; None for none.
+        moving: the guard that names another simulator; None where attempts don't use the shared simulators.
+    """
+    guards: Sequence[Guard | Interceptor | None] = (
+        outside,
+        observing,
+        timing,
+        beats,
+        troubles,
+        keeping,
+        scrubbing,
+        fencing,
+        moving,
+    )
+    return [guard if isinstance(guard, Interceptor) else Around(guard) for guard in guards if guard is not None]

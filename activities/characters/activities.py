@@ -1,0 +1,36 @@
+"""Characters answer the participant's messages."""
+
+from temporalio import activity
+
+from activities.attempts import failures
+from activities.characters import generator
+from activities.characters.prompts import PROMPT_VERSION
+from activities.models.configured import ConfiguredModels
+from activities.models.factory import ModelSettingsError, prepare
+from activities.models.metering import attempt_meter
+from activities.plan import Responded, RespondInput
+from activities.scenario_code.scenarios import Scenarios
+
+
+class CharacterActivities:
+    """Characters' replies."""
+
+    def __init__(self, scenarios: Scenarios, models: ConfiguredModels) -> None:
+        self._scenarios = scenarios
+        self._models = models
+
+    @activity.defn
+    async def respond(self, given: RespondInput) -> Responded:
+        """Let one character decide whether, what and when it answers one message."""
+        scenario = await self._scenarios.load_scenario(given.scenario)
+        if not given.offline:
+            await prepare()
+        with attempt_meter(self._models.prices) as meter:
+            try:
+                model = None if given.offline else self._models.for_characters(given.seed, meter, PROMPT_VERSION)
+                reply = await generator.respond(
+                    given.message, given.character_id, scenario, model, given.seed, given.turn
+                )
+            except ModelSettingsError as problem:
+                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+            return Responded(reply=reply, usage=meter.read())
