@@ -1,4 +1,4 @@
-"""The A2A server in front of Temporal. It keeps nothing: any replica answers for any task, and a restart loses none.
+"""The A2A server in front of Temporal.
 
 * ``server``: the HTTP application and the process that serves it
 * ``handler``: the A2A methods

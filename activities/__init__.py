@@ -1,22 +1,14 @@
-"""Everything that touches the simulation: simulations, participants, characters, judges, files.
+"""Everything that touches the world.
 
-The activities, in the order of an assessment's story:
+Each room has its activities and their payloads. In the order of an assessment:
 
-* ``admission``, ``queueing``: is the request good, and whose turn is it
-* ``lifecycle``: a simulation is set up, closed and ended
-* ``participants``: the participant is greeted, plays its turns, is told when all is over
-* ``turns``: what it did is read off the event log, characters answer, the clock moves
-* ``verdicts``: every criterion is judged
+* ``admission``: a request becomes a plan; ``campaign``: many of them
+* ``simulation``: it is set up, stepped from checkpoint to checkpoint, and closed
+* ``participant``: it is greeted, plays its turns, and is notified of the end
+* ``characters``: they answer
+* ``judging``: criteria are judged, with the scenario's own evaluators in ``scenario_code``
+* ``archive``, ``notifications``: what remains, and who hears of it
 
-What they share:
-
-* ``plan``: what passes between workflow and activities; ``failures``: how they fail; ``heartbeats``: how they live
-* ``deployment``: what a worker's activities have in common
-* ``fencing``: which attempt is the newest; ``patience``: waiting inside an attempt
-* ``scrubbing``: no secret leaves an activity
-* ``participant_client``: one conversation over A2A
-* ``participant_tasks``: what a participant may still be at when an attempt, a try or a run is over
-
-What they are made of: ``packages`` (scenarios on disk), ``simulations`` (where they live), ``actions`` (what was
-done in them), ``characters`` (who answers), ``judging`` (what it was worth), ``models`` (language models).
+What they share: ``plan`` (an admitted assessment), ``attempts`` (what surrounds every attempt) and ``models`` (language
+models).
 """

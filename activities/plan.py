@@ -1,20 +1,26 @@
-"""What passes between the workflow and its activities: a frozen model each way, references instead of mailboxes."""
+"""An admitted assessment, and the base of what passes between workflows and activities.
+
+Each room has its own payloads: frozen models, with references to blobs instead of mailboxes.
+"""
 
 from datetime import datetime, timedelta
-from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field
+from temporalio.common import SearchAttributeKey
 
-from activities.characters.messages import CharacterReply, OutgoingMessage
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.messages import ActionLogEntry, CompletionReason, InitialStateSummary, ModelUsage
-from proctor_protocol.provenance import ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, Clarification, Dimension
+from proctor_protocol.results import Dimension
 from proctor_storage.blobs import BlobRef
 
 TRIAL_WORKFLOW = "TerminalTrial"
+
+PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
+"""The search attribute with the A2A context of a task."""
+
+PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
+"""The search attribute with the caller that asked for a task; empty where callers are anonymous."""
 
 
 class Model(BaseModel):
@@ -32,14 +38,6 @@ class CriterionBrief(Model):
     max_score: int
     by_model: bool
     items: int = 1
-
-
-class AdmitInput(Model):
-    """A request that nobody has checked yet; ``owner`` is the caller whose it is, empty where nobody was asked."""
-
-    task_id: str
-    request: dict[str, Any] | str | None
-    owner: str = ""
 
 
 class ForkPlan(Model):
@@ -108,274 +106,3 @@ class Plan(Model):
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""
         return self.model_copy(update={"criteria": []})
-
-
-class Prepared(Model):
-    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts, and the
-    simulator's server that it is on (``Plan.simulator``).
-    """
-
-    checkpoint: BlobRef
-    initial_state: BlobRef
-    current_time: datetime
-    summary: InitialStateSummary
-    simulator: str | None = None
-
-
-class ParticipantKey(Model):
-    """Which key the participant has: the fence of the attempt that made it, the run that this was in, and the server
-    (``Plan.simulator``) that it opens.
-    """
-
-    issue: int = 0
-    run: str = ""
-    simulator: str | None = None
-
-
-class Greeted(BlobRef):
-    """The checkpoint that was reached when the participant was greeted, the key that it was told, and its card."""
-
-    key: ParticipantKey = ParticipantKey()
-    card: ParticipantCard | None = None
-
-    @property
-    def checkpoint(self) -> BlobRef:
-        """The checkpoint alone."""
-        return BlobRef(sha256=self.sha256, size=self.size)
-
-
-class GreetInput(Model):
-    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
-
-    ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
-    """
-
-    plan: Plan
-    prepared: Prepared
-    resumes_turn: int | None = None
-    is_reset: bool = True
-
-
-class TurnInput(Model):
-    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
-
-    ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
-    that one. ``left`` are tasks that the participant may still be at, of tries before. ``settles``: whoever asks takes
-    the turn's outcome with the answer (``TurnAnswer.applied``), of which workflows of proctor 0.1 don't know.
-    """
-
-    plan: Plan
-    turn: int
-    attempt: int
-    checkpoint: BlobRef
-    current_time: datetime
-    events_processed: int
-    key: ParticipantKey = ParticipantKey()
-    needs_new_key: bool = False
-    left: list[str] = Field(default_factory=list)
-    settles: bool = False
-
-
-class Addressed(Model):
-    """A message (its place in the turn's list) and a character whom it reached."""
-
-    message: int
-    character_id: str
-
-
-class Advanced(Model):
-    """Where the simulation stands after its clock has moved."""
-
-    checkpoint: BlobRef
-    current_time: datetime
-    events_processed: int
-
-
-class TurnApplied(Model):
-    """What the participant did, what it wrote, and whom that reached."""
-
-    checkpoint: BlobRef
-    actions: list[ActionLogEntryWithTurn]
-    messages: list[OutgoingMessage]
-    addressed: list[Addressed]
-
-
-class TurnAnswer(Model):
-    """What the participant said at the end of its turn, and where the simulation stands then.
-
-    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
-    actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the
-    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there.
-    """
-
-    checkpoint: BlobRef
-    kind: Literal["turn_complete", "early_completion"]
-    reported: list[ActionLogEntry] = Field(default_factory=list)
-    is_reported: bool = False
-    notes: str | None = None
-    time_step: str | None = None
-    model_usage: list[ModelUsage] = Field(default_factory=list)
-    clarifications: list[Clarification] = Field(default_factory=list)
-    key: ParticipantKey = ParticipantKey()
-    applied: TurnApplied | None = None
-
-
-class ApplyInput(Model):
-    """Find out what the participant did in a turn that began at ``turn_start``."""
-
-    plan: Plan
-    turn: int
-    checkpoint: BlobRef
-    turn_start: datetime
-
-
-class RespondInput(Model):
-    """Let a character decide on an answer to a message."""
-
-    scenario: BlobRef
-    seed: int
-    turn: int
-    offline: bool
-    character_id: str
-    message: OutgoingMessage
-
-
-class Responded(Model):
-    """What a character made of a message: its reply, None for silence, and what was asked of models for that."""
-
-    reply: CharacterReply | None = None
-    usage: list[ModelUse] = Field(default_factory=list)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_those_of_proctor_0_1(cls, data: Any) -> Any:
-        return {"reply": data} if isinstance(data, dict) and "character_id" in data else data
-
-
-class PlannedReply(Model):
-    """A character's reply, not sent yet, and the message that it answers."""
-
-    reply: CharacterReply
-    message: OutgoingMessage
-
-
-class AdvanceInput(Model):
-    """Schedule replies, then move the clock to an instant (never "by" something)."""
-
-    plan: Plan
-    turn: int
-    checkpoint: BlobRef
-    replies: list[PlannedReply]
-    to: datetime
-
-
-class ConcludeInput(Model):
-    """Close the simulation: revoke the participant's key and keep what the judges will look at."""
-
-    plan: Plan
-    checkpoint: BlobRef
-    initial_state: BlobRef
-    action_log: list[ActionLogEntryWithTurn]
-    turn_notes: dict[int, str]
-
-
-class Evidence(Model):
-    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes.
-
-    ``fence`` is that of the attempt which closed the simulation: local activities, which have none, look with it.
-    """
-
-    checkpoint: BlobRef
-    record: BlobRef
-    fence: int = 0
-
-
-class JudgeInput(Model):
-    """Judge one criterion. ``is_reset`` tells of a run that is a reset, which may ask for today's evaluators."""
-
-    plan: Plan
-    criterion_id: str
-    evidence: Evidence
-    is_reset: bool = False
-
-
-class FarewellInput(Model):
-    """Tell the participant that the assessment has ended. ``left`` are tasks that it may still be at."""
-
-    plan: Plan
-    reason: CompletionReason
-    left: list[str] = Field(default_factory=list)
-
-
-class JudgeRecord(Model):
-    """The content of ``Evidence.record``; ``parts`` lists what of the states is in parts (``simulations.parts``)."""
-
-    action_log: list[ActionLogEntryWithTurn]
-    turn_notes: dict[int, str]
-    initial_state: dict[str, JsonValue]
-    final_state: dict[str, JsonValue]
-    parts: list[dict[str, JsonValue]] = Field(default_factory=list)
-
-
-TURN_SETTLES = timedelta(seconds=1)
-"""How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""
-
-
-class PausesInput(Model):
-    """Measure for how long an assessment was not played, since an instant."""
-
-    since: datetime
-
-
-class NotedReply(Model):
-    """A character's answer, as the transcript has it: when it arrives, and to what it is one."""
-
-    character_id: str
-    modality: str
-    at: datetime
-    text: str
-    subject: str | None = None
-    response: str | None = None
-    to: str = ""
-
-
-class TurnNote(Model):
-    """What the archive has to know of a turn that was played; ``turn`` 0 stands for the beginning.
-
-    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
-    ``events_processed`` are the events that happened as its clock moved there.
-    """
-
-    turn: int
-    began_at: datetime
-    reached: datetime
-    checkpoint: BlobRef
-    replies: list[NotedReply] = Field(default_factory=list)
-    events_processed: int = 0
-
-
-class ArchiveInput(Model):
-    """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
-
-    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is.
-    """
-
-    context_id: str
-    owner: str = ""
-    message: dict[str, Any]
-    plan: Plan
-    results: AssessmentResults
-    updates: list[str]
-    turns: list[TurnNote]
-    turn_notes: dict[int, str]
-    card: ParticipantCard | None = None
-    campaign: str | None = None
-
-
-class QueueInput(Model):
-    """Enter the queue of a context, as one of ``owner``'s."""
-
-    queue_id: str
-    task_id: str
-    context_id: str = ""
-    owner: str = ""

@@ -1,4 +1,4 @@
-"""The command ``proctor``: everything on one machine, one service at a time, or a caller of a running evaluator.
+"""The ``proctor`` command, and how services run.
 
 * ``main``: the commands; ``errors``: how a command ends; ``settings``: configuration from flags and environment
 * ``supervisor``: child processes that start in order and come back

@@ -26,28 +26,19 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.admission.activities import AdmissionActivities
+from activities.admission.payloads import AdmitInput
 from activities.attempts.heartbeats import Heartbeats
 from activities.characters.activities import CharacterActivities
+from activities.characters.payloads import RespondInput
+from activities.judging.payloads import JudgeInput
 from activities.judging.verdicts import VerdictActivities
 from activities.models.configured import ConfiguredModels
-from activities.plan import (
-    AdmitInput,
-    AdvanceInput,
-    ApplyInput,
-    ConcludeInput,
-    CriterionBrief,
-    Evidence,
-    JudgeInput,
-    JudgeRecord,
-    Plan,
-    PlannedReply,
-    RespondInput,
-    TurnApplied,
-)
-from activities.scenario_code.evidence import read_record
+from activities.plan import CriterionBrief, Plan
+from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.keys import host_key
 from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInput, Evidence, PlannedReply, TurnApplied
 from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import TurnActivities
 from proctor.parts import Parts

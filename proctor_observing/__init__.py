@@ -1,4 +1,4 @@
-"""How services are watched: what they count, where they tell it, what they log, and which spans they send.
+"""Metrics, traces, logs and readiness.
 
 * ``metrics``: what is counted, rendered for Prometheus
 * ``address``: the small HTTP address of a service that has none for strangers: ``/health``, ``/ready``, ``/metrics``

@@ -1,4 +1,4 @@
-"""Processes: the one way to start, watch and end children, and to be a server.
+"""Child processes, ports and serving.
 
 * ``child``: a process that ends with all that it has started, and the command lines of our own Python
 * ``importing``: what a process does before its first import, so that it starts soon

@@ -1,4 +1,4 @@
-"""What crosses the wire: messages, results, task updates, scenarios, requests and configuration.
+"""What crosses the wire: messages, results, updates, scenarios, requests.
 
 Table of contents:
 

@@ -1,4 +1,4 @@
-"""What many runs say together: means with intervals, pass rates, comparisons, and which criteria tell agents apart.
+"""Statistics over many runs: means, intervals, comparisons.
 
 Reads only ``Run`` records (``proctor_protocol.statistics``); each formula names its source. ``summaries`` makes the
 tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, ``forks_compared`` at forks of one

@@ -1,4 +1,4 @@
-"""What Temporal's payloads only refer to, and the one way to connect to Temporal.
+"""Blobs by their hash, the archive, and the connection to Temporal.
 
 * ``blobs``: content-addressed files behind fsspec: checkpoints of simulations, large payloads
 * ``sealing``: what only this deployment may read of what Temporal keeps

@@ -1,4 +1,4 @@
-"""Terminal tasks on a Docker engine: what a trial of Terminal-Bench does to the world.
+"""The Terminal-Bench evaluator: task formats, containers, trials.
 
 A library of steps, with no Temporal in it; ``proctor_terminal.trials`` makes activities of them.
 

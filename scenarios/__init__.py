@@ -1,1 +1,1 @@
-"""Scenario packages: one directory each, with a README that states its ground truth."""
+"""Scenario packages, each a directory with a README that states its ground truth."""

@@ -1,4 +1,4 @@
-"""The embedded User Environment Simulator: a user's mailboxes, phone, calendar and clock, served over HTTP.
+"""The simulator: mailboxes, phone, calendar, chat and clock, served over HTTP.
 
 Table of contents:
 

@@ -1,5 +1,7 @@
-"""Web pages over the archive, and over what runs now. Nothing in them is of any other site, and nothing that somebody
-else wrote can run in them: templates escape everything, and the content security policy allows no script but ours.
+"""Web pages over the archive and over what runs.
+
+Pages load nothing from other sites. Text that others wrote can't run in them: templates escape everything, and the
+content security policy allows no script but ours.
 
 * ``app``: the routes, and what browsers are told about them
 * ``pages``: from an archive's entry to HTML, for the server and as one self-contained file

@@ -1,4 +1,4 @@
-"""Decisions only, deterministic: what happens in which order, what is tried again, what is published.
+"""Decisions: order, retries, timeouts, what is published.
 
 * ``assessment``: the story of one assessment; ``participant``, ``turns``, ``judging``, ``summing_up`` are its chapters
 * ``steps``, ``telling``, ``time_played``, ``place_in_context``, ``ending``: what stories of any kind have in common

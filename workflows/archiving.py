@@ -7,9 +7,11 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
 from activities.archive.assessments import ArchiveActivities
+from activities.archive.payloads import ArchiveInput, NotedReply
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.plan import CampaignArchiveInput
-from activities.plan import ArchiveInput, NotedReply, Plan, PlannedReply
+from activities.plan import Plan
+from activities.simulation.payloads import PlannedReply
 from proctor_protocol.results import AssessmentResults
 from proctor_terminal.archiving import TrialArchiving
 from proctor_terminal.plan import TrialArchiveInput

@@ -11,10 +11,12 @@ from temporalio.exceptions import ApplicationError, is_cancelled_exception
 from activities.admission.activities import AdmissionActivities
 from activities.admission.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
 from activities.admission.forks import ForkActivities
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
-from activities.plan import AdmitInput, ConcludeInput, Evidence, Plan, Prepared
+from activities.plan import Plan
 from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.request import is_fork_request

@@ -20,6 +20,7 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.campaign.activities import CampaignActivities
@@ -40,7 +41,6 @@ from activities.campaign.plan import (
     SumUpInput,
     cell_workflow_id,
 )
-from activities.plan import AdmitInput
 from proctor_protocol import campaigns
 from workflows import limits, names
 from workflows.archiving import archive_campaign

@@ -7,7 +7,8 @@ from typing import Any
 from temporalio import workflow
 
 from activities.participant.activities import ParticipantActivities
-from activities.plan import FarewellInput, Plan
+from activities.participant.payloads import FarewellInput
+from activities.plan import Plan
 from activities.simulation.lifecycle import LifecycleActivities
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import AssessmentResults

@@ -8,8 +8,10 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 from activities.attempts import failures
+from activities.judging.payloads import JudgeInput
 from activities.judging.verdicts import VerdictActivities
-from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
+from activities.plan import CriterionBrief, Plan
+from activities.simulation.payloads import Evidence
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult

@@ -7,7 +7,9 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from activities.attempts import failures
 from activities.attempts.notes import tasks_left_by
 from activities.participant.activities import ParticipantActivities
-from activities.plan import Greeted, GreetInput, ParticipantKey, Plan, Prepared, TurnAnswer, TurnInput
+from activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
+from activities.plan import Plan
+from activities.simulation.payloads import Prepared
 from workflows import limits
 from workflows.progress import Progress
 from workflows.steps import Steps

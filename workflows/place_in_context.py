@@ -3,8 +3,8 @@
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
+from activities.admission.payloads import QueueInput
 from activities.admission.queueing import QueueActivities
-from activities.plan import QueueInput
 from workflows import limits
 from workflows.context_queue import LEAVE_SIGNAL, queue_id
 from workflows.inputs import AssessmentInput, CampaignInput

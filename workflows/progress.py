@@ -7,7 +7,10 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
 from activities.admission.fork_plan import ForkSetUp, Inherited
-from activities.plan import ParticipantKey, Plan, Prepared, TurnNote
+from activities.archive.payloads import TurnNote
+from activities.participant.payloads import ParticipantKey
+from activities.plan import Plan
+from activities.simulation.payloads import Prepared
 from proctor_protocol.provenance import ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef

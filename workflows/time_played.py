@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from activities.attempts.resets import ResetActivities
-from activities.plan import PausesInput
+from activities.attempts.resets import PausesInput, ResetActivities
 from workflows import limits
 from workflows.steps import Steps
 

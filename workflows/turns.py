@@ -5,21 +5,13 @@ from datetime import timedelta
 
 from temporalio import workflow
 
+from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
-from activities.plan import (
-    TURN_SETTLES,
-    Addressed,
-    AdvanceInput,
-    ApplyInput,
-    Plan,
-    PlannedReply,
-    Responded,
-    RespondInput,
-    TurnAnswer,
-    TurnApplied,
-    TurnNote,
-)
+from activities.characters.payloads import Responded, RespondInput
+from activities.participant.payloads import TurnAnswer
+from activities.plan import Plan
+from activities.simulation.payloads import TURN_SETTLES, Addressed, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
 from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration

@@ -8,10 +8,11 @@ from importlib.metadata import version
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.judging.judge import points_left_out
 from activities.models.factory import ModelSettingsError, missing_setting
-from activities.plan import AdmitInput, CriterionBrief, Plan
+from activities.plan import CriterionBrief, Plan
 from activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioNotFoundError,

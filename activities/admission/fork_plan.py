@@ -4,7 +4,9 @@ from datetime import datetime
 
 from pydantic import Field
 
-from activities.plan import Model, Plan, Prepared, TurnNote
+from activities.archive.payloads import TurnNote
+from activities.plan import Model, Plan
+from activities.simulation.payloads import Prepared
 from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
 
 SO_FAR_QUERY = "so-far"

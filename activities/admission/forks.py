@@ -7,11 +7,13 @@ from temporalio import activity
 from activities.admission.activities import plan_assessment
 from activities.admission.fork_plan import ForkSetUp, Inherited
 from activities.admission.origins import Origins
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
-from activities.plan import AdmitInput, ForkPlan, Plan, Prepared
+from activities.plan import ForkPlan, Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Step
 from activities.simulation.lifecycle import summary_of
+from activities.simulation.payloads import Prepared
 from activities.simulation.shown import Shown
 from activities.simulation.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig

@@ -7,10 +7,10 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
-from activities.plan import TRIAL_WORKFLOW, Model, NotedReply, Plan, TurnNote
+from activities.archive.payloads import NotedReply, TurnNote
+from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError, ScenarioPackage
 from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.parts import is_in_parts, parts_of_checkpoint
 from activities.simulation.shared_host import is_of_this_simulator
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
 from proctor_protocol.config import GreenAgentConfig
@@ -19,6 +19,7 @@ from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
 from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
+from proctor_storage.parts import is_in_parts, parts_of_checkpoint
 
 _LONGEST_CHAIN = 30
 """Forks of forks; results tell of every one."""

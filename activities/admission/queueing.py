@@ -8,8 +8,8 @@ from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistoryEventFilterType
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.campaign.plan import PROCTOR_CONTEXT, PROCTOR_OWNER
-from activities.plan import QueueInput
+from activities.admission.payloads import QueueInput
+from activities.plan import PROCTOR_CONTEXT, PROCTOR_OWNER
 
 CONTEXT_QUEUE = "ContextQueue"
 JOIN_SIGNAL = "join"

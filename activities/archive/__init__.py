@@ -1,4 +1,4 @@
-"""What has ended is archived.
+"""Ended assessments are archived.
 
 * ``assessments``, ``trials``, ``campaigns``: the activities that write an entry of each
 * ``lines``: JSON Lines, and updates as workflows hand them on

@@ -9,13 +9,13 @@ from temporalio import activity
 
 from activities.archive import elsewhere
 from activities.archive.lines import as_lines, updates_in
+from activities.archive.payloads import ArchiveInput
 from activities.archive.states import read_states
 from activities.archive.transcript import turn_records
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from activities.plan import ArchiveInput
 from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse, Provenance

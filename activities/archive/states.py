@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from activities.plan import TurnNote
+from activities.archive.payloads import TurnNote
 from activities.simulation.states import states_in
 from proctor_protocol.archive import Content, Items, StateRecord, items_of, merge_patch
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from activities.plan import TurnNote
+from activities.archive.payloads import TurnNote
 from proctor_protocol.archive import AnswerRecord, ArchivedUpdate, Arrival, Items, TurnRecord
 from proctor_protocol.readings import chat_text, instant
 from proctor_protocol.results import AssessmentResults

@@ -12,10 +12,16 @@ from temporalio import activity
 from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.api.history.v1 import HistoryEvent
 
-from activities.plan import PausesInput
+from activities.plan import Model
 
 _STEP_BEGUN = EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
 _STEP_FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
+
+
+class PausesInput(Model):
+    """Measure for how long an assessment was not played, since an instant."""
+
+    since: datetime
 
 
 class ResetActivities:

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from temporalio import activity
 from temporalio.client import WorkflowFailureError
 
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.campaign.plan import (
     CampaignPlan,
@@ -22,7 +23,6 @@ from activities.campaign.plan import (
     Summed,
     SumUpInput,
 )
-from activities.plan import AdmitInput
 from proctor_protocol.request import BadRequestError
 from proctor_storage.blobs import BlobRef, BlobStore
 

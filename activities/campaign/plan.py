@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
-from temporalio.common import SearchAttributeKey
 
 from activities.plan import Model
 from proctor_protocol.campaigns import Tally
@@ -16,12 +15,6 @@ MEMO_LEDGER = "ledger"
 """Where an ended campaign's memo names the blob with all its cells' outcomes."""
 
 _MOST_GROUPS = 100
-
-PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
-"""The A2A context that a task is in."""
-
-PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
-"""Whose a task is: the name of the caller that asked for it, where callers are asked who they are."""
 
 CellStatus = Literal["completed", "failed", "canceled"]
 

@@ -7,7 +7,8 @@ from temporalio import activity
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.campaign.activities import ENDED_CELLS
-from activities.campaign.plan import MEMO_LEDGER, PROCTOR_OWNER, Cell, EndedCell, TakenOver
+from activities.campaign.plan import MEMO_LEDGER, Cell, EndedCell, TakenOver
+from activities.plan import PROCTOR_OWNER
 from proctor_protocol.request import BadRequestError
 from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
 

@@ -1,4 +1,4 @@
-"""Simulated people.
+"""Simulated people who answer the participant.
 
 * ``generator``: who answers, and what
 * ``messages``: what reaches them, and what they answer

@@ -4,11 +4,11 @@ from temporalio import activity
 
 from activities.attempts import failures
 from activities.characters import generator
+from activities.characters.payloads import Responded, RespondInput
 from activities.characters.prompts import PROMPT_VERSION
 from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelSettingsError, prepare
 from activities.models.metering import attempt_meter
-from activities.plan import Responded, RespondInput
 from activities.scenario_code.scenarios import Scenarios
 
 

@@ -1,4 +1,4 @@
-"""Scores.
+"""Criteria are judged.
 
 * ``judge``: one criterion that has no evaluator function
 * ``evaluators``: a criterion by its evaluator function, in a process of its own

@@ -17,14 +17,15 @@ from activities.judging.facts_by_model import read_facts
 from activities.judging.judge import NO_MODEL, judge, points_left_out
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge, make_judges
+from activities.judging.payloads import JudgeInput
 from activities.judging.work import in_proportion, work_criterion
 from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelError, ModelSettingsError, prepare
 from activities.models.metering import attempt_meter
 from activities.models.structured import classified
 from activities.models.usage import Meter
-from activities.plan import JudgeInput, JudgeRecord, Plan
-from activities.scenario_code.evidence import read_record
+from activities.plan import Plan
+from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.facts_asked import FactsAsked
 from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError

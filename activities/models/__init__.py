@@ -1,4 +1,4 @@
-"""Language models.
+"""Language models: providers, limits, usage, structured answers.
 
 * ``factory``: the APIs, by model name
 * ``usage``, ``counting``: what is asked of them, and what it costs

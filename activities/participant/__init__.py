@@ -1,4 +1,4 @@
-"""Conversations with participants over A2A.
+"""Conversations with participants over A2A, and their turns.
 
 * ``client``: sends a message, waits for the answer, finds a task again
 * ``answer``: what came back, and what it means

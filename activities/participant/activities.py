@@ -31,19 +31,12 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import UnreadableTurnError
-from activities.plan import (
-    FarewellInput,
-    Greeted,
-    GreetInput,
-    ParticipantKey,
-    Plan,
-    TurnAnswer,
-    TurnApplied,
-    TurnInput,
-)
+from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
+from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
+from activities.simulation.payloads import TurnApplied
 from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
 from proctor_protocol.config import GreenAgentConfig

@@ -1,9 +1,21 @@
 """The evidence of an assessment, as it is kept; where somebody reads it, what is in parts is put back."""
 
+from pydantic import Field, JsonValue
 from pydantic_core import from_json
 
-from activities.plan import JudgeRecord
-from activities.simulation.parts import Contents, InParts
+from activities.plan import Model
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_storage.parts import Contents, InParts
+
+
+class JudgeRecord(Model):
+    """The content of ``Evidence.record``; ``parts`` lists which states are in parts (``proctor_storage.parts``)."""
+
+    action_log: list[ActionLogEntryWithTurn]
+    turn_notes: dict[int, str]
+    initial_state: dict[str, JsonValue]
+    final_state: dict[str, JsonValue]
+    parts: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 def parts_of_record(contents: Contents, record: bytes) -> InParts | None:

@@ -26,12 +26,11 @@ import httpx
 from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json
 
-from activities.plan import JudgeRecord
 from activities.scenario_code import frames
 from activities.scenario_code.confinement import enclose
 from activities.scenario_code.evaluator_modules import compile_modules, take_compiled
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
-from activities.scenario_code.evidence import parts_of_record, read_record
+from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
 from activities.scenario_code.manager import (
     EvaluatorLoadError,

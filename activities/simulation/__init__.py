@@ -1,4 +1,4 @@
-"""Simulations: where they live, what opens them, and how they go from checkpoint to checkpoint.
+"""Simulations: set up, stepped from checkpoint to checkpoint, closed.
 
 * ``simulations``: claim, step, look at, end; the one way in which activities get at a simulation
 * ``hosts``: what a simulation and its host are to the evaluator

@@ -11,10 +11,12 @@ from temporalio import activity
 
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
-from activities.plan import ConcludeInput, Evidence, JudgeRecord, Plan, Prepared
+from activities.plan import Plan
+from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Step
+from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
 from activities.simulation.shown import Shown, below
 from activities.simulation.simulations import Simulations
 from activities.simulation.states import snapshot

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
-from activities.plan import TURN_SETTLES, Addressed, TurnApplied
 from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Step, Stepped
 from activities.simulation.keys import PARTICIPANT
+from activities.simulation.payloads import TURN_SETTLES, Addressed, TurnApplied
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
 

@@ -31,10 +31,10 @@ from activities.simulation.keys import (
     participant_key_id,
     reader_key,
 )
-from activities.simulation.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.modalities import SHOWN
 from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
 from purple_sdk.ues.errors import UESConnectionError, refusal

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from activities.simulation.hosts import Stepped
-from activities.simulation.parts import Contents, InParts
+from proctor_storage.parts import Contents, InParts
 
 _PARTS = "parts"
 

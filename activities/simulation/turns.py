@@ -5,15 +5,9 @@ from datetime import timedelta
 from temporalio import activity
 
 from activities.characters import generator
-from activities.plan import (
-    Advanced,
-    AdvanceInput,
-    ApplyInput,
-    PlannedReply,
-    TurnApplied,
-)
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import PlannedEvent, Step
+from activities.simulation.payloads import Advanced, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
 from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
 from proctor_protocol.scenario import ScenarioConfig

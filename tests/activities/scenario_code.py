@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from activities.plan import JudgeRecord
 from activities.scenario_code.confinement import Limits
+from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.processes import Ask, Bench, ScenarioCode
 from activities.scenario_code.tasks import JudgeTask
 from proctor_protocol.results import CriterionResult

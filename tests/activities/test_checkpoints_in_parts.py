@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from activities.attempts.fencing import own_fence
-from activities.plan import JudgeRecord
-from activities.scenario_code.evidence import read_record
+from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.processes import ScenarioCode
 from activities.simulation.hosts import PlannedEvent, Simulation, Step

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.plan import Responded
+from activities.characters.payloads import Responded
 from activities.scenario_code import freezing, manager
 from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit
 from activities.scenario_code.freezing import packed, unpack

@@ -10,9 +10,11 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.judging import verdicts
-from activities.plan import Evidence, JudgeInput, Plan
+from activities.judging.payloads import JudgeInput
+from activities.plan import Plan
 from activities.scenario_code.processes import EvaluatorRetryError
 from activities.simulation import simulations
+from activities.simulation.payloads import Evidence
 from proctor.rehearsal import Rehearsal, RehearsedAssessment, do, noting, rehearsing
 from proctor_protocol.results import CriterionResult
 from purple_sdk.ues import OvertakenError

@@ -8,7 +8,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.admission.activities import AdmissionActivities
-from activities.plan import AdmitInput, Plan
+from activities.admission.payloads import AdmitInput
+from activities.plan import Plan
 from proctor.parts import Parts, open_parts
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobNotFoundError, blob_ref

@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.plan import TURN_SETTLES, TurnApplied
 from activities.scenario_code.initial_states import at_time
 from activities.simulation.hosts import SimulationGoneError
 from activities.simulation.keys import host_key
+from activities.simulation.payloads import TURN_SETTLES, TurnApplied
 from activities.simulation.settling import Settling
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.simulations import Simulations

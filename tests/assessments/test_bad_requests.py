@@ -25,9 +25,9 @@ from temporalio.testing import ActivityEnvironment
 
 from a2a_gateway.parts import request_of
 from activities.admission.activities import AdmissionActivities
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.participant import ParticipantClients
-from activities.plan import AdmitInput
 from activities.scenario_code.scenarios import Scenarios
 from proctor_processes.ports import free_ports
 from proctor_protocol.config import GreenAgentConfig

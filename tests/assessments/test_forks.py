@@ -12,8 +12,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.admission.forks import ForkActivities
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
-from activities.plan import AdmitInput
 from proctor.page_actions import page_actions
 from proctor.parts import open_parts
 from proctor_protocol.forks import ForkedFrom

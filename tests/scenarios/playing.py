@@ -14,8 +14,10 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
+from activities.judging.payloads import JudgeInput
 from activities.models.configured import ConfiguredModels
-from activities.plan import CriterionBrief, Evidence, JudgeInput, Plan
+from activities.plan import CriterionBrief, Plan
+from activities.simulation.payloads import Evidence
 from proctor import rehearsal
 from proctor.rehearsal import RehearsedAssessment, do
 from proctor_protocol.evaluation import AgentBeatsEvalContext

@@ -10,29 +10,24 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Interceptor
 
+from activities.admission.payloads import AdmitInput, QueueInput
 from activities.admission.queueing import QueueActivities, is_running, join
+from activities.archive.payloads import ArchiveInput
 from activities.attempts import failures
 from activities.attempts.resets import ResetActivities
 from activities.characters.messages import CharacterReply
-from activities.plan import (
-    AdmitInput,
+from activities.characters.payloads import RespondInput
+from activities.judging.payloads import JudgeInput
+from activities.participant.payloads import FarewellInput, GreetInput, TurnAnswer, TurnInput
+from activities.plan import CriterionBrief, Plan
+from activities.simulation.payloads import (
     Advanced,
     AdvanceInput,
     ApplyInput,
-    ArchiveInput,
     ConcludeInput,
-    CriterionBrief,
     Evidence,
-    FarewellInput,
-    GreetInput,
-    JudgeInput,
-    Plan,
     Prepared,
-    QueueInput,
-    RespondInput,
-    TurnAnswer,
     TurnApplied,
-    TurnInput,
 )
 from proctor.worker import WORKFLOWS
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary

@@ -8,11 +8,13 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from google.protobuf.json_format import MessageToDict
 
+from activities.admission.payloads import AdmitInput
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign.activities import CampaignActivities
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
-from activities.plan import AdmitInput, JudgeInput, Plan
+from activities.judging.payloads import JudgeInput
+from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse

@@ -9,8 +9,8 @@ from a2a.types import Task
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
+from activities.admission.payloads import QueueInput
 from activities.admission.queueing import join
-from activities.plan import QueueInput
 from proctor.replay import choose, reset, reset_points
 from tests.a2a_gateway.callers import at_once, data_part, message, send
 from tests.a2a_gateway.conftest import REQUEST

@@ -12,7 +12,7 @@ from a2a.types import CancelTaskRequest
 from temporalio.client import Client
 
 from activities.attempts import failures
-from activities.plan import JudgeInput
+from activities.judging.payloads import JudgeInput
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore

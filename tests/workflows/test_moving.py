@@ -6,8 +6,9 @@ from a2a.client import Client as Caller
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
-from activities.plan import Greeted, ParticipantKey, Prepared, TurnAnswer
+from activities.participant.payloads import Greeted, ParticipantKey, TurnAnswer
 from activities.simulation.moving import LOST, MOVED_TO
+from activities.simulation.payloads import Prepared
 from tests.workflows.asking import played
 from tests.workflows.scripted import EMPTY, NOWHERE, ScriptedActivities
 

@@ -13,7 +13,7 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from temporalio.client import Client
 
-from activities.plan import TurnInput
+from activities.participant.payloads import TurnInput
 from proctor.errors import ExitCode
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.runs import RunResults

@@ -22,7 +22,7 @@ from a2a_gateway.starting import start_assessment
 from activities.attempts import failures
 from activities.campaign.activities import ENDED_CELLS
 from activities.campaign.plan import MEMO_LEDGER
-from activities.plan import TurnInput
+from activities.participant.payloads import TurnInput
 from proctor_protocol import callers
 from proctor_protocol.archive import schemas
 from proctor_protocol.config import GreenAgentConfig

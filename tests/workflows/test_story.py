@@ -14,7 +14,9 @@ from temporalio.exceptions import TimeoutType
 
 from activities.attempts import failures
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.plan import Addressed, Advanced, AdvanceInput, PlannedReply, RespondInput, TurnAnswer, TurnApplied
+from activities.characters.payloads import RespondInput
+from activities.participant.payloads import TurnAnswer
+from activities.simulation.payloads import Addressed, Advanced, AdvanceInput, PlannedReply, TurnApplied
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_storage.blobs import BlobRef, BlobStore

@@ -16,9 +16,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.admission.activities import AdmissionActivities
+from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.campaign.assessments import AssessmentRuns
-from activities.plan import AdmitInput
 from activities.scenario_code.scenarios import Scenarios
 from proctor.live_terminals import recordings_of
 from proctor.running import UnderWay

@@ -1,0 +1,56 @@
+"""What the archive gets of an assessment."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from activities.plan import Model, Plan
+from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.blobs import BlobRef
+
+
+class NotedReply(Model):
+    """A character's answer, as the transcript has it: when it arrives, and to what it is one."""
+
+    character_id: str
+    modality: str
+    at: datetime
+    text: str
+    subject: str | None = None
+    response: str | None = None
+    to: str = ""
+
+
+class TurnNote(Model):
+    """What the archive has to know of a turn that was played; ``turn`` 0 stands for the beginning.
+
+    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
+    ``events_processed`` are the events that happened as its clock moved there.
+    """
+
+    turn: int
+    began_at: datetime
+    reached: datetime
+    checkpoint: BlobRef
+    replies: list[NotedReply] = Field(default_factory=list)
+    events_processed: int = 0
+
+
+class ArchiveInput(Model):
+    """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
+
+    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is.
+    """
+
+    context_id: str
+    owner: str = ""
+    message: dict[str, Any]
+    plan: Plan
+    results: AssessmentResults
+    updates: list[str]
+    turns: list[TurnNote]
+    turn_notes: dict[int, str]
+    card: ParticipantCard | None = None
+    campaign: str | None = None

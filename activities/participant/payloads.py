@@ -1,0 +1,95 @@
+"""What the activities of the participant take and return."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from activities.plan import Model, Plan
+from activities.simulation.payloads import Prepared, TurnApplied
+from proctor_protocol.messages import ActionLogEntry, CompletionReason, ModelUsage
+from proctor_protocol.provenance import ParticipantCard
+from proctor_protocol.results import Clarification
+from proctor_storage.blobs import BlobRef
+
+
+class ParticipantKey(Model):
+    """Which key the participant has: the fence of the attempt that made it, the run that this was in, and the server
+    (``Plan.simulator``) that it opens.
+    """
+
+    issue: int = 0
+    run: str = ""
+    simulator: str | None = None
+
+
+class Greeted(BlobRef):
+    """The checkpoint that was reached when the participant was greeted, the key that it was told, and its card."""
+
+    key: ParticipantKey = ParticipantKey()
+    card: ParticipantCard | None = None
+
+    @property
+    def checkpoint(self) -> BlobRef:
+        """The checkpoint alone."""
+        return BlobRef(sha256=self.sha256, size=self.size)
+
+
+class GreetInput(Model):
+    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
+
+    ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
+    """
+
+    plan: Plan
+    prepared: Prepared
+    resumes_turn: int | None = None
+    is_reset: bool = True
+
+
+class TurnInput(Model):
+    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
+
+    ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
+    that one. ``left`` are tasks that the participant may still be at, of tries before. ``settles``: whoever asks takes
+    the turn's outcome with the answer (``TurnAnswer.applied``), of which workflows of proctor 0.1 don't know.
+    """
+
+    plan: Plan
+    turn: int
+    attempt: int
+    checkpoint: BlobRef
+    current_time: datetime
+    events_processed: int
+    key: ParticipantKey = ParticipantKey()
+    needs_new_key: bool = False
+    left: list[str] = Field(default_factory=list)
+    settles: bool = False
+
+
+class TurnAnswer(Model):
+    """What the participant said at the end of its turn, and where the simulation stands then.
+
+    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
+    actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the
+    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there.
+    """
+
+    checkpoint: BlobRef
+    kind: Literal["turn_complete", "early_completion"]
+    reported: list[ActionLogEntry] = Field(default_factory=list)
+    is_reported: bool = False
+    notes: str | None = None
+    time_step: str | None = None
+    model_usage: list[ModelUsage] = Field(default_factory=list)
+    clarifications: list[Clarification] = Field(default_factory=list)
+    key: ParticipantKey = ParticipantKey()
+    applied: TurnApplied | None = None
+
+
+class FarewellInput(Model):
+    """Tell the participant that the assessment has ended. ``left`` are tasks that it may still be at."""
+
+    plan: Plan
+    reason: CompletionReason
+    left: list[str] = Field(default_factory=list)

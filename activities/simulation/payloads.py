@@ -1,0 +1,95 @@
+"""What the activities of the simulation take and return."""
+
+from datetime import datetime, timedelta
+
+from activities.characters.messages import CharacterReply, OutgoingMessage
+from activities.plan import Model, Plan
+from proctor_protocol.messages import InitialStateSummary
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_storage.blobs import BlobRef
+
+TURN_SETTLES = timedelta(seconds=1)
+"""How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""
+
+
+class Prepared(Model):
+    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts, and the
+    simulator's server that it is on (``Plan.simulator``).
+    """
+
+    checkpoint: BlobRef
+    initial_state: BlobRef
+    current_time: datetime
+    summary: InitialStateSummary
+    simulator: str | None = None
+
+
+class Addressed(Model):
+    """A message (its place in the turn's list) and a character whom it reached."""
+
+    message: int
+    character_id: str
+
+
+class Advanced(Model):
+    """Where the simulation stands after its clock has moved."""
+
+    checkpoint: BlobRef
+    current_time: datetime
+    events_processed: int
+
+
+class TurnApplied(Model):
+    """What the participant did, what it wrote, and whom that reached."""
+
+    checkpoint: BlobRef
+    actions: list[ActionLogEntryWithTurn]
+    messages: list[OutgoingMessage]
+    addressed: list[Addressed]
+
+
+class ApplyInput(Model):
+    """Find out what the participant did in a turn that began at ``turn_start``."""
+
+    plan: Plan
+    turn: int
+    checkpoint: BlobRef
+    turn_start: datetime
+
+
+class PlannedReply(Model):
+    """A character's reply, not sent yet, and the message that it answers."""
+
+    reply: CharacterReply
+    message: OutgoingMessage
+
+
+class AdvanceInput(Model):
+    """Schedule replies, then move the clock to an instant (never "by" something)."""
+
+    plan: Plan
+    turn: int
+    checkpoint: BlobRef
+    replies: list[PlannedReply]
+    to: datetime
+
+
+class ConcludeInput(Model):
+    """Close the simulation: revoke the participant's key and keep what the judges will look at."""
+
+    plan: Plan
+    checkpoint: BlobRef
+    initial_state: BlobRef
+    action_log: list[ActionLogEntryWithTurn]
+    turn_notes: dict[int, str]
+
+
+class Evidence(Model):
+    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes.
+
+    ``fence`` is that of the attempt which closed the simulation: local activities, which have none, look with it.
+    """
+
+    checkpoint: BlobRef
+    record: BlobRef
+    fence: int = 0

@@ -1,0 +1,51 @@
+"""The table of packages in docs/ARCHITECTURE.md, made from pyproject.toml and the code.
+
+``python -m tests.docs.layers`` writes it.
+"""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/ARCHITECTURE.md"
+BEGIN, END = "<!-- layers -->\n", "<!-- end of layers -->\n"
+
+
+def table() -> str:
+    """Packages from the highest layer to the lowest: what is in them, and which packages each one imports."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = [each["layers"] for each in settings["contracts"] if each["type"] == "layers"]
+    names = [name for layer in layers for name in layer.split(" | ")]
+    graph = grimp.build_graph(*settings["root_packages"])
+    rows = ["| layer | contents | imports |", "| --- | --- | --- |"]
+    for layer in layers:
+        for name in layer.split(" | "):
+            imported = {
+                other
+                for module in (name, *graph.find_descendants(name))
+                for found in graph.find_modules_directly_imported_by(module)
+                for other in names
+                if other != name and (found == other or found.startswith(f"{other}."))
+            }
+            short = ", ".join(f"`{each.removeprefix('activities.')}`" for each in names if each in imported) or "none"
+            rows.append(f"| `{name}` | {_summary(name)} | {short} |")
+    return "\n".join(rows) + "\n"
+
+
+def _summary(name: str) -> str:
+    path = ROOT / name.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return (ast.get_docstring(ast.parse(source.read_text())) or "").partition("\n")[0].rstrip(".").replace("``", "`")
+
+
+def written() -> str:
+    """The table as the page has it."""
+    return PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+
+
+if __name__ == "__main__":
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(before + BEGIN + table() + END + rest.partition(END)[2])
