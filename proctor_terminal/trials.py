@@ -12,7 +12,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 import proctor_terminal as terminal
-from activities.attempts import failures, heartbeats
+from activities.attempts import failures, notes
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant, message_id
@@ -58,9 +58,6 @@ _MOST_NAMED = 50
 
 _CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is to stop."""
-
-_SINCE, _TASK = "since: ", "task: "
-"""Before what an attempt notes for the next one: when the agent's time began, and its task."""
 
 _KEPT_IMAGES = "kept"
 """The run that images are made for which are to stay."""
@@ -324,7 +321,7 @@ class TrialActivities:
         message: TerminalTaskMessage,
     ) -> Answer:
         """Tell the participant, or wait for the task that an earlier attempt was given."""
-        if tasks := _noted(_TASK):
+        if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
                 return known
@@ -435,27 +432,23 @@ def _environment_of(given: StepInput) -> EnvironmentRef:
     return EnvironmentRef.model_validate(given.started.environment)
 
 
-def _noted(mark: str) -> list[str]:
-    return [note.removeprefix(mark) for note in heartbeats.notes() if note.startswith(mark)]
-
-
 def _began_at() -> datetime:
     """When the agent's time began: at the first attempt that came to it."""
-    if noted := _noted(_SINCE):
-        return datetime.fromisoformat(noted[0])
-    began_at = datetime.now(UTC)
-    heartbeats.note(f"{_SINCE}{began_at.isoformat()}")
-    return began_at
+    if noted := notes.noted(notes.BeginNote):
+        return noted[0].at
+    began = notes.BeginNote(at=datetime.now(UTC))
+    notes.note(began)
+    return began.at
 
 
 def _note_task(answer: Answer) -> None:
     if answer.task_id:
-        heartbeats.note(f"{_TASK}{answer.task_id}")
+        notes.note(notes.TaskNote(task_id=answer.task_id))
 
 
 async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
     """Have the participant's task canceled."""
-    if tasks := _noted(_TASK):
+    if tasks := notes.noted_tasks():
         with suppress(TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
                 await participant.cancel(tasks[-1])

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any
 
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.api.common.v1 import Payload
 from temporalio.bridge.proto import ActivityHeartbeat
@@ -36,26 +37,26 @@ _BEATS_A_SECOND = 100
 _BEATS_IN_TIMEOUT = 3
 _LOOK_SECONDS = 0.1
 
-_notes: ContextVar[list[str]] = ContextVar("heartbeat_notes")
+_notes: ContextVar[list[JsonValue]] = ContextVar("heartbeat_notes")
 
 
-def notes() -> list[str]:
-    """What earlier attempts of this activity, and this one, have noted."""
+def notes() -> list[JsonValue]:
+    """What earlier attempts of this activity, and this one, have noted (``activities.attempts.notes``)."""
     return list(_notes.get())
 
 
-def note(text: str) -> None:
+def note(data: JsonValue) -> None:
     """Leave a note for the next attempt, should this one's worker die."""
     kept = _notes.get()
-    if text not in kept:
-        kept.append(text)
+    if data not in kept:
+        kept.append(data)
         activity.heartbeat(*kept)
 
 
-def note_only(text: str) -> None:
+def note_only(data: JsonValue) -> None:
     """Leave a note for the next attempt in the place of all others."""
-    _notes.get()[:] = [text]
-    activity.heartbeat(text)
+    _notes.get()[:] = [data]
+    activity.heartbeat(data)
 
 
 def forget() -> None:
@@ -153,7 +154,7 @@ class _Beating(ActivityInboundInterceptor):
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         info = activity.info()
-        _notes.set([str(detail) for detail in info.heartbeat_details])
+        _notes.set(list(info.heartbeat_details))
         timeout = info.heartbeat_timeout
         pulse = _Pulse(info.task_token, timeout.total_seconds() if timeout else 0.0)
         _pulse.set(pulse)

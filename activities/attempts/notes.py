@@ -1,14 +1,16 @@
-"""Tasks that a participant was given and may still be at, known to those who come after whoever gave them.
+"""Notes of an attempt for the attempts that follow, such as the tasks that the participant may still work on.
 
-An attempt notes each task that it is given (``heartbeats.note``), beside the mark that it made. What is noted outlives
-the attempt: the next one has it; a step that failed hands it to the workflow, with its failure; and Temporal keeps it
-of runs that were ended by a reset. A participant of protocol 1.0 can also be asked what it is at. One of 0.3 can't, so
-these notes are all there is to have its old tasks canceled by.
+An attempt notes each task that the participant starts, beside the mark that it made. Notes outlive the attempt: the
+next one has them; a step that failed hands them to the workflow with its failure; Temporal keeps those of runs that a
+reset has ended. A participant of protocol 1.0 can also be asked for its tasks. One of 0.3 can't, so its old tasks can
+be canceled by these notes only.
 """
 
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import Field, TypeAdapter
 from temporalio import activity
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
@@ -17,18 +19,8 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.service import RPCError
 
 from activities.attempts import heartbeats
+from activities.plan import Model
 from proctor_protocol.results import Clarification
-
-_MARKED = "marked: "
-"""Before the mark, in the note that the simulation was marked: from then on the participant may have been told. Who was
-stopped, and marks a simulator that has lost all, makes another mark, which is not taken for this one.
-"""
-
-_WAITED = "waited: "
-"""Before the seconds that the step had to wait for a worker: none of the participant's time."""
-
-_CLARIFIED = "clarified: "
-"""Before the JSON of a clarification that the participant is given: what comes after it in the notes came later."""
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20
@@ -37,57 +29,82 @@ _MOST_RUNS = 20
 _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 
 
-def note_mark(mark: str) -> None:
-    """Note that the simulation has this mark."""
-    heartbeats.note(f"{_MARKED}{mark}")
+class MarkNote(Model):
+    """The simulation was marked: from then on the participant may have been asked. An attempt that was stopped, and
+    marks a simulator that has lost all, makes another mark, which is not taken for this one.
+    """
+
+    kind: Literal["mark"] = "mark"
+    mark: str
 
 
-def note_task(task_id: str) -> None:
-    """Note a task that the participant is at for this step."""
-    heartbeats.note(task_id)
+class TaskNote(Model):
+    """The participant works on a task for this step."""
+
+    kind: Literal["task"] = "task"
+    task_id: str
 
 
-def note_wait(seconds: float) -> None:
-    """Note how long the step had to wait for its first attempt."""
-    heartbeats.note(f"{_WAITED}{seconds}")
+class WaitNote(Model):
+    """The step had to wait for a worker, which is none of the participant's time."""
+
+    kind: Literal["wait"] = "wait"
+    seconds: float
 
 
-def note_clarification(clarification: Clarification) -> None:
-    """Note that the participant is given a clarification."""
-    heartbeats.note(f"{_CLARIFIED}{clarification.model_dump_json()}")
+class BeginNote(Model):
+    """When the participant's time began."""
+
+    kind: Literal["begin"] = "begin"
+    at: datetime
 
 
-def noted_clarifications() -> list[Clarification]:
-    """The clarifications that attempts of this step have given the participant."""
-    return [
-        Clarification.model_validate_json(note.removeprefix(_CLARIFIED))
-        for note in heartbeats.notes()
-        if note.startswith(_CLARIFIED)
-    ]
+class ClarificationNote(Model):
+    """The participant is sent a clarification. Notes that follow this one were made later."""
+
+    kind: Literal["clarification"] = "clarification"
+    clarification: Clarification
+
+
+Note = MarkNote | TaskNote | WaitNote | BeginNote | ClarificationNote
+
+_NOTES = TypeAdapter(list[Annotated[Note, Field(discriminator="kind")]])
+
+T = TypeVar("T", bound=Note)
+
+
+def note(made: Note) -> None:
+    """Leave a note for the next attempt."""
+    heartbeats.note(made.model_dump(mode="json"))
+
+
+def noted(kind: type[T]) -> list[T]:
+    """The notes of this kind that attempts of this step have made, the earliest first."""
+    return _of_kind(_NOTES.validate_python(heartbeats.notes()), kind)
 
 
 def has_task_after(clarification: Clarification) -> bool:
-    """Whether the participant is known to have begun a task after it was given a clarification."""
-    notes = heartbeats.notes()
-    given = f"{_CLARIFIED}{clarification.model_dump_json()}"
-    return given in notes and bool(_tasks_in(notes[notes.index(given) :]))
+    """Whether the participant is known to have begun a task after it was sent a clarification."""
+    notes: list[Note] = _NOTES.validate_python(heartbeats.notes())
+    sent = ClarificationNote(clarification=clarification)
+    return sent in notes and bool(_of_kind(notes[notes.index(sent) :], TaskNote))
 
 
 def noted_wait() -> float:
     """How long the step had to wait for its first attempt, in seconds, as that has noted it; else 0."""
-    waits = [note.removeprefix(_WAITED) for note in heartbeats.notes() if note.startswith(_WAITED)]
-    return float(waits[-1]) if waits else 0.0
+    waits = noted(WaitNote)
+    return waits[-1].seconds if waits else 0.0
 
 
 def noted_mark() -> str | None:
     """The last mark that attempts of this step have noted."""
-    marks = [note.removeprefix(_MARKED) for note in heartbeats.notes() if note.startswith(_MARKED)]
-    return marks[-1] if marks else None
+    marks = noted(MarkNote)
+    return marks[-1].mark if marks else None
 
 
 def noted_tasks() -> list[str]:
     """The participant's tasks that attempts of this step were given."""
-    return _tasks_in(heartbeats.notes())
+    return [each.task_id for each in noted(TaskNote)]
 
 
 def with_tasks(problem: ApplicationError) -> ApplicationError:
@@ -108,7 +125,7 @@ def tasks_left_by(problem: ActivityError) -> list[str]:
     """The tasks that a step has left the participant at, which failed or whose workers were lost; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
-        return _tasks_in([str(note) for note in cause.last_heartbeat_details])
+        return _tasks_in(list(cause.last_heartbeat_details))
     details = cause.details if isinstance(cause, ApplicationError) else ()
     return [task for detail in details if isinstance(detail, dict) for task in detail.get(_LEFT, ())]
 
@@ -148,7 +165,7 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
     converter = activity.client().data_converter
     return _tasks_in(
         [
-            str(note)
+            note
             for pending in described.raw_description.pending_activities
             if pending.state == _CALLED_OFF or not only_called_off
             for note in await converter.decode(list(pending.heartbeat_details.payloads))
@@ -156,5 +173,9 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
     )
 
 
-def _tasks_in(notes: list[str]) -> list[str]:
-    return [note for note in notes if not note.startswith((_MARKED, _WAITED, _CLARIFIED))]
+def _tasks_in(details: list[Any]) -> list[str]:
+    return [each.task_id for each in _of_kind(_NOTES.validate_python(details), TaskNote)]
+
+
+def _of_kind(notes: list[Note], kind: type[T]) -> list[T]:
+    return [each for each in notes if isinstance(each, kind)]

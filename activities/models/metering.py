@@ -32,8 +32,8 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
         ApplicationError: the failure, with its usage; ``CalledOff`` where the activity was cancelled.
     """
     noted = heartbeats.notes()
-    meter = Meter(prices, _USES.validate_json(noted[-1]) if noted else [])
-    meter.on_answer = lambda: heartbeats.note_only(_USES.dump_json(meter.read()).decode())
+    meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])
+    meter.on_answer = lambda: heartbeats.note_only(_USES.dump_python(meter.read(), mode="json"))
     try:
         yield meter
     except asyncio.CancelledError:
@@ -70,7 +70,7 @@ def usage_of(problem: ActivityError) -> list[ModelUse]:
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         notes = cause.last_heartbeat_details
-        return _USES.validate_json(notes[-1]) if notes else []
+        return _USES.validate_python(notes[-1]) if notes else []
     details = cause.details if isinstance(cause, ApplicationError) else ()
     return next((_USES.validate_python(d[_USAGE]) for d in details if isinstance(d, dict) and _USAGE in d), [])
 

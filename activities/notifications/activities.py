@@ -47,7 +47,7 @@ class NotificationActivities:
         An attempt that came further and then fails ends as a success: the next activity's retries count anew.
         """
         webhook = self._open(given)
-        begun_after = taken = max([given.after, *map(int, heartbeats.notes())])
+        begun_after = taken = max([given.after, *map(int, map(str, heartbeats.notes()))])
         try:
             async with (
                 _Pace() as pace,

@@ -24,15 +24,14 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.attempts import failures, heartbeats
-from activities.attempts import notes as participant_tasks
+from activities.attempts import failures, heartbeats, notes
 from activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import UnreadableTurnError
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
-from activities.plan import Plan
+from activities.plan import Model, Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
@@ -151,7 +150,7 @@ class ParticipantActivities:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
         simulations = self._simulations.of(given.plan)
         settles = given.settles and simulations.host.outlive_workers
-        clarifications = participant_tasks.noted_clarifications()
+        clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
         try:
             said = answer.to_turn()
         except ApplicationError as problem:
@@ -205,7 +204,7 @@ class ParticipantActivities:
                     return
         left = list(given.left)
         with suppress(RPCError):
-            left += await participant_tasks.tasks_called_off()
+            left += await notes.tasks_called_off()
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
@@ -220,7 +219,7 @@ class ParticipantActivities:
                     fence=own_fence(),
                 )
 
-    async def _begin(self, work: "_Work", again: str = "") -> Simulation:
+    async def _begin(self, work: "_Work", again: bool = False) -> Simulation:
         """Have the simulation stand at the start of a step and marked with it; or go on with the step, where an earlier
         attempt has noted the mark that it made, and the simulation still has that.
 
@@ -233,23 +232,23 @@ class ParticipantActivities:
         """
         simulations, plan = self._simulations.of(work.plan), work.plan
         if (waited := _waited()) > _WORTH_NOTING:
-            participant_tasks.note_wait(waited)
+            notes.note(notes.WaitNote(seconds=waited))
 
         async def begin() -> Simulation:
-            if (noted := participant_tasks.noted_mark()) is not None:
+            if (noted := notes.noted_mark()) is not None:
                 try:
                     return await simulations.take_over(plan.simulation_id, mark=noted)
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost(work.step) from None
                     heartbeats.forget()
-                    participant_tasks.note_wait(waited)
+                    notes.note(notes.WaitNote(seconds=waited))
             # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
             is_first = activity.info().attempt == 1
             issue = own_fence() if work.issue is None or not is_first else work.issue
-            mark = f"{work.step} since {own_fence()}{again}{_KEY}{issue}"
+            mark = _Mark(step=work.step, fence=own_fence(), is_again=again, issue=issue).model_dump_json()
             simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
-            participant_tasks.note_mark(simulation.mark or "")
+            notes.note(notes.MarkNote(mark=simulation.mark or ""))
             return simulation
 
         return await patiently(begin)
@@ -258,16 +257,16 @@ class ParticipantActivities:
         self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
     ) -> tuple[Answer, Simulation, ParticipantCard]:
         prepared, known = given.prepared, None
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None and not known.may_have_refused:
                 return known, simulation, participant.card
             if known is None:
                 # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
                 heartbeats.forget()
-                simulation = await self._begin(work, again=" again")
+                simulation = await self._begin(work, again=True)
         elif given.is_reset and _key_in(simulation) == own_fence():
-            await _stop_all(participant, await participant_tasks.tasks_of_earlier_runs())
+            await _stop_all(participant, await notes.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(
             given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
@@ -278,7 +277,7 @@ class ParticipantActivities:
             answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
         except _CutOffError:
             heartbeats.forget()  # so the next attempt begins again, with a new key
-            participant_tasks.note_wait(_waited())
+            notes.note(notes.WaitNote(seconds=_waited()))
             raise failures.passing(
                 failures.PARTICIPANT_UNREACHABLE,
                 "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
@@ -306,11 +305,12 @@ class ParticipantActivities:
         answer = await self._play(participant, given, simulation)
         sent: set[str] = set()
         while (needed := _find_clarification(given.turn, answer)) is not None:
-            noted = [each for each in participant_tasks.noted_clarifications() if each.kind == needed.kind]
-            if needed.kind in sent or any(map(participant_tasks.has_task_after, noted)):
+            made = [each.clarification for each in notes.noted(notes.ClarificationNote)]
+            noted = [each for each in made if each.kind == needed.kind]
+            if needed.kind in sent or any(map(notes.has_task_after, noted)):
                 break
             sent.add(needed.kind)
-            participant_tasks.note_clarification(noted[0] if noted else needed)
+            notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
             after = await self._clarify(participant, given, simulation, needed, answer)
             if after is None or (after.has_failed and needed.kind == "unreadable"):
                 break
@@ -350,7 +350,7 @@ class ParticipantActivities:
             attempt=given.attempt,
         )
         step = (given.plan.assessment_id, simulation.mark)
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.final(
@@ -360,7 +360,7 @@ class ParticipantActivities:
             answer = known
         else:
             if _key_in(simulation) == own_fence():
-                left = [*given.left, *await participant_tasks.tasks_of_earlier_runs()]
+                left = [*given.left, *await notes.tasks_of_earlier_runs()]
                 await _stop_all(participant, left)
             if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, given, simulation)
@@ -409,7 +409,7 @@ class ParticipantActivities:
         try:
             return await participant.send(message, message_id, on_event, fence=own_fence())
         except AnswerLostError:
-            if participant_tasks.noted_tasks() or await self._has_task(participant, message_id, on_event):
+            if notes.noted_tasks() or await self._has_task(participant, message_id, on_event):
                 raise
             if (await patiently(simulation.look)).is_untouched:
                 raise
@@ -424,7 +424,7 @@ class ParticipantActivities:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
                 if (task_id := await participant.find_task(message_id)) is not None:
-                    participant_tasks.note_task(task_id)
+                    notes.note(notes.TaskNote(task_id=task_id))
                     return True
         return False
 
@@ -469,7 +469,7 @@ class ParticipantActivities:
             except ApplicationError as problem:
                 if problem.type == failures.TURN_TIMEOUT:
                     await self._abandon(participant)
-                raise participant_tasks.with_tasks(problem) from None
+                raise notes.with_tasks(problem) from None
             except asyncio.CancelledError:
                 await asyncio.shield(self._abandon_unwanted(participant))
                 raise
@@ -479,19 +479,19 @@ class ParticipantActivities:
         reset, or terminated. An attempt in whose place another one waits for the same answer leaves it alone.
         """
         details = activity.cancellation_details()
-        if details is None or not participant_tasks.noted_tasks():
+        if details is None or not notes.noted_tasks():
             return
         is_unwanted = details.cancel_requested
         if details.not_found:
             with suppress(RPCError, TimeoutError):
                 async with asyncio.timeout(_CANCEL_SECONDS):
-                    is_unwanted = await participant_tasks.has_run_ended()
+                    is_unwanted = await notes.has_run_ended()
         if is_unwanted:
             await self._abandon(participant)
 
     async def _abandon(self, participant: ParticipantClient) -> None:
         """Have the participant's task of this step canceled."""
-        if tasks := participant_tasks.noted_tasks():
+        if tasks := notes.noted_tasks():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CANCEL_SECONDS):
                     await participant.cancel(tasks[-1])
@@ -539,12 +539,25 @@ class _Work:
     may_start_over: bool = False
 
 
-_KEY = " with key "
+class _Mark(Model):
+    """What marks a simulation while a step's work is in hand.
+
+    Attributes:
+        step: run, turn and try.
+        fence: that of the attempt which marked it.
+        is_again: whether the participant is greeted once more, since it has lost its first task.
+        issue: the participant's key (``ParticipantKey.issue``).
+    """
+
+    step: str
+    fence: int
+    is_again: bool = False
+    issue: int
 
 
 def _key_in(simulation: Simulation) -> int:
     """The participant's key while this work is in hand, as the mark names it."""
-    return int((simulation.mark or "").rpartition(_KEY)[2])
+    return _Mark.model_validate_json(simulation.mark or "").issue
 
 
 def _was_just_claimed(simulation: Simulation) -> bool:
@@ -591,7 +604,7 @@ def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -
 
 def _note_task(answer: Answer) -> None:
     if answer.task_id:
-        participant_tasks.note_task(answer.task_id)
+        notes.note(notes.TaskNote(task_id=answer.task_id))
 
 
 async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None:
@@ -647,4 +660,4 @@ def _seconds_left(plan: Plan) -> float:
 
 def _waited() -> float:
     """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
-    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else participant_tasks.noted_wait()
+    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else notes.noted_wait()

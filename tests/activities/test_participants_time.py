@@ -1,6 +1,5 @@
 """A participant's time begins when a worker gets at its turn: what workers have too much to do for is not its fault."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.notes import MarkNote, Note, TaskNote, WaitNote
 from activities.participant import activities as participants
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -26,7 +26,10 @@ class Asking(ActivityInboundInterceptor):
         return participants._seconds_left(PLAN)
 
 
-async def left_to(attempt: int, waited: float, notes: Sequence[str] = ()) -> float:
+MARKED = MarkNote(mark="it")
+
+
+async def left_to(attempt: int, waited: float, *notes: Note) -> float:
     """Seconds that an attempt finds left which began so long after the step was scheduled."""
     surroundings = ActivityEnvironment()
     surroundings.info = replace(
@@ -34,7 +37,7 @@ async def left_to(attempt: int, waited: float, notes: Sequence[str] = ()) -> flo
         attempt=attempt,
         scheduled_time=NOON,
         started_time=NOON + timedelta(seconds=waited),
-        heartbeat_details=notes,
+        heartbeat_details=[note.model_dump(mode="json") for note in notes],
     )
     given: Any = ExecuteActivityInput(fn=left_to, args=(), executor=None, headers={})
     found: float = await surroundings.run(Heartbeats().intercept_activity(Asking()).execute_activity, given)
@@ -44,5 +47,5 @@ async def left_to(attempt: int, waited: float, notes: Sequence[str] = ()) -> flo
 async def test_what_a_turn_waits_for_a_worker_is_none_of_the_participants_time() -> None:
     assert await left_to(1, waited=0) == 300
     assert await left_to(1, waited=200) == 300
-    assert await left_to(2, waited=250, notes=["marked: it", "waited: 200.0", "a-task"]) == 250
-    assert await left_to(2, waited=250, notes=["marked: it"]) == 50, "the first one was begun at once"
+    assert await left_to(2, 250, MARKED, WaitNote(seconds=200), TaskNote(task_id="a-task")) == 250
+    assert await left_to(2, 250, MARKED) == 50, "the first one was begun at once"

@@ -4,12 +4,13 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import to_jsonable_python
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
@@ -72,10 +73,10 @@ async def test_an_answer_that_is_cut_off_is_counted_too(endpoint: OpenAIEndpoint
 
 async def test_an_attempt_goes_on_counting_where_the_one_before_it_failed() -> None:
     surroundings = ActivityEnvironment()
-    noted: list[str] = []
-    surroundings.on_heartbeat = lambda *notes: noted.append(str(notes[-1]))
+    noted: list[Any] = []
+    surroundings.on_heartbeat = lambda *notes: noted.append(notes[-1])
 
-    async def attempt(earlier: list[str]) -> list[ModelUse]:
+    async def attempt(earlier: list[Any]) -> list[ModelUse]:
         surroundings.info = replace(surroundings.info, heartbeat_details=earlier)
         return await surroundings.run(noting(ask_once))
 
@@ -145,7 +146,7 @@ def activity_error(cause: BaseException) -> ActivityError:
 
 def test_what_an_attempt_asked_that_ended_without_a_failure_is_in_its_last_note() -> None:
     uses = [[ModelUse(model="openai/m", endpoint="e", calls=calls)] for calls in (1, 2)]
-    notes = [to_json(each).decode() for each in uses]
+    notes = [to_jsonable_python(each) for each in uses]
     timed_out = ActivityTimeoutError("It is silent.", type=None, last_heartbeat_details=notes)
     assert usage_of(activity_error(timed_out)) == uses[-1]
     assert usage_of(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []

@@ -16,6 +16,7 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
 from activities.participant import Answer
 from activities.participant import activities as participants
 from proctor_protocol.config import GreenAgentConfig
@@ -129,6 +130,9 @@ GIVEN: Any = SimpleNamespace(
 CLARIFICATION = Clarification(turn=1, kind="unreadable", problem="It was cut off.")
 
 
+MARK = '{"step": "run turn 1 try 1", "fence": 1, "issue": 1}'
+
+
 class Playing(ActivityInboundInterceptor):
     """An attempt that takes a turn up again, with no simulator and no Temporal."""
 
@@ -141,7 +145,7 @@ class Playing(ActivityInboundInterceptor):
 
         nothing: Any = SimpleNamespace()
         speaker = participants.ParticipantActivities(GreenAgentConfig(), nothing, nothing)
-        simulation: Any = SimpleNamespace(look=look, claimed_at=None, mark="a mark with key 1")
+        simulation: Any = SimpleNamespace(look=look, claimed_at=None, mark=MARK)
         try:
             async with speaker._clients.talk(self._url, "an assessment") as participant:
                 return await speaker._play_to_the_end(participant, GIVEN, simulation)
@@ -149,10 +153,11 @@ class Playing(ActivityInboundInterceptor):
             await speaker.aclose()
 
 
-async def take_up(participant: ByHand, *notes: str) -> Answer:
+async def take_up(participant: ByHand, *noted: Note) -> Answer:
     """What an attempt hears that finds these notes of those before it."""
     surroundings = ActivityEnvironment()
-    surroundings.info = replace(surroundings.info, attempt=2, heartbeat_details=["marked: a mark with key 1", *notes])
+    details = [each.model_dump(mode="json") for each in (MarkNote(mark=MARK), *noted)]
+    surroundings.info = replace(surroundings.info, attempt=2, heartbeat_details=details)
     given: Any = ExecuteActivityInput(fn=take_up, args=(), executor=None, headers={})
     playing = Heartbeats().intercept_activity(Playing(participant.url))
     answer: Answer = await surroundings.run(playing.execute_activity, given)
@@ -160,28 +165,28 @@ async def take_up(participant: ByHand, *notes: str) -> Answer:
 
 
 async def test_an_attempt_after_a_kill_asks_with_the_same_message_or_not_at_all() -> None:
-    noted = f"clarified: {CLARIFICATION.model_dump_json()}"
+    noted = ClarificationNote(clarification=CLARIFICATION)
 
     def looked_at(params: Json) -> Json:
         said = text(CUT_OFF) if params["id"] == "task-a" else data(DONE)
         return task("completed", said, task_id=params["id"])
 
     async with by_hand(lambda _said: message(data(DONE)), looked_at=looked_at) as participant:
-        before_it_was_noted = await take_up(participant, "task-a")
-        before_it_was_answered = await take_up(participant, "task-a", noted)
+        before_it_was_noted = await take_up(participant, TaskNote(task_id="task-a"))
+        before_it_was_answered = await take_up(participant, TaskNote(task_id="task-a"), noted)
         assert participant.kinds == [WORDS, WORDS]
         assert len({sent["messageId"] for sent in participant.sent}) == 1
-        with_its_task = await take_up(participant, "task-a", noted, "task-b")
+        with_its_task = await take_up(participant, TaskNote(task_id="task-a"), noted, TaskNote(task_id="task-b"))
         assert participant.kinds == [WORDS, WORDS], "the task of the second message was under way: it is waited for"
     for answer in (before_it_was_noted, before_it_was_answered, with_its_task):
         assert answer.to_turn().message_type == "turn_complete"
 
 
 async def test_a_second_attempt_does_not_ask_a_second_time() -> None:
-    noted = f"clarified: {CLARIFICATION.model_dump_json()}"
+    noted = ClarificationNote(clarification=CLARIFICATION)
     ends = task("completed", text(CUT_OFF))
     async with by_hand(lambda _said: ends, looked_at=lambda _params: ends) as participant:
-        answer = await take_up(participant, "task-a", noted, "task-b")
+        answer = await take_up(participant, TaskNote(task_id="task-a"), noted, TaskNote(task_id="task-b"))
     assert participant.messages == []
     with pytest.raises(ApplicationError, match=ASKED_ONCE_MORE):
         answer.to_turn()
