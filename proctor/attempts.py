@@ -1,9 +1,14 @@
-"""The attempts that a worker's process is at, as it writes them down in a pipe to its parent (see ``handing_back``)."""
+"""What a worker's process writes in a pipe to its parent: JSON Lines.
+
+``{"ready": true}`` once it works, ``{"begun": TOKEN, "workflow_id": …, "run_id": …}`` and ``{"ended": TOKEN}`` for each
+attempt (see ``handing_back``). Tokens are base64.
+"""
 
 import base64
 import fcntl
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,23 +23,32 @@ class Attempt:
 
 
 class Attempts:
-    """The attempts that one process is at, as it has written them down."""
+    """The attempts that one process runs, as it has written them down; ``on_ready`` is called once it works."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_ready: Callable[[], None] = lambda: None) -> None:
         self._begun: dict[str, Attempt] = {}
+        self._on_ready = on_ready
 
     def take(self, line: bytes) -> None:
-        """Read one line of a process's; half of one, from a process that died in it, says nothing."""
+        """Read one line. Half of one, from a process that died while it wrote it, is passed over."""
         with suppress(ValueError, TypeError):
-            token, *whose = json.loads(line)
-            if whose:
-                self._begun[token] = Attempt(base64.b64decode(token), *whose)
-            else:
-                self._begun.pop(token, None)
+            match json.loads(line):
+                case {"ready": True}:
+                    self._on_ready()
+                case {"begun": str(token), "workflow_id": str(workflow_id), "run_id": str(run_id)}:
+                    self._begun[token] = Attempt(base64.b64decode(token), workflow_id, run_id)
+                case {"ended": str(token)}:
+                    self._begun.pop(token, None)
 
     def left(self) -> list[Attempt]:
         """Those that have begun and not ended."""
         return list(self._begun.values())
+
+
+def write_line(pipe: int, **line: str | bool) -> None:
+    """Write one line for the parent. Where it is late with reading, the line is left out: no attempt waits for that."""
+    with suppress(OSError):
+        os.write(pipe, json.dumps(line).encode() + b"\n")
 
 
 def pipe_for_lines() -> tuple[int, int]:

@@ -7,7 +7,6 @@ process is there. Where parent and processes die together, or are cut off, heart
 
 import asyncio
 import base64
-import json
 import os
 from contextlib import suppress
 from typing import Any
@@ -22,7 +21,7 @@ from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
 from activities.attempts.around import Proceed
-from proctor.attempts import Attempt
+from proctor.attempts import Attempt, write_line
 from proctor_protocol.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect
 
@@ -33,7 +32,7 @@ class WritingDown:
     """A guard that writes down which attempts run.
 
     Args:
-        pipe: the descriptor to write to. Where its reader is late, a line is left out: no attempt waits for that.
+        pipe: the descriptor to write to.
     """
 
     def __init__(self, pipe: int) -> None:
@@ -47,15 +46,11 @@ class WritingDown:
         if info.is_local or not info.workflow_id:
             return await proceed()
         token = base64.b64encode(info.task_token).decode()
-        self._write(token, info.workflow_id, info.workflow_run_id or "")
+        write_line(self._pipe, begun=token, workflow_id=info.workflow_id, run_id=info.workflow_run_id or "")
         try:
             return await proceed()
         finally:
-            self._write(token)
-
-    def _write(self, *line: str) -> None:
-        with suppress(OSError):
-            os.write(self._pipe, json.dumps(line).encode() + b"\n")
+            write_line(self._pipe, ended=token)
 
 
 async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:

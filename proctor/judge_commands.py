@@ -127,8 +127,7 @@ class _Progress:
         said = "refused" if outcome.judge is None else str(outcome.judge)
         line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {said}, author {outcome.author} of {outcome.most}"
         if outcome.judge is None:
-            reason = clean(outcome.reason).partition("can't be used: ")
-            line += f" ({(reason[2] or reason[0])[:_LONGEST_REASON]})"
+            line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
         self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
 
 

@@ -14,11 +14,12 @@ from temporalio.service import RPCError
 
 from a2a_gateway.door.quotas import Allowance, Share
 from a2a_gateway.starting import start_assessment
-from proctor.errors import CommandError
+from proctor.errors import CommandError, UsageError
 from proctor.settings import is_open_to_others
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 from proctor_protocol.request import BadRequestError, parse_request
 from proctor_storage.temporal import TemporalUnreachableError
 from viewer.actions import Action, ActionRefusedError, Actions, Asked, Field
@@ -92,8 +93,8 @@ async def _go_on(
     except InvalidRequestError as problem:
         raise ActionRefusedError(str(problem)) from None
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
-        said = str(problem)
-        raise ActionRefusedError(f"{said.partition(': ')[2] if said.startswith('--') else said}.") from None
+        problem_of_option = Problem.of(problem).remedy if isinstance(problem, UsageError) else ""
+        raise ActionRefusedError(f"{problem_of_option or problem}.") from None
 
 
 async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str, allowance: Allowance) -> str:

@@ -23,6 +23,7 @@ from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_protocol.problems import Problem
 from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW
@@ -251,12 +252,12 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
     if from_turn is not None:
         if from_turn not in by_turn:
             raise UsageError(
-                f"--from-turn {from_turn}: this assessment has played turns {min(played)} to {max(played)}"
+                Problem(f"--from-turn {from_turn}", f"this assessment has played turns {min(played)} to {max(played)}")
             )
         return by_turn[from_turn]
     if from_judging:
         if None not in by_turn:
-            raise UsageError("--from-judging: this assessment has not come to its judging")
+            raise UsageError(Problem("--from-judging", "this assessment has not come to its judging"))
         return by_turn[None]
     failed = [point for point in points if point.has_failed]
     return failed[-1] if failed else points[-1]

@@ -22,7 +22,11 @@ _TAIL_LINES = 15
 
 
 class ServiceStartError(CommandError):
-    """A service ended, or stayed silent, before it was ready."""
+    """A service ended, or stayed silent, before it was ready; ``summary`` is the message without the log's end."""
+
+    def __init__(self, summary: str, log: str = "") -> None:
+        super().__init__(summary + log)
+        self.summary = summary
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ class Supervisor:
 
     def _not_ready(self, child: _Running, what: str) -> ServiceStartError:
         name = child.service.name
-        return ServiceStartError(f"{name} {what}; the end of {child.log}:\n{self.read_log_tail(name)}")
+        return ServiceStartError(f"{name} {what}", f"; the end of {child.log}:\n{self.read_log_tail(name)}")
 
     async def _keep(self, child: _Running) -> None:
         name, pauses = child.service.name, Pauses(self._longest_pause)
@@ -202,7 +206,7 @@ class Supervisor:
                 await self._spawn(child)
                 await self._until_ready(child)
             except ServiceStartError as problem:
-                self._say(str(problem).partition(";")[0])
+                self._say(problem.summary)
             else:
                 self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")
 

@@ -40,6 +40,7 @@ from activities.simulation.hosts import SimulationHost
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.moving import Moving
 from activities.simulation.turns import TurnActivities
+from proctor.attempts import write_line
 from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
@@ -127,7 +128,7 @@ class Part:
     Attributes:
         number: which one, from 0.
         parent: the process that has started them.
-        attempts: the descriptor for what it is at.
+        attempts: the descriptor of the pipe to the parent (``proctor.attempts``).
     """
 
     number: int
@@ -190,7 +191,10 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
         await stack.enter_async_context(address)
         await log_problems(logging.getLogger(__name__), {name: needs[name] for name in ("store", "fleet")})
-        announce(f"proctor worker polling {config.task_queue} at {config.temporal_address}")
+        if part is None:
+            announce(f"proctor worker polling {config.task_queue} at {config.temporal_address}")
+        else:
+            write_line(part.attempts, ready=True)
         if ready is not None:
             ready.set()
         await stop.wait()

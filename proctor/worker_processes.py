@@ -30,7 +30,6 @@ _LAST_WORDS_SECONDS = 1.0
 _CHUNK = 64 * 1024
 """How long what a process has written is read after its end."""
 
-WORKS = "proctor worker polling"
 """How the line begins that a worker writes when it works."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -66,7 +65,7 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
             return processes[0].exit_code or 1
         keepers = [asyncio.create_task(process.keep()) for process in processes]
         stack.push_async_callback(_cancel, keepers)
-        announce(f"{WORKS} {config.task_queue} at {config.temporal_address} with {count} processes")
+        announce(f"proctor worker polling {config.task_queue} at {config.temporal_address} with {count} processes")
         await stopped
     return 0
 
@@ -114,7 +113,7 @@ class _Process:
             )
         finally:
             os.close(write)
-            self._attempts = Attempts()
+            self._attempts = Attempts(self._works.set)
             self._noting = asyncio.create_task(_note(read, self._attempts))
         self._reading = asyncio.create_task(self._read(self._child.stdout))
         ended, works = asyncio.create_task(self._child.wait()), asyncio.create_task(self._works.wait())
@@ -159,13 +158,9 @@ class _Process:
             await hand_back(self._config, left)
 
     async def _read(self, output: asyncio.StreamReader) -> None:
-        """Pass on what it writes; that it works is the parent's to say."""
+        """Pass on what it writes."""
         async for line in output:
-            text = line.decode(errors="replace").rstrip("\n")
-            if f"{WORKS} " in text:
-                self._works.set()
-            if WORKS not in text or (self._number == 0 and "Docker" in text):
-                print(text, flush=True)
+            print(line.decode(errors="replace").rstrip("\n"), flush=True)
 
     def _say(self, what: str) -> None:
         announce(f"proctor worker: {self._name} {what}")

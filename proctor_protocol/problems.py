@@ -3,13 +3,38 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 _LONGEST_VALUE = 80
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+
+
+class Problem(str):
+    """What is wrong and what to do, as the text ``<what>: <remedy>`` with both parts.
+
+    Attributes:
+        what: what is wrong, with the value.
+        remedy: what to do; empty where nothing helps.
+    """
+
+    what: str
+    remedy: str
+
+    def __new__(cls, what: str, remedy: str = "") -> Self:
+        """Make the text."""
+        made = super().__new__(cls, f"{what}: {remedy}" if remedy else what)
+        made.what, made.remedy = what, remedy
+        return made
+
+    @classmethod
+    def of(cls, error: Exception | str) -> Self:
+        """The problem that an error was made from; one without a remedy where it was made from a plain text."""
+        if isinstance(error, Exception):
+            error = error.args[0] if error.args and isinstance(error.args[0], Problem) else str(error)
+        return cls(error.what, error.remedy) if isinstance(error, Problem) else cls(error)
 
 
 def field_path(location: Sequence[int | str], root: str = "") -> str:

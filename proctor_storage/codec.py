@@ -16,6 +16,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 
 ENCODING, KEY_ID = "encoding", "encryption-key-id"
 ENCRYPTED = b"binary/encrypted"
@@ -100,10 +101,13 @@ def read_keys(text: str) -> dict[str, bytes]:
             key = b""
         if not key_id or len(key) != _KEY or key_id in found:
             raise PayloadKeyError(
-                f"AGENTBEATS_GREEN_PAYLOAD_KEYS: number {number} is no key: write ID:KEY, each ID once, where KEY is "
-                f"{_KEY} random bytes in base64 (`openssl rand -base64 {_KEY}`)"
+                Problem(
+                    f"AGENTBEATS_GREEN_PAYLOAD_KEYS: number {number} is no key",
+                    f"write ID:KEY, each ID once, where KEY is {_KEY} random bytes in base64 (`openssl rand -base64 "
+                    f"{_KEY}`)",
+                )
             )
         found[key_id] = key
     if not found:
-        raise PayloadKeyError("AGENTBEATS_GREEN_PAYLOAD_KEYS is empty: write ID:KEY, or don't set it at all")
+        raise PayloadKeyError(Problem("AGENTBEATS_GREEN_PAYLOAD_KEYS is empty", "write ID:KEY, or don't set it at all"))
     return found

@@ -11,6 +11,8 @@ from typing import Any
 
 from temporalio.envconfig import ClientConfigProfile
 
+from proctor_protocol.problems import Problem
+
 _WHERE = ("target_host", "namespace")
 
 
@@ -44,8 +46,10 @@ def read_profile() -> Profile:
     except Exception as problem:  # the SDK's own error is no public class
         said = " ".join(str(problem).split())
         raise ConnectionSettingsError(
-            f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({said}): mend it, or set "
-            "TEMPORAL_CONFIG_FILE to another file"
+            Problem(
+                f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({said})",
+                "mend it, or set TEMPORAL_CONFIG_FILE to another file",
+            )
         ) from None
     options = {name: value for name, value in given.items() if name not in _WHERE}
     return Profile(profile.address or None, profile.namespace or None, options)

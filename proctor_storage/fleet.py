@@ -17,6 +17,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 from proctor_storage.codec import read_keys
 from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.pollers import WORKFLOWS, are_versioned, polling_now
@@ -98,7 +99,7 @@ class Fingerprint:
         return differing if is_readable else [*differing, "keys"]
 
 
-async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> str | None:
+async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """Why the workers at the deployment's task queue can't work together, as a sentence; None where they can.
 
     Raises what ``find_stranger`` does.
@@ -107,7 +108,7 @@ async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: 
     return stranger or await _find_version_problem(client, config, timeout)
 
 
-async def _find_version_problem(client: Client, config: GreenAgentConfig, timeout: timedelta) -> str | None:
+async def _find_version_problem(client: Client, config: GreenAgentConfig, timeout: timedelta) -> Problem | None:
     if not await are_versioned(client, config.task_queue, timeout):
         return None
     asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=config.task_queue)
@@ -121,14 +122,14 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
     if deployment.routing_config.current_deployment_version.build_id:
         return None
     ids = ", ".join(sorted(each.deployment_version.build_id for each in deployment.version_summaries))
-    return (
+    return Problem(
         f"All workers at the task queue {config.task_queue!r} have a build id ({ids}), and none of them is the current "
-        "version, so new assessments wait: run `temporal worker deployment set-current-version --deployment-name "
-        f"{config.task_queue} --build-id ID`."
+        "version, so new assessments wait",
+        f"run `temporal worker deployment set-current-version --deployment-name {config.task_queue} --build-id ID`.",
     )
 
 
-async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> str | None:
+async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
     use the same.
 
@@ -141,7 +142,9 @@ async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timed
         if other is not None and (differing := own.differences(other)):
             what = " and ".join(_NAMES[name] for name in differing)
             remedies = ", ".join(_REMEDIES[name] for name in differing)
-            return f"The worker {identity.split()[0]} at the task queue {config.task_queue!r} uses {what}: {remedies}."
+            return Problem(
+                f"The worker {identity.split()[0]} at the task queue {config.task_queue!r} uses {what}", f"{remedies}."
+            )
     return None
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import fsspec
 
+from proctor_protocol.problems import Problem
 from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
 from proctor_storage.object_stores import (
     MAKE_BUCKET,
@@ -299,7 +300,7 @@ class Folder:
             key = "/".join(each for each in (inside, path) if each)
             reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
         return StoreUnavailableError(
-            f"The evaluator's {self._name} at {self.place} can't be {done} ({reason}): {remedy}."
+            Problem(f"The evaluator's {self._name} at {self.place} can't be {done} ({reason})", f"{remedy}.")
         )
 
     def _require_bucket(self, problem: Exception, path: str | None = None) -> None:

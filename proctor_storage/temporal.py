@@ -26,6 +26,7 @@ from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from proctor_observing.tracing import temporal_plugins
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 from proctor_storage.codec import PayloadKeyError, payload_codec
 from proctor_storage.connections import ConnectionSettingsError, read_profile
@@ -125,7 +126,7 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
         options = read_profile().options
         converter = data_converter(BlobStore(config.storage_url), payload_codec(config))
     except (PayloadKeyError, ConnectionSettingsError) as problem:
-        raise TemporalUnreachableError(str(problem)) from None
+        raise TemporalUnreachableError(Problem.of(problem)) from None
     try:
         return await asyncio.wait_for(
             Client.connect(
@@ -142,9 +143,11 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
         )
     except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
         raise TemporalUnreachableError(
-            f"can't reach Temporal at {config.temporal_address} ({_why(problem)}): start it (`proctor up` does) or set "
-            "AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what else the connection takes (TEMPORAL_TLS…, "
-            "TEMPORAL_API_KEY)"
+            Problem(
+                f"can't reach Temporal at {config.temporal_address} ({_why(problem)})",
+                "start it (`proctor up` does) or set AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what "
+                "else the connection takes (TEMPORAL_TLS…, TEMPORAL_API_KEY)",
+            )
         ) from None
 
 
@@ -157,15 +160,16 @@ def _is_here(address: str) -> bool:
         return False
 
 
-def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> str:
-    """A sentence on why Temporal doesn't let us work, and which setting to mend."""
+def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:
+    """Why Temporal doesn't let us work, and which setting to mend."""
     if problem.status == RPCStatusCode.NOT_FOUND:
         namespace = config.temporal_namespace
-        return (
-            f"Temporal at {config.temporal_address} has no namespace {namespace!r}: make it (`temporal operator "
-            f"namespace create --namespace {namespace}`) or set AGENTBEATS_GREEN_TEMPORAL_NAMESPACE"
+        return Problem(
+            f"Temporal at {config.temporal_address} has no namespace {namespace!r}",
+            f"make it (`temporal operator namespace create --namespace {namespace}`) or set "
+            "AGENTBEATS_GREEN_TEMPORAL_NAMESPACE",
         )
-    return f"Temporal at {config.temporal_address} refuses: {problem.message}"
+    return Problem(f"Temporal at {config.temporal_address} refuses: {problem.message}")
 
 
 def _why(problem: Exception) -> str:

@@ -22,7 +22,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 import proctor_terminal as terminal
 from activities.archive.lines import as_lines
 from activities.campaign.activities import keep_cells
-from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Raw, Summed, SumUpInput, groups_of
+from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Raw, Summed, SumUpInput, groups_of
 from activities.campaign.taking_over import taken_over
 from activities.plan import TRIAL_WORKFLOW
 from proctor_protocol.config import ALLOWANCES, GreenAgentConfig
@@ -286,7 +286,7 @@ def _cell(
         label=f"{who}{task.name} · attempt {attempt} of {config.n_attempts}",
         group=f"{who}{task.name}",
         workflow=TRIAL_WORKFLOW,
-        lanes=[f"participant {agent.url or agent.kind}"],
+        lanes=[Lane(kind="participant", name=agent.url or agent.kind)],
         given={**given, "trial_name": f"{task.name}.{attempt}-of-{config.n_attempts}.{campaign_id}"},
     )
 

@@ -222,7 +222,7 @@ class Campaign:
         """The index of the first that waits and has room in all its lanes."""
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
-            if all(taken[lane] < plan.lane_limits.get(lane, plan.at_once) for lane in due.cell.lanes):
+            if all(taken[lane] < plan.lane_limits.get(lane.kind, plan.at_once) for lane in due.cell.lanes):
                 return number
         return None
 

@@ -20,6 +20,7 @@ from a2a_gateway.door.hosts import words_of
 from a2a_gateway.door.tokens import RESERVED
 from proctor_protocol.callers import Caller
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures that the provider alone can make; none with a shared secret, and never ``none``."""
@@ -65,13 +66,13 @@ class Oidc:
         self._keys: _Keys | None = None
         self._provider = _Provider(self._issuer)
 
-    async def find_problem(self) -> str | None:
+    async def find_problem(self) -> Problem | None:
         """Why the provider's keys can't be read, as a sentence; None while they can."""
         async with self._turn:
             try:
                 await asyncio.to_thread(lambda: self._client().fetch_data())
             except OidcUnavailableError as problem:
-                return str(problem)
+                return Problem.of(problem)
         return None
 
     async def find(self, text: str) -> Caller:
@@ -138,8 +139,10 @@ class _Provider:
 
     def _is_away(self) -> OidcUnavailableError:
         return OidcUnavailableError(
-            f"The keys of {self._issuer} can't be read: repeat this later. Where it doesn't say itself where they are, "
-            "AGENTBEATS_GREEN_OIDC_JWKS_URL does."
+            Problem(
+                f"The keys of {self._issuer} can't be read",
+                "repeat this later. If the provider doesn't publish their address, set AGENTBEATS_GREEN_OIDC_JWKS_URL.",
+            )
         )
 
 

@@ -22,6 +22,8 @@ from activities.campaign.plan import (
     CampaignPlan,
     Cell,
     EndedCell,
+    Lane,
+    LaneKind,
     Raw,
     Summed,
     SumUpInput,
@@ -124,7 +126,7 @@ class AssessmentRuns:
             cells=await keep_cells(self._store, cells),
             groups=groups_of(cells),
             at_once=config.at_once,
-            lane_limits=_lane_limits(config, cells),
+            lane_limits=_lane_limits(config),
             tries=config.tries,
             shared=shared,
             verbose_updates=config.verbose_updates and self._config.verbose_updates,
@@ -270,7 +272,7 @@ def _cell(
         label=f"{agent} · {where} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
         group=f"{agent} · {where}",
         workflow=CELL_WORKFLOW,
-        lanes=[f"participant {url}", *(f"model {model}" for model in dict.fromkeys(models))],
+        lanes=[Lane(kind="participant", name=url), *(Lane(kind="model", name=each) for each in dict.fromkeys(models))],
         given={
             "agent": agent,
             "url": url,
@@ -283,10 +285,12 @@ def _cell(
     )
 
 
-def _lane_limits(config: RunConfig, cells: Iterable[Cell]) -> dict[str, int]:
-    limits = {"participant": config.at_once_per_participant, "model": config.at_once_per_model}
-    lanes = dict.fromkeys(lane for cell in cells for lane in cell.lanes)
-    return {lane: limit for lane in lanes if (limit := limits[lane.partition(" ")[0]]) is not None}
+def _lane_limits(config: RunConfig) -> dict[LaneKind, int]:
+    limits: dict[LaneKind, int | None] = {
+        "participant": config.at_once_per_participant,
+        "model": config.at_once_per_model,
+    }
+    return {kind: limit for kind, limit in limits.items() if limit is not None}
 
 
 def _as_id(name: str) -> str:

@@ -19,6 +19,21 @@ _MOST_GROUPS = 100
 CellStatus = Literal["completed", "failed", "canceled"]
 
 
+LaneKind = Literal["participant", "model"]
+
+
+class Lane(Model):
+    """Something of which a campaign uses a limited number of places at once.
+
+    Attributes:
+        kind: what it is.
+        name: which one: the participant's address, the model's name.
+    """
+
+    kind: LaneKind
+    name: str
+
+
 class Cell(Model):
     """One thing that a campaign plays: a trial, or an assessment.
 
@@ -28,7 +43,7 @@ class Cell(Model):
         group: what it is one of many of, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it is given a ``CellInput`` and returns a ``CellOutcome``.
         given: what that has to know of this cell; what all cells share stands in ``CampaignPlan.shared``.
-        lanes: names of what it takes a place of while it is played, such as a participant or a model.
+        lanes: what it takes a place of while it is played.
     """
 
     cell_id: str
@@ -36,7 +51,7 @@ class Cell(Model):
     group: str = ""
     workflow: str
     given: dict[str, JsonValue]
-    lanes: list[str] = Field(default_factory=list)
+    lanes: list[Lane] = Field(default_factory=list)
 
 
 class CellInput(Model):
@@ -109,7 +124,7 @@ class CampaignPlan(Model):
         cells: what there is to play, in this order.
         groups: how many of these are of each group; empty where there are very many groups.
         at_once: at most so many cells at the same time.
-        lane_limits: at most so many of those that name a lane.
+        lane_limits: how many cells may use one lane of this kind at once.
         tries: how often a cell is played that may be played again.
         max_cost, max_tokens, max_seconds: nothing more is begun where it would probably pass one of them.
         taken_over: what needn't be played.
@@ -125,7 +140,7 @@ class CampaignPlan(Model):
     cells: CellList
     groups: dict[str, int] = Field(default_factory=dict)
     at_once: int
-    lane_limits: dict[str, int] = Field(default_factory=dict)
+    lane_limits: dict[LaneKind, int] = Field(default_factory=dict)
     tries: int = 1
     max_cost: float | None = None
     max_tokens: int | None = None

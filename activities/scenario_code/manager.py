@@ -25,7 +25,7 @@ from activities.scenario_code.evaluator_modules import import_evaluators
 from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
 from proctor_protocol.evaluation import EvaluatorRegistry
 from proctor_protocol.facts import Fact
-from proctor_protocol.problems import describe, show_value
+from proctor_protocol.problems import Problem, describe, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
@@ -95,8 +95,10 @@ class ScenarioManager:
         """
         if not self.directory.is_dir():
             raise ScenarioNotFoundError(
-                f"the scenarios folder {self.directory} does not exist: set scenarios_dir "
-                "(AGENTBEATS_GREEN_SCENARIOS_DIR) to a folder of scenarios",
+                Problem(
+                    f"the scenarios folder {self.directory} does not exist",
+                    "set scenarios_dir (AGENTBEATS_GREEN_SCENARIOS_DIR) to a folder of scenarios",
+                ),
                 [],
             )
         return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from proctor_protocol.problems import Problem
+
 State = Literal["ok", "warning", "problem", "skipped"]
 
 _LONGEST_SAID = 500
@@ -29,6 +31,17 @@ class Finding:
     said: str
     remedy: str = ""
     seconds: float = 0.0
+
+
+def of_problem(part: str, problem: Problem) -> Finding:
+    """A problem as a finding."""
+    return Finding(part, "problem", sentence(problem.what), sentence(problem.remedy))
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter and a full stop; an empty one stays empty."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "`")) or not text else ".")
 
 
 @dataclass(frozen=True)

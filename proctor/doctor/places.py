@@ -10,9 +10,10 @@ from pathlib import Path
 from activities.scenario_code.confinement import find_missing_protections
 from activities.scenario_code.landlock import landlock_version
 from activities.scenario_code.manager import ScenarioError, ScenarioManager
-from proctor.doctor.findings import Finding
+from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 from proctor_storage.folder import Folder
 from proctor_storage.trying import find_problem_of_store
 
@@ -26,10 +27,7 @@ async def look_at_store(url: str, name: str) -> list[Finding]:
     began = time.monotonic()
     problem = await find_problem_of_store(url, name)
     if problem:
-        sentence, _, remedy = problem.rpartition(": ")
-        if not sentence or not problem.endswith("."):
-            sentence, remedy = problem, ""
-        return [Finding(name, "problem", sentence or problem, remedy)]
+        return [of_problem(name, problem)]
     seconds = time.monotonic() - began
     found = [Finding(name, "ok", f"It can be written, read and cleaned up at {url}.")]
     if seconds > _SLOW_STORE:
@@ -60,8 +58,7 @@ async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
     try:
         ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
     except ScenarioError as problem:
-        said, _, remedy = str(problem).rpartition(": ")
-        return Finding("scenarios", "problem", f"{said[:1].upper()}{said[1:]}.", f"{remedy[:1].upper()}{remedy[1:]}.")
+        return of_problem("scenarios", Problem.of(problem))
     return Finding("scenarios", "ok", f"{len(ids)} can be played: {', '.join(ids)}.")
 
 

@@ -14,7 +14,7 @@ import httpx
 from a2a_gateway.door.oidc import Oidc
 from activities.simulation.addresses import known_addresses
 from activities.simulation.keys import host_key
-from proctor.doctor.findings import Finding
+from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
 from proctor_observing import tracing
 from proctor_protocol.config import GreenAgentConfig
@@ -97,8 +97,7 @@ async def look_at_provider(config: GreenAgentConfig) -> Finding:
         return Finding("oidc", "skipped", "No identity provider is set (AGENTBEATS_GREEN_OIDC_ISSUER).")
     problem = await Oidc(config).find_problem()
     if problem:
-        said, _, remedy = problem.partition(": ")
-        return Finding("oidc", "problem", f"{said}.", f"{remedy[:1].upper()}{remedy[1:]}")
+        return of_problem("oidc", problem)
     return Finding("oidc", "ok", f"The keys of {config.oidc_issuer} can be read.")
 
 

@@ -13,8 +13,9 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor.doctor.findings import Finding
+from proctor.doctor.findings import Finding, of_problem
 from proctor_protocol.config import GreenAgentConfig
+from proctor_protocol.problems import Problem
 from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.pollers import ACTIVITIES, WORKFLOWS, count_workers, last_polls
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
@@ -35,15 +36,13 @@ async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
     try:
         client = await connect(config)
     except TemporalUnreachableError as problem:
-        sentence, _, remedy = str(problem).partition(": ")
-        return [Finding("temporal", "problem", _sentence(sentence), _sentence(remedy))]
+        return [of_problem("temporal", Problem.of(problem))]
     try:
         described = await client.workflow_service.describe_namespace(
             DescribeNamespaceRequest(namespace=client.namespace), timeout=_SECONDS
         )
     except RPCError as problem:
-        sentence, _, remedy = refusal_by_temporal(config, problem).partition(": ")
-        return [Finding("temporal", "problem", _sentence(sentence), _sentence(remedy))]
+        return [of_problem("temporal", refusal_by_temporal(config, problem))]
     retention = described.config.workflow_execution_retention_ttl.ToTimedelta()
     return [
         Finding("temporal", "ok", f"It answers at {where}."),
@@ -93,8 +92,7 @@ async def _of_search_attributes(client: Client) -> Finding:
 async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
     found = await _of_queue(client, config.task_queue, WORKFLOWS, ("workers", ".", "Start one: `proctor worker`."))
     if found.state == "ok" and (cause := await find_fleet_problem(client, config, _SECONDS)):
-        what, _, remedy = cause.rpartition(": ")
-        return Finding("workers", "problem", _sentence(what), _sentence(remedy))
+        return of_problem("workers", cause)
     return found
 
 
@@ -155,8 +153,3 @@ def of_clock(whose: str, ahead: float) -> Finding:
             "Have NTP set both clocks (`timedatectl set-ntp true`).",
         )
     return Finding(part, "ok", f"It goes like this machine's, to {SKEW:g} s.")
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "`")) or not text else ".")

@@ -13,7 +13,7 @@ from activities.admission.queueing import QueueActivities
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign.activities import CampaignActivities, keep_cells
 from activities.campaign.archiving import CampaignArchiving
-from activities.campaign.plan import CampaignPlan, Cell, Raw
+from activities.campaign.plan import CampaignPlan, Cell, Lane, Raw
 from proctor.worker import WORKFLOWS
 from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import FailureMode, parse_terminal_request
@@ -49,7 +49,7 @@ class ScriptedRuns(TerminalRuns):
                 cell_id=f"{task_id}.{attempt}",
                 label=f"{task_id} {attempt}",
                 workflow=TRIAL_WORKFLOW,
-                lanes=[task_id],
+                lanes=[Lane(kind="model" if task_id == "alone" else "participant", name=task_id)],
                 given={
                     "task_id": task_id,
                     "trial_name": f"{task_id}.{attempt}",
@@ -69,7 +69,7 @@ class ScriptedRuns(TerminalRuns):
             participant=config.agent,
             cells=await keep_cells(self._store, cells),
             at_once=config.n_concurrent_trials,
-            lane_limits={"alone": 1},
+            lane_limits={"model": 1},
             tries=config.tries,
             shared={
                 "agent": config.agent,
