@@ -174,7 +174,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     request to it may take. ``model_requests_at_once`` is how many requests a worker sends to one model endpoint at
     once: 4, and 1 to an endpoint on its own machine, where it isn't set. Others wait, which is no part of their time.
 
-    ``prices`` is a file (TOML, or JSON) with what models cost, for the results (docs/OPERATIONS.md, what models cost).
+    ``prices`` is a file (TOML or JSON) with the prices of models, for the results' costs
+    (docs/operations/campaigns.md, provenance and costs).
 
     ``ues_url`` is where the embedded simulator is: one address, or those of several servers, with spaces between them,
     or ``dns+http://NAME:PORT`` for all that a name stands for. ``ues_public_url`` may then name as many, or have a
@@ -212,7 +213,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     answers to beside its card's (``*`` for any), ``cors_origins`` the sites whose pages may ask it.
 
     ``payload_keys`` encrypts what goes through Temporal: ``ID:KEY`` each, 32 random bytes in base64; the first one
-    writes, all of them read (docs/OPERATIONS.md, encrypted payloads).
+    writes, all of them read (docs/operations/security.md, encrypted payloads).
 
     ``card_subject`` is what the agent card is about: ``all`` lists assessments, and terminal tasks where ``containers``
     is ``on``; ``terminal-bench`` shows the skill of the Terminal-Bench evaluator alone, which refuses assessments.
@@ -227,7 +228,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     with ``ues_command``, whose servers are each one process's own.
 
     ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
-    they began with (docs/OPERATIONS.md, versions).
+    they began with (docs/operations/deploy.md, with build ids).
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)

@@ -2,7 +2,7 @@
 
 A server with checkpoints (ours) keeps everything. With any other, export and import stand in, and the worker itself
 knows what such a server can't: the keys that it chose, and whether anything has changed since the last export. What is
-lost then, ``docs/OPERATIONS.md`` says. The mark, and who may act (``lease``), are the worker's in any case.
+lost then, ``docs/operations/deploy.md`` says. The mark, and who may act (``lease``), are the worker's in any case.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The store fails while assessments run: what is told, and what it takes to go on.
 
-``python -m tests.chaos.disk`` plays one assessment for each fault and prints the table of docs/OPERATIONS.md. It mounts
-a file system of its own, so it has to run as root.
+``python -m tests.chaos.disk`` plays one assessment for each fault of docs/operations/storage.md and prints a table. It
+mounts a file system of its own, so it has to run as root.
 """
 
 import asyncio

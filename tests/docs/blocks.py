@@ -17,7 +17,7 @@ DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")),
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")),
 )
 
 _BLOCK = re.compile(

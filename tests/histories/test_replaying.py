@@ -1,8 +1,8 @@
 """The workflows as they are now can go on with every assessment that a release has started.
 
 Where this fails after a change of ``workflows/``, running assessments would be stuck: put the change behind
-``workflow.patched`` (docs/OPERATIONS.md, versions). Record anew (``make record-histories``) only what no release has
-started yet.
+``workflow.patched`` (docs/operations/deploy.md, with patches). Record again (``make record-histories``) only histories
+that no release has started yet.
 """
 
 import gzip

@@ -99,7 +99,7 @@ async def a_participant_elsewhere_is_told_an_address_that_it_can_reach(
 
 @only_nightly
 async def test_a_backup_that_was_made_in_mid_assessment_is_restored_and_goes_on(sandbox: Sandbox) -> None:
-    """The commands are those of docs/OPERATIONS.md; what was played after the backup is played again."""
+    """The commands are those of docs/operations/storage.md; what was played after the backup is played again."""
     ports = free_ports(4)
     gateway = f"http://127.0.0.1:{ports[0]}"
     state, backup = sandbox.folder / "state", sandbox.folder / "backup"
