@@ -50,18 +50,21 @@ class ForkPlan(Model):
 class Plan(Model):
     """An admitted assessment: everything that was decided before it starts. Timeouts are in seconds.
 
-    ``scenario`` is the blob of the scenario's configuration, ``initial_state`` that of the UES scenario to start from,
-    ``package`` that of all files of the scenario with its evaluators, which judge as they were then; None in plans of
-    proctor 0.1. ``is_timed``: the initial state's clock stands at ``start_time``. ``is_state_in_package``: no blob has
-    the initial state, it is read from ``package``, and ``initial_state`` only tells its hash and size. ``simulator`` is
-    the address of the simulator's server that the simulation is on; None where there is one server only, which the
-    settings name, and before one is chosen.
+    Attributes:
+        scenario: the blob of the scenario's configuration.
+        initial_state: the blob of the UES scenario to start from, whose clock is at ``start_time``.
+        package: the blob of all files of the scenario, with its evaluators as they were at admission.
+        is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
+            hash and size.
+        simulator: the address of the simulator's server that the simulation is on; None where there is one server,
+            which the settings name, and before one is chosen.
     """
 
     assessment_id: str
     simulation_id: str
     scenario: BlobRef
     initial_state: BlobRef
+    package: BlobRef
     scenario_id: str
     scenario_name: str
     participant: str
@@ -85,12 +88,10 @@ class Plan(Model):
     character_count: int
     criteria: list[CriterionBrief]
     warnings: list[str] = Field(default_factory=list)
-    package: BlobRef | None = None
     scenario_version: str | None = None
     canary: str | None = None
     proctor_version: str | None = None
     fork: ForkPlan | None = None
-    is_timed: bool = False
     is_state_in_package: bool = False
     simulator: str | None = None
 

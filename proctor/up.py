@@ -34,9 +34,6 @@ from proctor_protocol.config import GreenAgentConfig
 _AGENT_PORT = 8099
 """Where the baseline listens, unless told otherwise or somebody is there: not where one's own agent would (8001)."""
 
-_FORMER_STATE = Path(".proctor")
-"""Where version 0.1 kept its state, unless told otherwise: in the folder that it was started in."""
-
 
 def run_up(
     *,
@@ -111,8 +108,6 @@ def run_up(
         require_free(wanted)
         warn_of_settings(config)
         warn(what_is_open(stack))
-        if (_FORMER_STATE / "temporal.db").is_file() and _FORMER_STATE.resolve() != folder:
-            warn([f"{_FORMER_STATE} has an earlier version's assessments: `--state {_FORMER_STATE}` goes on with them"])
         asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
 
 

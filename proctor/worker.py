@@ -288,8 +288,7 @@ def _workers(
     return [
         make(
             config.task_queue,
-            # Assessments that began with an earlier version have all of their steps here.
-            [*quick, *waiting, *thinking],
+            [*quick, *thinking],  # offline, characters and judges are quick, too
             _QUICK_AT_ONCE,
             workflows=WORKFLOWS,
             workflow_runner=UnsandboxedWorkflowRunner(),

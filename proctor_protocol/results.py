@@ -228,16 +228,18 @@ class ActionReport(WireModel):
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
-    ``total_points`` are all points of the scenario, those that nobody judged included: a score is told as points
-    earned, of the points judged (``scores.overall``), of all points. ``duration_seconds`` is wall time. ``turn_tries``
-    maps a turn's number to how often it was played, for turns that needed more than one try. ``is_partial``: it was
-    stopped by ``max_turns`` with the scenario's time not over; ``scenario_turns`` are those of its default time step.
-    ``provenance`` is None in results of proctor 0.1. ``participant_usage`` is what the participant says of the models
-    that it asked. ``clarifications`` are what it was told beside ``turn_start``. ``judge_warnings`` name the models
-    that judged without a calibration, or with too little agreement in it. ``forked_from`` says with whose
-    turns a fork began: scores, ``action_log`` and ``action_report`` are of the whole day, inherited turns with it,
-    since the state at its end is what is judged; times, the models that were asked and what they cost are of the
-    turns that were played here.
+    Attributes:
+        duration_seconds: the seconds played, without pauses before resets.
+        total_points: all points of the scenario, with those that were not judged.
+        turn_tries: how often a turn was played, by its number, for turns that needed more than one try.
+        is_partial: ``max_turns`` stopped it before the scenario's time was over.
+        scenario_turns: the turns of the scenario's default time step.
+        participant_usage: which models the participant says it asked.
+        clarifications: what the participant was sent beside ``turn_start``.
+        judge_warnings: the models that judged without a calibration, or with too little agreement in it.
+        forked_from: where a fork began. Scores, ``action_log`` and ``action_report`` are then of the whole day, with
+            the inherited turns, since the state at its end is judged. Times, models and costs are of the turns that
+            were played here.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"

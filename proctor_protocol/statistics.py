@@ -153,7 +153,6 @@ class Summary(WireModel):
         percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
             where no verdict is in doubt, or all are.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
-        percent_failed_as_zero: the mean of ``percent``, under the name that it had before 0.2.
         passes: for all points only, of the same runs as ``percent``.
         tokens, cost: sums over the runs that know them; None where none does.
     """
@@ -167,7 +166,6 @@ class Summary(WireModel):
     percent_judged: float | None = None
     percent_without_doubtful: float | None = None
     by_scenario_error: float | None
-    percent_failed_as_zero: float | None
     passes: PassRates | None
     tokens: int | None
     cost: float | None

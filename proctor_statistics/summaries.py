@@ -87,7 +87,6 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: s
         percent_judged=sum(judged) / len(judged) if judged else None,
         percent_without_doubtful=sum(certain) / len(certain) if 0 < len(certain) < len(values) else None,
         by_scenario_error=_by_scenario_error(values),
-        percent_failed_as_zero=found.mean if found else None,
         passes=None,
         tokens=sum(tokens) if tokens else None,
         cost=sum(costs) if costs else None,

@@ -22,12 +22,6 @@ from workflows.progress import Progress
 from workflows.steps import Steps
 from workflows.telling import Telling
 
-ARCHIVED = "archived"
-"""The change since which an assessment is archived at its end."""
-
-ALL_ARCHIVED = "all-archived"
-"""The change since which campaigns and trials are archived, too."""
-
 _WORDS = 80
 """Characters by which a message without subject is told."""
 
@@ -41,8 +35,6 @@ async def archive(
     results: AssessmentResults,
 ) -> None:
     """Archive an assessment; all that is told of it has to have been told."""
-    if not workflow.patched(ARCHIVED):
-        return
     await steps.do(
         ArchiveActivities.archive,
         ArchiveInput(
@@ -63,8 +55,6 @@ async def archive(
 
 async def archive_trial(steps: Steps, telling: Telling, given: TrialArchiveInput) -> None:
     """Archive a trial; a trial that can't be archived has ended all the same."""
-    if not workflow.patched(ALL_ARCHIVED):
-        return
     try:
         await steps.do(
             TrialArchiving.archive_trial,
@@ -79,8 +69,6 @@ async def archive_trial(steps: Steps, telling: Telling, given: TrialArchiveInput
 
 async def archive_campaign(steps: Steps, given: CampaignArchiveInput, telling: Telling) -> None:
     """Archive a campaign; all that is told of it has to have been told."""
-    if not workflow.patched(ALL_ARCHIVED):
-        return
     await steps.do(
         CampaignArchiving.archive_campaign,
         given.model_copy(update={"updates": _updates(telling)}),

@@ -37,13 +37,6 @@ from workflows.time_played import TimePlayed
 from workflows.turns import Turns, tell_inherited
 from workflows.what_failed import WhatFailed, what_failed
 
-LOCAL_FAILURES_TOO = "local-failures-too"
-"""The change since which an assessment that a local activity fails for good takes the way out that all others take."""
-
-CANCELED_WITH_RESULTS = "canceled-with-results"
-"""The change since which an assessment that is cancelled keeps what was done so far."""
-
-
 _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
     "to the Workflow Task Completed event before the turn's purple_turn, or before conclude. The failure was:"
@@ -89,8 +82,6 @@ class Assessment:
             await self._call_off()
             raise
         except Exception as problem:
-            if isinstance(problem, ApplicationError) and not workflow.patched(LOCAL_FAILURES_TOO):
-                raise
             if is_cancelled_exception(problem):
                 await self._call_off()
                 raise
@@ -210,7 +201,7 @@ class Assessment:
                     ]
                 )
         self._telling.show("**Closing the simulation**", begins="the judging")
-        evidence: Evidence = await self._steps.do_quickly(
+        evidence: Evidence = await self._steps.do(
             LifecycleActivities.conclude,
             ConcludeInput(
                 plan=plan.for_step(),
@@ -219,7 +210,7 @@ class Assessment:
                 action_log=progress.action_log,
                 turn_notes=progress.turn_notes,
             ),
-            "close the simulation",
+            **limits.prepared("close the simulation"),
         )
         await self._judging.judge(plan, evidence)
         reason = _reason(progress)
@@ -278,7 +269,7 @@ class Assessment:
     async def _call_off(self) -> None:
         """End a cancelled assessment. A canceled workflow has no result: the memo names what was done so far."""
         so_far = None
-        if self._plan is not None and workflow.patched(CANCELED_WITH_RESULTS):
+        if self._plan is not None:
             try:
                 await run_undisturbed(self._time.measure_pauses(self._progress))
                 why = "the assessment was cancelled"

@@ -56,10 +56,6 @@ from workflows.what_failed import WhatFailed, what_failed
 _PAGE = 100
 """So many cells are read at a time, and so many outcomes make a page of the ledger."""
 
-FORECAST_BY_GROUP = "campaigns-forecast-by-group"
-SHORT_RUNS = "campaigns-have-short-runs"
-"""Patch: a run of a campaign is soon replayed, however busy the machine is."""
-
 _PROGRESS_STEPS = 20
 """Into so many parts the campaign's progress is told to callers who want milestones alone."""
 
@@ -174,8 +170,7 @@ class Campaign:
         """Until nothing is at play, and nothing waits."""
         for due in progress.at_play:  # of the run before
             self._start(plan, due)
-        is_short = workflow.patched(SHORT_RUNS)
-        most_events = limits.campaign_events(plan.at_once) if is_short else limits.FORMER_CAMPAIGN_EVENTS
+        most_events = limits.campaign_events(plan.at_once)
         while True:
             await self._fill(plan, progress)
             self._show(progress)
@@ -195,19 +190,16 @@ class Campaign:
         """Start what waits, as long as there is room."""
         progress.lists += self._grown
         self._grown = []
-        is_by_group = workflow.patched(FORECAST_BY_GROUP)
         while len(self._at_play) < plan.at_once:
             is_all_begun = progress.done + len(progress.at_play) >= progress.total
             elapsed = (workflow.now() - progress.started_at).total_seconds()
             progress.stopped = None if is_all_begun else progress.limit_reached(plan, elapsed)
-            if not is_all_begun and not is_by_group:
-                progress.stopped = progress.stopped or progress.limit_in_reach(plan, elapsed, None)
             if progress.stopped:
                 return
             number = self._next_of(plan, progress)
             if number is not None:
                 due = progress.waiting[number]
-                progress.stopped = progress.limit_in_reach(plan, elapsed, due) if is_by_group else None
+                progress.stopped = progress.limit_in_reach(plan, elapsed, due)
                 if progress.stopped:
                     return
                 progress.at_play.append(progress.waiting.pop(number))

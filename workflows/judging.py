@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 from activities.attempts import failures
@@ -20,12 +19,6 @@ from workflows.steps import Steps
 from workflows.telling import Telling
 from workflows.time_played import TimePlayed
 from workflows.what_failed import what_failed
-
-EVIDENCE_READ_ONCE = "evidence-read-once"
-"""The change since which one of the criteria that models judge goes before the others."""
-
-LOCAL_JUDGEMENTS = "local-judgements"
-"""The change since which local activities judge the criteria of an assessment that asks no model."""
 
 _SENTENCES_TOLD = 5
 """How many failed judgements are told one by one."""
@@ -91,17 +84,14 @@ class Judging:
             """All models' criteria share the evidence: what has read it for one has it in its cache for the others."""
             return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
 
-        if plan.offline and workflow.patched(LOCAL_JUDGEMENTS):
+        if plan.offline:
             by_code_first = sorted(plan.criteria, key=lambda criterion: criterion.by_model)
             for some in (by_code_first[:1], by_code_first[1:]):  # the first one starts the process for all evaluators
                 await asyncio.gather(*map(judge_here, some))
         left = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
         by_model = [] if plan.offline else [criterion for criterion in left if criterion.by_model]
-        if len(by_model) > 1 and workflow.patched(EVIDENCE_READ_ONCE):
-            rest = [criterion for criterion in left if not criterion.by_model]
-            outcomes = [o for each in await asyncio.gather(judge_all(rest), judge_one_first(by_model)) for o in each]
-        else:
-            outcomes = await judge_all(left)
+        rest = [criterion for criterion in left if criterion not in by_model]
+        outcomes = [o for each in await asyncio.gather(judge_all(rest), judge_one_first(by_model)) for o in each]
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)

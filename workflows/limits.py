@@ -32,9 +32,6 @@ CAMPAIGN_EVENTS = 1_000
 _EVENTS_AT_PLAY = 8
 """So many events, or fewer, it takes a campaign's next run to find one of the cells that are at play."""
 
-FORMER_CAMPAIGN_EVENTS = 4_000
-"""The same for the runs of campaigns that began before that was so."""
-
 WORKFLOW_TASK = timedelta(seconds=6)
 """How long a worker may take over one step of a workflow, local activities not counted: it reports on those while they
 run. A worker that is killed in a step is noticed after this time, where Temporal's own default is 10 s.
@@ -175,15 +172,11 @@ def model(summary: str, seconds: float) -> dict[str, Any]:
     }
 
 
-USAGE_OF_FAILURES = "usage-of-failures"
-"""The change since which a step that is cancelled or fails after it asked models says what it asked."""
-
-
 def asking(plan: Plan) -> dict[str, Any]:
     """Options of an activity that may ask models: when it is cancelled, its failure is waited for (seconds: until its
     next heartbeat), since that says what was asked.
     """
-    if plan.offline or not workflow.patched(USAGE_OF_FAILURES):
+    if plan.offline:
         return {}
     return {"cancellation_type": workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED}
 

@@ -16,9 +16,6 @@ from workflows.steps import Steps
 from workflows.telling import Telling
 from workflows.what_failed import what_failed
 
-LOST_WITH_WORKERS = "lost-with-workers"
-"""The change since which a greeting or turn whose workers are lost again and again is not the participant's failure."""
-
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins anew."
 
 
@@ -64,7 +61,6 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
                     key=progress.key,
                     needs_new_key=needs_new_key,
                     left=progress.tasks_left,
-                    settles=True,
                 ),
                 **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
             )
@@ -104,8 +100,7 @@ def _was_lost_with_workers(problem: ActivityError) -> bool:
     cause = problem.cause
     if isinstance(cause, ApplicationError) and cause.type == failures.WORKERS_LOST:
         return True
-    is_silence = isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.HEARTBEAT
-    return is_silence and workflow.patched(LOST_WITH_WORKERS)
+    return isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.HEARTBEAT
 
 
 def _has_stopped(problem: ActivityError) -> bool:

@@ -10,9 +10,6 @@ from workflows.context_queue import LEAVE_SIGNAL, queue_id
 from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.steps import Steps
 
-OWN_CONTEXT = "own-context"
-"""The change since which a task that its context was made for is in no queue."""
-
 
 class PlaceInContext:
     """Waited for, taken and left by one workflow; ``is_taken`` when it may begin."""
@@ -30,7 +27,7 @@ class PlaceInContext:
         A task that its context was made for has nobody to wait for.
         """
         task_id, context_id = self._given.task_id, self._given.context_id
-        if context_id == task_id and workflow.patched(OWN_CONTEXT):
+        if context_id == task_id:
             self.take()
             return
         self._is_in_queue = True

@@ -16,16 +16,12 @@ from activities.plan import Plan
 from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
-from workflows import limits
 from workflows.telling import Telling
 from workflows.under_way import UnderWay
 from workflows.what_failed import what_failed
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
-
-REMOTE_STEPS = "remote-steps"
-"""The change since which steps that change a simulation are no local activities: each attempt has a fence."""
 
 
 class Steps:
@@ -90,12 +86,6 @@ class Steps:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
         with self._under_way.begin_step(step.__name__):
             return await workflow.execute_local_activity_method(step, self._placed(given), **options)
-
-    async def do_quickly(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, summary: str) -> Done:
-        """A step that changes the simulation, some milliseconds' work."""
-        if workflow.patched(REMOTE_STEPS):
-            return await self.do(step, given, **limits.prepared(summary))
-        return await self.do_here(step, given, **limits.quick(summary))
 
     def hear_of(self, trouble: Trouble) -> None:
         """A step that is under way has not succeeded for a while, and is still being tried: the caller is told."""

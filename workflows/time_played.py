@@ -15,9 +15,6 @@ from workflows.steps import Steps
 
 Result = TypeVar("Result")
 
-TIME_PLAYED = "time-played"
-"""The change since which deadline and duration count the time played, without the pause before a reset."""
-
 
 class Timed(BaseModel):
     """Something that began at an instant; ``paused`` are seconds since then that were not played."""
@@ -58,7 +55,7 @@ class TimePlayed:
 
     async def measure_pauses(self, timed: Timed | None) -> None:
         """Before time played is told: a run that is a reset finds out how much of its time was not played."""
-        if timed is None or not self.is_reset or not workflow.patched(TIME_PLAYED):
+        if timed is None or not self.is_reset:
             return
         try:
             found = await self._steps.do_here(
@@ -98,7 +95,7 @@ class TimePlayed:
     async def _watch(self, limit: asyncio.Timeout, is_up: asyncio.Future[None], seconds: float, timed: Timed) -> None:
         """Let a limit expire at the deadline; in a run that is a reset that is later, as pauses don't count."""
         await is_up
-        while self.is_reset and workflow.patched(TIME_PLAYED):
+        while self.is_reset:
             await self.measure_pauses(timed)
             seconds_left = seconds - seconds_played(timed)
             if seconds_left <= 0:

@@ -3,8 +3,6 @@
 import asyncio
 from datetime import timedelta
 
-from temporalio import workflow
-
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
@@ -77,8 +75,8 @@ class Turns:
         answer = await let_play(self._steps, self._telling, plan, progress, turn)
         target = plan.end_of_turn(began_at, answer.time_step)
         applied = answer.applied
-        if applied is None:  # until 0.1 always, and with simulators that die with their workers
-            applied = await self._steps.do_quickly(
+        if applied is None:  # the simulator dies with its worker
+            applied = await self._steps.do(
                 TurnActivities.apply,
                 ApplyInput(
                     plan=plan.for_step(),
@@ -86,7 +84,7 @@ class Turns:
                     checkpoint=answer.checkpoint,
                     turn_start=began_at,
                 ),
-                f"turn {turn}",
+                **limits.prepared(f"turn {turn}"),
             )
         self._note(turn, answer, applied, plan.step_of(answer.time_step))
         progress.checkpoint = applied.checkpoint
@@ -96,10 +94,10 @@ class Turns:
             )
             return
         replies = await self._let_characters_reply(turn, applied)
-        advanced = await self._steps.do_quickly(
+        advanced = await self._steps.do(
             TurnActivities.advance,
             AdvanceInput(plan=plan.for_step(), turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
-            f"turn {turn} · to {target:%H:%M}",
+            **limits.prepared(f"turn {turn} · to {target:%H:%M}"),
         )
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
@@ -150,7 +148,7 @@ class Turns:
 
         usage: list[ModelUse] = []
         # All are waited for, also where one fails: what they asked of models is counted.
-        is_all_counted = not plan.offline and workflow.patched(limits.USAGE_OF_FAILURES)
+        is_all_counted = not plan.offline
         try:
             outcomes = await asyncio.gather(*map(reply, applied.addressed), return_exceptions=is_all_counted)
         finally:

@@ -95,7 +95,6 @@ async def plan_assessment(
         simulation_id=task_id,
         scenario=await store.put(scenario.model_dump_json().encode()),
         initial_state=package.large_state or await store.put(package.initial_state),
-        is_timed=True,
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
         scenario_name=scenario.name,

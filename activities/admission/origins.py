@@ -234,8 +234,6 @@ class Origins:
 
 def _of_so_far(so_far: SoFar) -> Origin:
     plan, notes = so_far.plan, so_far.played.turns
-    if plan.package is None:
-        raise BadRequestError(f"{plan.assessment_id} can't be forked: proctor 0.1 began it, which froze too little")
     return Origin(
         task_id=plan.assessment_id,
         last=last_to_fork(notes, has_ended_early=so_far.has_ended_early, end_time=plan.end_time),

@@ -1,8 +1,6 @@
 """What the activity of the characters takes and returns."""
 
-from typing import Any
-
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.plan import Model
@@ -26,8 +24,3 @@ class Responded(Model):
 
     reply: CharacterReply | None = None
     usage: list[ModelUse] = Field(default_factory=list)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_those_of_proctor_0_1(cls, data: Any) -> Any:
-        return {"reply": data} if isinstance(data, dict) and "character_id" in data else data

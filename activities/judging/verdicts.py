@@ -233,7 +233,7 @@ class VerdictActivities:
     async def _code(self, given: JudgeInput) -> tuple[Path, str]:
         """The folder with the evaluators that judge, and the hash of its files."""
         plan = given.plan
-        if plan.package is None or (given.is_reset and await self._is_current_wanted()):
+        if given.is_reset and await self._is_current_wanted():
             return await self._scenarios.unpack_current_code(plan.scenario_id)
         return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 

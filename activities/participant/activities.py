@@ -149,7 +149,6 @@ class ParticipantActivities:
     async def _taken(self, given: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
         simulations = self._simulations.of(given.plan)
-        settles = given.settles and simulations.host.outlive_workers
         clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
         try:
             said = answer.to_turn()
@@ -157,7 +156,7 @@ class ParticipantActivities:
             await _require_mark(simulation, step)  # whatever the participant says: it was not its fault
             raise _after(clarifications, problem) from None
         issue = _key_in(simulation)
-        if settles:
+        if simulations.host.outlive_workers:
             applied = await self._settled(given, simulation)
             checkpoint = applied.checkpoint
         else:

@@ -51,8 +51,7 @@ class TurnInput(Model):
     """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
 
     ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
-    that one. ``left`` are tasks that the participant may still be at, of tries before. ``settles``: whoever asks takes
-    the turn's outcome with the answer (``TurnAnswer.applied``), of which workflows of proctor 0.1 don't know.
+    that one. ``left`` are tasks of earlier tries on which the participant may still work.
     """
 
     plan: Plan
@@ -64,7 +63,6 @@ class TurnInput(Model):
     key: ParticipantKey = ParticipantKey()
     needs_new_key: bool = False
     left: list[str] = Field(default_factory=list)
-    settles: bool = False
 
 
 class TurnAnswer(Model):

@@ -118,7 +118,7 @@ class Scenarios:
             BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
             activities.scenario_code.manager.ScenarioError: the frozen files can't be read any more.
         """
-        if not plan.is_state_in_package or plan.package is None:
+        if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
                 yield piece
             return

@@ -51,7 +51,7 @@ class LifecycleActivities:
         simulations = self._simulations.at(simulator)
         simulation = await simulations.create(plan.simulation_id, plan.seed)
         try:
-            if plan.is_timed and plan.initial_state.size > _LARGE:
+            if plan.initial_state.size > _LARGE:
                 await simulation.load(self._scenarios.read_initial_state(plan))
             else:
                 initial_state = from_json(await store.get(plan.initial_state))

@@ -119,7 +119,7 @@ async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_don
 
     hosts: Any = SimpleNamespace(host=SimpleNamespace(outlive_workers=False))
     simulations: Any = SimpleNamespace(of=lambda _plan: hosts)
-    given: Any = SimpleNamespace(plan=None, settles=False, key=SimpleNamespace(issue=7), checkpoint=None)
+    given: Any = SimpleNamespace(plan=None, key=SimpleNamespace(issue=7), checkpoint=None)
     simulation: Any = SimpleNamespace(look=look, mark='{"step": "run turn 1 try 1", "fence": 1, "issue": 7}')
     answer: Any = SimpleNamespace(to_turn=to_turn)
     taker = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.characters.payloads import Responded
 from activities.scenario_code import freezing, manager
 from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit
 from activities.scenario_code.freezing import packed, unpack
@@ -79,11 +78,3 @@ def test_too_much_is_a_sentence(write_scenario: Write, monkeypatch: pytest.Monke
     monkeypatch.setattr(manager, "_MOST_FILES", 1)
     with pytest.raises(ScenarioValidationError, match="small has more than 1 files"):
         packed(one)
-
-
-def test_a_reply_of_proctor_0_1_is_read() -> None:
-    old = {"character_id": "ben", "modality": "email", "text": "Yes", "delay_seconds": 60}
-    responded = Responded.model_validate(old)
-    assert responded.reply is not None
-    assert (responded.reply.text, responded.usage) == ("Yes", [])
-    assert Responded.model_validate(responded.model_dump(mode="json")) == responded

@@ -59,18 +59,11 @@ async def test_a_large_one_is_read_from_the_frozen_files(parts: Parts, tmp_path:
 
 async def test_a_fork_keeps_none_of_its_own_either(parts: Parts) -> None:
     plan = await admit(parts, "large")
-    assert plan.package is not None
     package = await parts.scenarios.read_package(await parts.scenarios.unpack_frozen_code("large", plan.package))
     assert (package.initial_state, package.large_state) == (b"", plan.initial_state)
 
 
-async def test_a_small_one_and_that_of_an_earlier_plan_are_blobs(parts: Parts) -> None:
+async def test_a_small_one_is_a_blob(parts: Parts) -> None:
     plan = await admit(parts, "small")
     assert not plan.is_state_in_package
     assert await state_of(parts, plan) == await parts.store.get(plan.initial_state)
-
-    earlier = (await admit(parts, "large")).model_dump(mode="json")
-    del earlier["is_state_in_package"]
-    content = b'{"environment": {}}'
-    earlier["initial_state"] = (await parts.store.put(content)).model_dump()
-    assert await state_of(parts, Plan.model_validate(earlier)) == content

@@ -1,7 +1,9 @@
 """A participant without tasks that dies in mid-turn: its actions count once, whoever starts it again."""
 
 import asyncio
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -72,7 +74,9 @@ async def killed_once(command: list[str], folder: Path) -> AsyncIterator[str]:
     (folder / "acted").unlink(missing_ok=True)
 
     def run() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*command, "--port", str(port)], cwd=folder, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [*command, "--port", str(port)], cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True
+        )
 
     process = run()
 
@@ -80,7 +84,7 @@ async def killed_once(command: list[str], folder: Path) -> AsyncIterator[str]:
         nonlocal process
         while not (folder / "acted").exists():
             await asyncio.sleep(0.02)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # a runner of TypeScript has children
         process.wait()
         process = run()
 
@@ -91,7 +95,7 @@ async def killed_once(command: list[str], folder: Path) -> AsyncIterator[str]:
     finally:
         killing.cancel()
         await asyncio.wait({killing})
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

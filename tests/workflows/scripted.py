@@ -15,8 +15,7 @@ from activities.admission.queueing import QueueActivities, is_running, join
 from activities.archive.payloads import ArchiveInput
 from activities.attempts import failures
 from activities.attempts.resets import ResetActivities
-from activities.characters.messages import CharacterReply
-from activities.characters.payloads import RespondInput
+from activities.characters.payloads import Responded, RespondInput
 from activities.judging.payloads import JudgeInput
 from activities.participant.payloads import FarewellInput, GreetInput, TurnAnswer, TurnInput
 from activities.plan import CriterionBrief, Plan
@@ -58,6 +57,7 @@ def plan(task_id: str, task_queue: str) -> Plan:
         simulation_id=task_id,
         scenario=NOWHERE,
         initial_state=NOWHERE,
+        package=NOWHERE,
         scenario_id="scripted",
         scenario_name="Scripted",
         participant="assistant",
@@ -180,8 +180,8 @@ class ScriptedActivities:
         return await self._does(given, usual)  # type: ignore[no-any-return]
 
     @activity.defn
-    async def respond(self, given: RespondInput) -> CharacterReply | None:
-        return await self._does(given)  # type: ignore[no-any-return]
+    async def respond(self, given: RespondInput) -> Responded:
+        return await self._does(given, Responded())  # type: ignore[no-any-return]
 
     @activity.defn
     async def advance(self, given: AdvanceInput) -> Advanced:

@@ -14,7 +14,7 @@ from temporalio.exceptions import TimeoutType
 
 from activities.attempts import failures
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.characters.payloads import RespondInput
+from activities.characters.payloads import Responded, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.simulation.payloads import Addressed, Advanced, AdvanceInput, PlannedReply, TurnApplied
 from proctor_protocol.config import GreenAgentConfig
@@ -119,8 +119,8 @@ async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, a
     def reply(who: str) -> CharacterReply:
         return CharacterReply(character_id=who, modality="email", text=f"I am {who}.", delay_seconds=60)
 
-    async def respond(given: RespondInput) -> CharacterReply | None:
-        return None if given.character_id == "ben" else reply(given.character_id)
+    async def respond(given: RespondInput) -> Responded:
+        return Responded(reply=None if given.character_id == "ben" else reply(given.character_id))
 
     activities.deeds = {"apply": apply, "respond": respond}
     over = await played(caller)
