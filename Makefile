@@ -17,7 +17,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile
 
-.PHONY: help install demo test system-packages engine images check lint types imports nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
+.PHONY: help install demo test system-packages engine images check lint types imports prose nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +55,7 @@ engine: $(INSTALLED) ## make the image for the tests in containers beforehand, w
 images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
-check: lint types imports ## lint, types, import rules
+check: lint types imports prose ## lint, types, import rules, prose
 
 lint: $(INSTALLED) ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -69,6 +69,9 @@ types: $(INSTALLED) ## mypy --strict
 
 imports: $(INSTALLED) ## import-linter: which room may import which
 	$(BIN)/lint-imports
+
+prose: $(INSTALLED) ## plain English in documents and in the texts of the code (tests/prose/rules.toml)
+	$(BIN)/python -m tests.prose
 
 nightly: $(INSTALLED) engine ## the long profiles: property tests and API fuzzing with many more examples
 	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600

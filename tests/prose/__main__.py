@@ -1,0 +1,153 @@
+"""Check the prose of the project (`make prose`): ``PATH:LINE: phrase (rule: suggestion)`` for each finding.
+
+Documents, templates and the strings of Python are read as passages. proselint's engine applies its own checks and the
+rules of ``rules.toml`` to them. Exits with 1 where something was found. Paths as arguments limit the check.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from proselint.registry.checks import Check, engine, types
+
+ROOT = Path(__file__).parents[2]
+RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
+_NAME = re.compile(r"``[^`]*``|`[^`\n]*`")
+_FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.M | re.S)
+_MARKUP = re.compile(r"<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>\n]+>|[\[*]", re.S)
+_TEMPLATE = re.compile(
+    r"<(script|style)\b.*?</\1>|{#.*?#}|{%.*?%}|</?(?:p|li|t[dhr]|div|h\d|dt|dd|section)\b[^>]*>", re.S
+)
+_FILLED = re.compile(r"{{.*?}}", re.S)
+_TAG = re.compile(r"<[^>]+>")
+_ITEM = re.compile(r"^ *(?:[-*>|]|\d+\.|#+|\w+:|:\w+:|<li>) ?|\|", re.M)
+_SENTENCE = re.compile(r"[A-Za-z',-]+\s+[a-z',-]+\s+[a-z',-]+")
+_END = re.compile(r"[.!?;:](?=[\s\"')]|$)|\n\s*\n")
+
+
+class Finding(NamedTuple):
+    """A phrase that breaks a rule, with the place and the suggestion."""
+
+    path: str
+    line: int
+    phrase: str
+    rule: str
+    say: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: “{' '.join(self.phrase.split())}” ({self.rule}: {self.say})"
+
+
+def _checks() -> list[Check]:
+    ours = [
+        Check(types.ExistenceSimple(f"(?:{pattern})"), engine.Fancy(), rule["name"], rule["say"])
+        for rule in RULES["rule"]
+        for pattern in rule["patterns"]
+    ]
+    theirs = [
+        c for name in RULES["proselint"]["checks"] for c in import_module(f"proselint.checks.{name}").__register__
+    ]
+    return [*ours, *theirs]
+
+
+_CHECKS = _checks()
+
+
+def findings(text: str, path: str = "", line: int = 1) -> Iterator[Finding]:
+    """The findings in a passage.
+
+    Args:
+        text: Plain text; an empty line ends a sentence.
+        path: The file it is from.
+        line: The line of the file at which it begins.
+    """
+    padded = f"\n\n{text}\n\n"
+    for check in _CHECKS:
+        for hit in check.check_with_flags(padded):
+            start, end = hit.span
+            if set(padded[start:end].split()) <= {"x"}:  # two names in code, side by side
+                continue
+            yield Finding(path, line + padded[:start].count("\n") - 2, padded[start:end], hit.check_path, hit.message)
+    start = 0
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        words = text[start:end].split()
+        if len(words) > RULES["sentences"]["most_words"]:
+            begin = len(text[:end]) - len(text[start:end].lstrip())
+            phrase = " ".join(words[:6]) + " …"
+            yield Finding(
+                path, line + text[:begin].count("\n"), phrase, "long", f"{len(words)} words: split the sentence"
+            )
+        start = end
+
+
+def passages(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """The passages of a file that people read, each with its first line (from 1)."""
+    if path.suffix == ".py":
+        yield from _of_python(ast.parse(text))
+    elif path.suffix == ".html":
+        yield 1, _blanked(_TAG, _blanked(_FILLED, _blanked(_TEMPLATE, text, ". "), "x"), "")
+    else:
+        yield 1, _prose(_blanked(_MARKUP, _blanked(_NAME, _blanked(_FENCED, text, ""), "x"), ""))
+
+
+def _prose(text: str) -> str:
+    """The text without code; items of lists, rows and fields end a sentence (their line gets an empty beginning)."""
+    return _ITEM.sub(lambda match: ". " if match.start() else "", _blanked(_NAME, text, "x"))
+
+
+def _of_python(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    inner: set[int] = set()
+    for node in ast.walk(tree):
+        if id(node) in inner:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            inner.update(id(part) for part in ast.walk(node))
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if _SENTENCE.search(text):
+            yield node.lineno, _prose(text)
+
+
+def _blanked(pattern: re.Pattern[str], text: str, word: str) -> str:
+    """The text with each match replaced by ``word``; its line breaks are kept."""
+    return pattern.sub(lambda match: word + "\n" * match[0].count("\n"), text)
+
+
+def files() -> Iterator[Path]:
+    """The files of the scope, without the excluded ones."""
+    scope = RULES["scope"]
+    found = [path for pattern in (*scope["markdown"], *scope["templates"]) for path in ROOT.glob(pattern)]
+    found += [path for folder in scope["python"] for path in (ROOT / folder).rglob("*.py")]
+    excluded = [path for pattern in scope["exclude"] for path in ROOT.glob(pattern)]
+    return (path for path in sorted(found) if not any(path.is_relative_to(other) for other in excluded))
+
+
+def check(path: Path) -> Iterator[Finding]:
+    """The findings in a file, by line."""
+    name = path.relative_to(ROOT).as_posix()
+    text = path.read_text()
+    if name in RULES["scope"]["newest_section_only"]:
+        text = "\n## ".join(text.split("\n## ")[:2])
+    found = {finding for line, passage in passages(path, text) for finding in findings(passage, name, line)}
+    return iter(sorted(found))
+
+
+def main(arguments: list[str]) -> int:
+    """Print the findings in the files of the scope, or in those of them that are under the given paths."""
+    limits = [Path(argument).resolve() for argument in arguments] or [ROOT]
+    chosen = [path for path in files() if any(path.is_relative_to(limit) for limit in limits)]
+    found = [finding for path in chosen for finding in check(path)]
+    print(*found, f"{len(found)} findings in {len(chosen)} files", sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""The prose linter finds what it is for, and leaves plain sentences alone."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.prose.__main__ import check, files, findings, passages
+
+_LINES = tomllib.loads(Path(__file__).with_name("lines.toml").read_text())
+
+
+@pytest.mark.parametrize("line", [line for part in _LINES.values() for line in part["bad"]])
+def test_an_odd_sentence_is_found(line: str) -> None:
+    assert list(findings(line))
+
+
+@pytest.mark.parametrize("line", [line for part in _LINES.values() for line in part["good"]])
+def test_a_plain_sentence_is_left_alone(line: str) -> None:
+    assert [str(finding) for finding in findings(line)] == []
+
+
+_MODULE = '''"""A module.
+
+It is
+read anew."""
+
+QUERY = "anew"
+
+def fail(name: str) -> None:
+    raise ValueError(f"{name} has been read anew: ``anew`` is code")
+'''
+
+
+def test_strings_of_a_module_are_read_with_their_lines_and_without_code() -> None:
+    found = [finding for line, text in passages(Path("m.py"), _MODULE) for finding in findings(text, "m.py", line)]
+    assert [(finding.line, finding.phrase, finding.say) for finding in found] == [
+        (4, "anew", "again"),
+        (9, "anew", "again"),
+    ]
+
+
+def test_markdown_and_templates_are_read_without_code_and_tags() -> None:
+    page = "# Title\n\nRead `anew`\n\n```\nanew\n```\n\n- read anew\n"
+    assert [f.line for line, text in passages(Path("p.md"), page) for f in findings(text, "p", line)] == [9]
+    html = "<p title='anew'>{{ anew }}\nread <b>anew</b></p>"
+    assert [f.line for line, text in passages(Path("p.html"), html) for f in findings(text, "p", line)] == [2]
+
+
+def test_the_tree_has_no_findings() -> None:
+    assert [str(finding) for path in files() for finding in check(path)] == []
