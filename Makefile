@@ -17,7 +17,7 @@ PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processe
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile
 
-.PHONY: help install demo test system-packages engine images check lint types imports prose nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
+.PHONY: help install demo test system-packages engine images check docs lint types imports prose nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ imports: $(INSTALLED) ## import-linter: which room may import which
 
 prose: $(INSTALLED) ## plain English in documents and in the texts of the code (tests/prose/rules.toml)
 	$(BIN)/python -m tests.prose
+
+docs: $(INSTALLED) ## build the documentation into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 nightly: $(INSTALLED) engine ## the long profiles: property tests and API fuzzing with many more examples
 	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600

@@ -1,4 +1,4 @@
-"""One service per terminal, as the README says: nothing set, from any folder; what a worker says that can't work."""
+"""One service per terminal, as docs/start.md says: nothing set, from any folder; what a worker says that can't work."""
 
 import json
 import os
@@ -28,20 +28,20 @@ READY = {
 PORTS = (7233, 8233, 8100, 8000, 8001)
 
 
-def commands_of_the_readme() -> list[str]:
+def commands_of_the_page() -> list[str]:
     """What the section "By hand" has after each prompt."""
-    section = (ROOT / "README.md").read_text().partition("\n## By hand\n")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "start.md").read_text().partition("\n## By hand\n")[2].partition("\n## ")[0]
     blocks = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
     return [command.strip() for block in blocks for command in block.split("$ ")[1:]]
 
 
-def test_the_readmes_commands_play_an_assessment_with_nothing_set(tmp_path: Path) -> None:
-    *services, asks = commands_of_the_readme()
+def test_the_pages_commands_play_an_assessment_with_nothing_set(tmp_path: Path) -> None:
+    *services, asks = commands_of_the_page()
     assert services == list(READY)
     assert asks.startswith("curl ")
     command = alone([sys.executable, "-m", "tests.proctor.terminals", str(tmp_path)])
     if command[0] != "unshare" and not all(is_free("127.0.0.1", port) for port in PORTS):
-        pytest.skip("the README's commands take the default ports, which this machine uses")
+        pytest.skip("the page's commands take the default ports, which this machine uses")
     (tmp_path / "services.json").write_text(json.dumps([(service, READY[service]) for service in services]))
     (tmp_path / "asks").write_text(asks)
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
