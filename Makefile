@@ -55,7 +55,7 @@ engine: $(INSTALLED) ## make the image for the tests in containers beforehand, w
 images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
-check: lint types imports prose ## lint, types, import rules, prose
+check: lint types imports prose docs ## lint, types, import rules, prose, documentation
 
 lint: $(INSTALLED) ## ruff: rules and format
 	$(BIN)/ruff check .

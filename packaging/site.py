@@ -54,12 +54,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     from proctor_protocol.wire_schemas import wire_schemas
 
     for page, title, intro, known in (
-        ("messages", "Messages", "All messages between evaluator, agent and caller (`proctor schema --wire`).", wire_schemas()),
+        (
+            "messages",
+            "Messages",
+            "All messages between evaluator, agent and caller (`proctor schema --wire`).",
+            wire_schemas(),
+        ),
         ("files", "Archive files", "The files of an archive entry (`proctor schema`).", schemas()),
     ):
         files.append(File.generated(config, f"reference/{page}.json", content=json.dumps(known, indent=1)))
-        intro = f"{intro} The same as [JSON schemas]({page}.json)."
-        files.append(File.generated(config, f"reference/{page}.md", content=_schema_page(title, intro, known)))
+        content = _schema_page(title, f"{intro} The same as [JSON schemas]({page}.json).", known)
+        files.append(File.generated(config, f"reference/{page}.md", content=content))
     return files
 
 
