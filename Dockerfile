@@ -24,6 +24,7 @@ RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt
 COPY packaging/purple packaging/purple
 COPY proctor_processes proctor_processes
 COPY proctor_protocol proctor_protocol
+COPY proctor_settings proctor_settings
 COPY purple_sdk purple_sdk
 RUN python3 -m pip install --constraint versions.txt './packaging/purple[assistant]'
 

@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Two stamps: the packages that proctor runs with, and all packages, those of its development included.
 RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_protocol ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities proctor_terminal workflows a2a_gateway proctor scenarios.kit
+PACKAGES := proctor_language proctor_protocol proctor_settings ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities proctor_terminal workflows a2a_gateway proctor scenarios.kit
 # Twice as many as cores, and one: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile

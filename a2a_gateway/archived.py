@@ -13,8 +13,8 @@ from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.campaigns import CampaignResults
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults, ResultStatus
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import EntryDamagedError, open_archive
 
 T = TypeVar("T")

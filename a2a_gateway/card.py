@@ -18,8 +18,8 @@ from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, Tran
 
 from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
 from a2a_gateway.parts import JSON_MEDIA_TYPE
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import LAUNCH_WORDS, parse_terminal_request
+from proctor_settings.config import GreenAgentConfig
 
 _ABOUT_ASSISTANTS = (
     "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "

@@ -54,8 +54,8 @@ from a2a_gateway.tasks import find_own, is_closed, read_task, submitted_task, wa
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
 from proctor_protocol.callers import Caller
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import built_on
+from proctor_settings.config import GreenAgentConfig
 
 CANCEL_WAIT = 10.0
 """Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""

@@ -17,7 +17,7 @@ from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
 
 _MARK = 12

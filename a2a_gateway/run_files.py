@@ -10,8 +10,8 @@ from starlette.routing import Route
 from a2a_gateway.tasks import find_own, is_closed, owner_of, read_outcome
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
 from proctor_protocol.callers import Caller, caller_of
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import TerminalResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
 
 RUN_FILES_PATH = "/runs/{task_id}/files/{sha256}"

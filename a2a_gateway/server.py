@@ -41,7 +41,7 @@ from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop
 from proctor_processes.serving import Server, address_of, listen
 from proctor_processes.slow_senders import settings_for
 from proctor_protocol.callers import caller_of
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
 RPC_PATH = "/"

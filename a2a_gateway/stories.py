@@ -21,7 +21,7 @@ from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, read_task
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from workflows.inputs import Notification
 
 _END = 2**40

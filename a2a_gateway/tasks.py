@@ -30,10 +30,10 @@ from a2a_gateway.standstill import explain_standstill
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults, seed_form
 from proctor_protocol.runs import RunResults, in_words
 from proctor_protocol.terminal import TerminalResults, as_text
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from workflows.names import (
     ASSESSMENT_FAILURE,

@@ -9,7 +9,7 @@ from a2a.utils.errors import InternalError, TaskNotFoundError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
 from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.pollers import WORKFLOWS, count_workers

@@ -17,7 +17,7 @@ from a2a_gateway.temporal import TemporalConnection
 from proctor_observing import metrics
 from proctor_observing.readiness import Look, kept_for, look_at
 from proctor_protocol.callers import caller_of
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
 from proctor_storage.trying import find_problem_of_store
 

@@ -1,7 +1,7 @@
 """A participant that answers every turn at once and does nothing: ``python -m benchmarks.instant_agent --port N``."""
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 

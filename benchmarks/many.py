@@ -37,9 +37,9 @@ from proctor.local import LocalStack, Ports
 from proctor.settings import LOOPBACK
 from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import ErrorOccurredUpdate, TurnCompletedUpdate
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 
 SERVICES = ("worker", "temporal", "ues", "gateway", "slow_agent")

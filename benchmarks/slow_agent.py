@@ -7,8 +7,8 @@ import asyncio
 import os
 import random
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 SHORTEST, LONGEST = map(float, os.environ.get("TAKES", "5-20").split("-"))

@@ -31,8 +31,8 @@ from proctor.local import LocalStack, Ports
 from proctor.settings import LOOPBACK
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 
 SCENARIO = "email_triage_basic"
 TURNS = 12

@@ -23,13 +23,13 @@ from proctor.report import print_report
 from proctor.settings import LOOPBACK, read_settings, require_guarded, with_connection
 from proctor.state import with_secret
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.runs import RunResults
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, table_of
 from proctor_storage.archive import open_archive as opened
 from proctor_storage.blobs import RENEWED_AFTER

@@ -22,9 +22,9 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.following import followed, require_completed
 from proctor.report import print_report
 from proctor.settings import read_settings
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 
 STANDARD_OUTPUT = "-"
 

@@ -28,8 +28,8 @@ from google.protobuf.json_format import MessageToDict
 
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor_protocol.campaigns import CampaignUpdate, parse_any_update
-from proctor_protocol.config import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE
 from proctor_protocol.updates import TaskUpdate
+from proctor_settings.config import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE
 from purple_sdk.ues.tls import tls
 
 CANCEL_SECONDS = 5.0

@@ -24,7 +24,7 @@ from proctor.settings import read_settings, require_guarded, warn
 from proctor.state import with_secret
 from proctor_processes.serving import Server, address_of, listen
 from proctor_processes.slow_senders import settings_for
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.codec import PayloadKeyError, payload_codec
 from proctor_storage.temporal import data_converter

@@ -13,8 +13,8 @@ from proctor.errors import CommandError, UsageError
 from proctor.phrases import clean
 from proctor.settings import read_settings
 from proctor.terminal_settings import DatasetSection
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import show_value
+from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
 from proctor_terminal.failures import TaskError
 from proctor_terminal.tasks import problems_of

@@ -22,8 +22,8 @@ from proctor.settings import LOOPBACK, read_settings, warn, with_scenarios
 from proctor.state import make_folder
 from proctor.supervisor import Supervisor
 from proctor.up import addresses, start_unless
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"
 

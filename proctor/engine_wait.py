@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.engine_address import engine_address
 
 _LOOK_SECONDS = 5.0

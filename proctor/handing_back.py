@@ -22,7 +22,7 @@ from temporalio.worker import ExecuteActivityInput
 from activities.attempts import failures
 from activities.attempts.around import Proceed
 from proctor.attempts import Attempt, write_line
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect
 
 _AT_ONCE = 16

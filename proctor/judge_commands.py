@@ -17,15 +17,15 @@ from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.models.usage import PricesError, read_prices
 from activities.scenario_code.manager import ScenarioManager
+from activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
 from proctor.console import make_console, show
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.phrases import clean
 from proctor.scenario_commands import held_to_paraphrases, load_scenario
 from proctor.settings import read_settings
 from proctor.state import make_folder
-from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.paraphrases import ParaphrasesError, read_paraphrases
 from proctor_protocol.provenance import ModelUse
+from proctor_settings.config import GreenAgentConfig
 
 _LONGEST_REASON = 100
 

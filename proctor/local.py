@@ -18,7 +18,7 @@ from proctor.settings import LOOPBACK, count_worker_processes, is_open_to_others
 from proctor.supervisor import Service
 from proctor_processes.child import python_command
 from proctor_processes.ports import free_ports, is_free, listener_on
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues.tls import tls
 
 DEV_SERVER_SETTINGS: dict[str, str] = {

@@ -12,8 +12,8 @@ from temporalio.client import Client
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
 from workflows.names import SEARCH_ATTRIBUTES
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from activities.simulation.keys import host_key
 from proctor_processes.serving import address_of, listen
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from ues_sim.server import create_app
 
 

@@ -18,9 +18,9 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import is_open_to_others
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import Caller
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import Problem
 from proctor_protocol.request import BadRequestError, parse_request
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
 from viewer.actions import Action, ActionRefusedError, Actions, Asked, Field
 

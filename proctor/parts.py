@@ -12,7 +12,7 @@ from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.keys import keys_of
 from activities.simulation.simulations import Simulations, connect_simulations
 from proctor_observing import tracing
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues.tls import tls
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-PACKAGES = ("proctor_processes", "proctor_protocol", "purple_sdk")
+PACKAGES = ("proctor_processes", "proctor_protocol", "proctor_settings", "purple_sdk")
 NEEDS = (
     *("a2a-sdk", "httpx", "isodate", "protobuf", "pydantic", "pydantic-core", "pydantic-settings"),
     *("sse-starlette", "starlette", "uvicorn"),

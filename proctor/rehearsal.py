@@ -42,10 +42,10 @@ from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInp
 from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import TurnActivities
 from proctor.parts import Parts
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient
 from ues_sim.server import create_app

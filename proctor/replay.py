@@ -22,8 +22,8 @@ from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings, with_connection
-from proctor_protocol.config import GreenAgentConfig, merge_configs
 from proctor_protocol.problems import Problem
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobNotFoundError
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from workflows.names import ASSESSMENT_WORKFLOW

@@ -15,7 +15,7 @@ from a2a_gateway.temporal import TemporalConnection
 from proctor.live_terminals import read_terminal, recordings_of
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from viewer.live import Running, RunningCell, Story, Told
 from workflows.names import (

@@ -13,16 +13,16 @@ from rich.text import Text
 from activities.judging.judge import points_left_out
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
+from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
 from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
-from proctor_protocol.config import GreenAgentConfig
-from proctor_protocol.paraphrases import AUTHORS, FOLDER, Audited, Held
-from proctor_protocol.patterns import is_found
+from proctor_language.patterns import is_found
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 
 _FAULTS_TOLD = 20
 _UNSCORED_WITHOUT_WARNING = 0.1

@@ -30,8 +30,8 @@ from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.states import snapshot
 from proctor.own_simulator import own_simulator
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
 from purple_sdk.ues import AsyncUESClient, UESError
 

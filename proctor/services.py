@@ -19,7 +19,7 @@ from proctor.settings import (
     with_scenarios,
 )
 from proctor.state import with_secret
-from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 
 if TYPE_CHECKING:
     from proctor.worker import Part

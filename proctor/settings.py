@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from proctor.errors import UsageError, fit
 from proctor_processes.announcing import announce
 from proctor_processes.cores import usable_cores
-from proctor_protocol.config import (
+from proctor_protocol.problems import show_value
+from proctor_settings.config import (
     GATEWAY_VARIABLE,
     AgentBeatsConfig,
     GreenAgentConfig,
@@ -21,7 +22,6 @@ from proctor_protocol.config import (
     unknown_variables,
     validate_config,
 )
-from proctor_protocol.problems import show_value
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 

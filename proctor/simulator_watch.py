@@ -4,7 +4,7 @@ import sys
 
 from activities.simulation.hosts import SimulationHost
 from proctor.state import secret_file
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
     AuthenticationError,
     PermissionDeniedError,

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proctor.errors import CommandError
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 _FOR_ITS_OWNER = 0o700
 _FOR_OTHERS = 0o077

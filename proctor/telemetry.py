@@ -17,7 +17,7 @@ from temporalio.runtime import (
 
 from proctor_observing import logs, metrics
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 _TRIES = 5
 

@@ -12,7 +12,7 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean
 from proctor.settings import LOOPBACK, read_settings
 from proctor.terminal_settings import TerminalSettings, run_config
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 TASK_QUEUE = "terminal-bench"
 """The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""

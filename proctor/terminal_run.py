@@ -29,9 +29,9 @@ from proctor.supervisor import Supervisor
 from proctor.terminal_settings import TerminalSettings, run_config
 from proctor.up import start_unless
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
+from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.datasets import KnownDatasets, datasets_home
 from proctor_terminal.failures import TaskError
 from proctor_terminal.results import write_results

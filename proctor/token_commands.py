@@ -12,7 +12,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import read_settings
 from proctor.state import make_folder
 from proctor_protocol.callers import Quotas
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 
 def create_token(

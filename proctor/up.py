@@ -29,7 +29,7 @@ from proctor.settings import (
 from proctor.state import state_folder, with_secret
 from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports, is_free
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 _AGENT_PORT = 8099
 """Where the baseline listens, unless told otherwise or somebody is there: not where one's own agent would (8001)."""

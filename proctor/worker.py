@@ -54,7 +54,7 @@ from proctor_observing.logs import set_up_logs
 from proctor_observing.readiness import log_problems
 from proctor_observing.tracing import start_tracing, stop_tracing
 from proctor_processes.announcing import announce
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import Fingerprint, find_stranger
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from proctor_terminal.archiving import TrialArchiving
@@ -71,7 +71,9 @@ from workflows.terminal_trial import TerminalTrial
 
 _OUR_ROOMS = (
     "a2a_gateway",
+    "proctor_language",
     "proctor_protocol",
+    "proctor_settings",
     "purple_sdk",
     "proctor_storage",
     "proctor_processes",

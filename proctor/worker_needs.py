@@ -12,7 +12,7 @@ from temporalio.worker import Worker
 from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from activities.simulation.addresses import known_addresses
 from proctor_observing.readiness import Look, kept_for
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.trying import find_problem_of_store
 from purple_sdk.ues.tls import tls

@@ -21,7 +21,7 @@ from proctor_processes.announcing import announce
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
 from proctor_processes.returning import Pauses, how_ended
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 STOP_SECONDS = 8.0
 """How long a process may take to end: what is in hand is finished."""

@@ -10,8 +10,7 @@ Table of contents:
 * ``campaigns``: the updates that tell how far a campaign is
 * ``scenario``: the schema of ``scenario.json``
 * ``evaluation``: what a scenario's evaluator functions get and give
-* ``readings``: how times, addresses, numbers and chat contents are read
-* ``config``: settings from ``AGENTBEATS_*`` variables and command lines
+* ``readings``: addresses, numbers and chat contents in one form
 * ``actions``: what everything that can be done is called
 * ``durations``: ISO 8601 durations and instants
 * ``problems``: validation errors as sentences

@@ -18,15 +18,15 @@ from pydantic import (
     model_validator,
 )
 
+from proctor_language.facts import Told
+from proctor_language.moments import Reading
+from proctor_language.patterns import Pattern
+from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import Duration, parse_iso8601_duration
-from proctor_protocol.facts import Told
 from proctor_protocol.modalities import Correspondence, Written
-from proctor_protocol.moments import Reading
-from proctor_protocol.patterns import Pattern
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
-from proctor_protocol.text_tests import Test, TextTest
 
 
 class ScenarioModel(BaseModel):

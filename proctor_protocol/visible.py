@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from html import unescape
 
-from proctor_protocol.patterns import compiled
+from proctor_language.patterns import compiled
 
 READ_AT_MOST = 100_000
 """Characters of a text that are looked at."""

@@ -47,12 +47,12 @@ from proctor_protocol.archive import (
 )
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TrialResult
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.day_index import DayIndex
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of
 from proctor_storage.entry_table import EntryQuery

@@ -16,8 +16,8 @@ from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import Problem
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.codec import read_keys
 from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.pollers import WORKFLOWS, are_versioned, polling_now

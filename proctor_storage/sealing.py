@@ -5,7 +5,7 @@ import hmac
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 
 class NotOursError(ValueError):

@@ -25,8 +25,8 @@ from temporalio.runtime import Runtime
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from proctor_observing.tracing import temporal_plugins
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import Problem
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 from proctor_storage.codec import PayloadKeyError, payload_codec
 from proctor_storage.connections import ConnectionSettingsError, read_profile

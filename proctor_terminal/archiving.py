@@ -13,8 +13,8 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import Blob
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from proctor_terminal import recording

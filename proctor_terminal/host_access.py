@@ -92,7 +92,7 @@ def note_demands(
         document: the file's content with its variables filled in.
         file: the file, for the numbers of lines.
         task: the task's folder.
-        allowed: names out of ``proctor_protocol.config.ALLOWANCES``.
+        allowed: names out of ``proctor_settings.config.ALLOWANCES``.
         notes: where to note it.
         name: what the file is called in sentences.
     """

@@ -25,7 +25,6 @@ from activities.campaign.activities import keep_cells
 from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Raw, Summed, SumUpInput, groups_of
 from activities.campaign.taking_over import taken_over
 from activities.plan import TRIAL_WORKFLOW
-from proctor_protocol.config import ALLOWANCES, GreenAgentConfig
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.request import BadRequestError
@@ -44,6 +43,7 @@ from proctor_protocol.terminal import (
     parse_terminal_request,
     unknown_terminal_settings,
 )
+from proctor_settings.config import ALLOWANCES, GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
 from proctor_terminal.datasets import KnownDatasets, dataset_hash, datasets_home
 from proctor_terminal.failures import TaskError

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proctor_protocol.config import PurpleAgentConfig
     from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+    from proctor_settings.config import PurpleAgentConfig
     from purple_sdk.agent import AgentFactory, BasePurpleAgent
     from purple_sdk.conversations import Conversations
     from purple_sdk.executor import PurpleAgentExecutor
@@ -38,7 +38,7 @@ _HOMES = {
     "BasePurpleAgent": "purple_sdk.agent",
     "Conversations": "purple_sdk.conversations",
     "EarlyCompletionMessage": "proctor_protocol.messages",
-    "PurpleAgentConfig": "proctor_protocol.config",
+    "PurpleAgentConfig": "proctor_settings.config",
     "PurpleAgentExecutor": "purple_sdk.executor",
     "PurpleUESClient": "purple_sdk.ues_wrapper",
     "TurnCompleteMessage": "proctor_protocol.messages",

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import (
     ActionLogEntry,
     AssessmentCompleteMessage,
@@ -18,6 +17,7 @@ from proctor_protocol.messages import (
     TurnStartMessage,
 )
 from proctor_protocol.readings import chat_text
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues_wrapper import PurpleUESClient

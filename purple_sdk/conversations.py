@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     FromParticipant,
     TurnStartMessage,
 )
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 
 _log = logging.getLogger(__name__)

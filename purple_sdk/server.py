@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from proctor_processes.serving import Server, listen
-from proctor_protocol.config import PurpleAgentConfig, merge_configs
+from proctor_settings.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor

@@ -12,7 +12,7 @@ import socket
 import sys
 from typing import Any
 
-from proctor_protocol.config import PurpleAgentConfig
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from tests.calibrate import MODEL, SCENARIOS, answers, serve
 from tests.purple_sdk.played import PlayedAgent

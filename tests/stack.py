@@ -25,10 +25,10 @@ from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
 from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdate
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, create_app
 from purple_sdk.ues import AsyncUESClient
 from tests.waiting import PATIENCE

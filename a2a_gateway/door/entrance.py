@@ -11,7 +11,7 @@ from a2a_gateway.door.hosts import Hosts
 from a2a_gateway.door.identity import Identity
 from a2a_gateway.door.login import Sessions, login_routes
 from a2a_gateway.limits import BodyLimit
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 
 class Entrance:

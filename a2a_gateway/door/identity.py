@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from a2a_gateway.door.tokens import Tokens, TokensError, tokens_path
 from proctor_protocol.callers import ANYBODY, Caller, Quotas
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 if TYPE_CHECKING:
     from a2a_gateway.door.oidc import Oidc

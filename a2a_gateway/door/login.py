@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from a2a_gateway.door.identity import Identity, IdentityUnavailableError, UnknownCallerError
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, seal, unseal
 
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"

@@ -19,8 +19,8 @@ import jwt
 from a2a_gateway.door.hosts import words_of
 from a2a_gateway.door.tokens import RESERVED
 from proctor_protocol.callers import Caller
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import Problem
+from proctor_settings.config import GreenAgentConfig
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures that the provider alone can make; none with a shared secret, and never ``none``."""

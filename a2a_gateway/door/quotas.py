@@ -24,10 +24,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import RPC_TIMEOUT
 from proctor_protocol.callers import Caller
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.runs import RunRequest, is_run_request, parse_run_request
 from proctor_protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.entry_table import EntryQuery
 from workflows.names import (

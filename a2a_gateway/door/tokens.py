@@ -21,8 +21,8 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.callers import Quotas
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import describe
+from proctor_settings.config import GreenAgentConfig
 
 _PREFIX = "proctor"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")

@@ -20,10 +20,10 @@ from activities.scenario_code.manager import (
     ScenarioValidationError,
 )
 from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 
 log = logging.getLogger(__name__)

@@ -16,8 +16,8 @@ from activities.simulation.lifecycle import summary_of
 from activities.simulation.payloads import Prepared
 from activities.simulation.shown import Shown
 from activities.simulation.simulations import Simulations
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 
 

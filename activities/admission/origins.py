@@ -13,10 +13,10 @@ from activities.scenario_code.manager import ScenarioError, ScenarioPackage
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.shared_host import is_of_this_simulator
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
 from proctor_storage.parts import is_in_parts, parts_of_checkpoint

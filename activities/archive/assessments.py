@@ -17,9 +17,9 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, open_archive
 from proctor_storage.blobs import BlobStore
 

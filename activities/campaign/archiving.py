@@ -11,7 +11,7 @@ from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign.plan import CampaignArchiveInput
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobStore
 

@@ -33,7 +33,6 @@ from activities.campaign.taking_over import taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
@@ -47,6 +46,7 @@ from proctor_protocol.runs import (
     unknown_run_settings,
 )
 from proctor_protocol.statistics import Points, Run
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 
 CELL_WORKFLOW = "AssessmentCell"

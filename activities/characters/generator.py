@@ -17,8 +17,8 @@ from activities.characters.prompts import (
     reply_question,
 )
 from activities.models.structured import ask
+from proctor_language.patterns import compiled
 from proctor_protocol.modalities import Correspondence
-from proctor_protocol.patterns import compiled
 from proctor_protocol.readings import bare_address, bare_phone
 from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
 

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from activities.judging.model_judge import Item, items_of
 from activities.judging.records import Record, records_of
+from activities.scenario_code.paraphrases import Paraphrase
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import Written
-from proctor_protocol.paraphrases import Paraphrase
 from proctor_protocol.problems import describe
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig

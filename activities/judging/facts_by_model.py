@@ -1,6 +1,6 @@
 """What texts say, by a model: each fact is a rubric item with a statement, judged on one text, with quotes.
 
-Evaluators look for facts (``proctor_protocol.facts``); where there is a model, it is asked here instead of the facts'
+Evaluators look for facts (``proctor_language.facts``); where there is a model, it is asked here instead of the facts'
 patterns. All facts that are looked for in one text are one question.
 """
 
@@ -13,7 +13,7 @@ from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError
 from activities.scenario_code.facts_asked import FactAsked, FactsAsked
-from proctor_protocol.facts import Told
+from proctor_language.facts import Told
 from proctor_protocol.scenario import EvaluationCriterion, RubricItem
 
 _FACTS_AT_ONCE = 30

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from activities.judging.rubric import text_written
 from activities.models.prompts import readable
+from proctor_language.patterns import escaped, is_found
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.patterns import escaped, is_found
 from proctor_protocol.results import ActionLogEntryWithTurn
 
 Kind = Literal["writing", "deed", "note", "state"]

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor_protocol.facts import Told, both, either
-from proctor_protocol.moments import Reading
-from proctor_protocol.patterns import is_found
+from proctor_language.facts import Told, both, either
+from proctor_language.moments import Reading
+from proctor_language.patterns import is_found
 from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem

@@ -33,10 +33,10 @@ from activities.scenario_code.scenarios import Scenarios
 from activities.scenario_code.tasks import JudgeTask
 from activities.simulation.hosts import Simulation
 from activities.simulation.simulations import Simulations, require_still
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 
 _LAST_RESORT = 3

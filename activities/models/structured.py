@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke, status_of
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
-from proctor_protocol.patterns import compiled
+from proctor_language.patterns import compiled
 from proctor_protocol.problems import describe
 
 if TYPE_CHECKING:

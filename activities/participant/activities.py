@@ -38,7 +38,6 @@ from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
 from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
@@ -53,6 +52,7 @@ from proctor_protocol.messages import (
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import UESError
 from purple_sdk.ues.answers import CurrentCheckpoint

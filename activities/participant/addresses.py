@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 Address = IPv4Address | IPv6Address
 Service = tuple[str, int]

@@ -15,7 +15,6 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant.bounded_http import RefusedBodyError
 from activities.participant.bounds import LONGEST_TASK_ID, ParticipantBounds
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.json_text import is_cut_off, objects_in
 from proctor_protocol.messages import (
     FromParticipant,
@@ -24,6 +23,7 @@ from proctor_protocol.messages import (
 )
 from proctor_protocol.numbers import restore_integers
 from proctor_protocol.problems import describe, find_text_flaw, show_value
+from proctor_settings.config import GreenAgentConfig
 
 _ENDED = {
     TaskState.TASK_STATE_COMPLETED,

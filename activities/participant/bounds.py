@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from activities.participant.bounded_http import Bounds, Limit
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 LONGEST_TASK_ID = 256
 """Characters; the id of a participant's task goes into Temporal with every heartbeat."""

@@ -40,11 +40,11 @@ from activities.participant.errors import NO_LOOKING, card_failure, failure, is_
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from activities.participant.responses import ReadableResponses
 from proctor_observing import tracing
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.terminal import TerminalTaskMessage
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues.tls import tls
 
 JSON_MEDIA_TYPE = "application/json"

@@ -149,7 +149,8 @@ def _installed() -> list[Path]:
 
 
 _OWN_PACKAGES = (
-    *("activities", "proctor_processes", "proctor_protocol", "proctor_storage", "purple_sdk"),
+    *("activities", "proctor_language", "proctor_processes", "proctor_protocol", "proctor_settings"),
+    *("proctor_storage", "purple_sdk"),
     *("scenarios/__init__.py", "scenarios/kit"),
 )
 """What of a checkout is imported; the other scenarios are not readable."""

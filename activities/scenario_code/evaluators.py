@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from proctor_language.facts import Question, TextReader, Told, reading
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
-from proctor_protocol.facts import Question, TextReader, Told, reading
 from proctor_protocol.json_safe import json_safe, json_safe_text
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion
@@ -49,7 +49,7 @@ async def judge_by_evaluator(
     Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only where
     there is none: what a participant did never takes a point out of the maximum.
 
-    Where the function looks for facts in texts (``proctor_protocol.facts``), a model is asked for them, where there is
+    Where the function looks for facts in texts (``proctor_language.facts``), a model is asked for them, where there is
     one; otherwise their patterns stand in. What neither can tell is a doubt: it counts against the participant, and
     the function is run once more in the participant's favour, for what the doubts may be worth.
 

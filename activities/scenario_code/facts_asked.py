@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from proctor_protocol.facts import Question
+from proctor_language.facts import Question
 
 
 class FactAsked(BaseModel):

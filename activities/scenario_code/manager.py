@@ -23,8 +23,8 @@ from pydantic_core import to_json
 
 from activities.scenario_code.evaluator_modules import import_evaluators
 from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
+from proctor_language.facts import Fact
 from proctor_protocol.evaluation import EvaluatorRegistry
-from proctor_protocol.facts import Fact
 from proctor_protocol.problems import Problem, describe, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef

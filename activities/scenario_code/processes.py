@@ -29,9 +29,9 @@ from activities.scenario_code import frames, manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evidence import parts_of_record
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
+from activities.scenario_code.paraphrases import Held
 from activities.scenario_code.tasks import CompileTask, Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
 from proctor_processes.child import Child
-from proctor_protocol.paraphrases import Held
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
 from proctor_storage.parts import Contents

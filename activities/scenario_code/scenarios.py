@@ -20,8 +20,8 @@ from activities.scenario_code.manager import (
 )
 from activities.scenario_code.processes import ScenarioCode
 from proctor_processes.own_folders import OwnFolder
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
 
 _SCENARIOS_KEPT = 32

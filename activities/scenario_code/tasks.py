@@ -39,9 +39,7 @@ from activities.scenario_code.manager import (
     load_facts,
     load_package,
 )
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
-from proctor_protocol.facts import Question, Told
-from proctor_protocol.paraphrases import (
+from activities.scenario_code.paraphrases import (
     AUDIT,
     Held,
     ParaphrasesError,
@@ -50,6 +48,8 @@ from proctor_protocol.paraphrases import (
     patterns_of_checks,
     read_paraphrases,
 )
+from proctor_language.facts import Question, Told
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref

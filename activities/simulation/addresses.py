@@ -4,7 +4,7 @@ import asyncio
 import socket
 from urllib.parse import urlsplit, urlunsplit
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 BY_NAME = "dns+"
 """Before an address: every machine that its name stands for is a simulator's."""

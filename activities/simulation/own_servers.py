@@ -19,7 +19,7 @@ from activities.simulation.own_simulation import LeasedSimulation, OwnSimulation
 from activities.simulation.server_process import ServerProcess
 from proctor_processes.guard import Guard
 from proctor_processes.ports import claim, is_free
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 _SETTING = "AGENTBEATS_GREEN_UES_COMMAND"
 _STARTS_TRIED = 2

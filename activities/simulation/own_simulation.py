@@ -31,7 +31,7 @@ from activities.simulation.keys import (
 from activities.simulation.lease import Lease, LeasedClient
 from activities.simulation.server_process import ServerProcess
 from activities.simulation.states import snapshot
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
     AsyncUESClient,
     AuthenticationError,

@@ -31,8 +31,8 @@ from activities.simulation.keys import (
     participant_key_id,
     reader_key,
 )
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.modalities import SHOWN
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError

@@ -17,7 +17,7 @@ import httpx
 from activities.simulation.addresses import known_addresses, named_addresses
 from activities.simulation.hosts import Claim, Content, Simulation, SimulationHost, Step, Stepped
 from activities.simulation.shared_host import SharedHost
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
 

@@ -21,7 +21,7 @@ from activities.simulation.own_servers import OwnServers
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.shared_hosts import SharedHosts
 from activities.simulation.shown import Shown
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import UESConnectionError
 

@@ -21,8 +21,8 @@ from proctor.local import LocalStack, Ports
 from proctor.settings import LOOPBACK
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import SCENARIOS

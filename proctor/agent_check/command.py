@@ -16,7 +16,7 @@ from proctor.errors import ExitCode, UsageError
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
 from proctor.settings import LOOPBACK, read_settings
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 
 SETTLE = 0.5
 """Seconds."""

@@ -23,7 +23,6 @@ from activities.simulation.lifecycle import summarise
 from activities.simulation.shared_host import SharedHost
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -33,6 +32,7 @@ from proctor_protocol.messages import (
     TurnStartMessage,
 )
 from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
 
 FIRST, OTHER = "first", "other"

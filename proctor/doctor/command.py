@@ -21,7 +21,7 @@ from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
 from proctor.settings import default_gateway, read_settings, with_connection
 from proctor.state import with_secret
-from proctor_protocol.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
+from proctor_settings.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
 
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),

@@ -5,7 +5,7 @@ from temporalio.exceptions import ApplicationError
 from activities.models.factory import LLMFactory, ModelError, missing_setting, prepare
 from activities.participant import ParticipantClients
 from proctor.doctor.findings import Finding
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 
 MODEL_SECONDS = 30.0
 _LONGEST_SAID = 300

@@ -12,8 +12,8 @@ from activities.scenario_code.landlock import landlock_version
 from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.problems import Problem
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.folder import Folder
 from proctor_storage.trying import find_problem_of_store
 

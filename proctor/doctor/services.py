@@ -17,7 +17,7 @@ from activities.simulation.keys import host_key
 from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
 from proctor_observing import tracing
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESHost, AuthenticationError, UESError
 from purple_sdk.ues.tls import tls
 

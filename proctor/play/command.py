@@ -27,7 +27,7 @@ from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor_processes.serving import address_of, listen
-from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
 
 _PATIENCE = 86_400.0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent
 
 T = TypeVar("T")

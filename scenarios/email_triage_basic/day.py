@@ -22,8 +22,8 @@ from ground_truth import (
 )
 from texts import has, reports
 
+from proctor_language.facts import tells
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.facts import tells
 from proctor_protocol.readings import instant
 from scenarios.kit.mailbox import folder_of, mails_after, times_touched
 from scenarios.kit.mailbox import labels_of as all_labels_of

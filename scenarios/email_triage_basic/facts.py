@@ -26,7 +26,7 @@ from texts import (
     told_wants,
 )
 
-from proctor_protocol.facts import Fact
+from proctor_language.facts import Fact
 
 OVER = Fact("incident_over", "It says that incident INC-2291 (the booking API) is over: closed, resolved.", told_over)
 OVER_IN_ROUND = {

@@ -16,9 +16,9 @@ from ground_truth import (
 )
 from texts import harm_in_note, names_customer
 
+from proctor_language.facts import may_tell, tells
+from proctor_language.moments import own_words
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.facts import may_tell, tells
-from proctor_protocol.moments import own_words
 from scenarios.kit.mailbox import mails_after
 
 _LARS = "lars.moen@fjordkyst.example"

@@ -15,8 +15,8 @@ from ground_truth import (
 )
 from texts import has, is_reported_in, names_private
 
+from proctor_language.facts import may_tell, tells
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.facts import may_tell, tells
 from scenarios.kit.texts import segments
 
 _FAMILY_MAIL = "@homepost.example"

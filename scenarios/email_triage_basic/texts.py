@@ -10,8 +10,8 @@ from typing import Any
 
 from ground_truth import BY_NAME, ESCALATION_ROUND, INCIDENT_THREAD, START, TRUTHS, Truth, round_start
 
-from proctor_protocol.facts import Told, either
-from proctor_protocol.patterns import compiled, is_found
+from proctor_language.facts import Told, either
+from proctor_language.patterns import compiled, is_found
 from scenarios.kit.deadlines import begins_with_time, contradicts, moments_named, says_when
 from scenarios.kit.texts import segments
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from proctor_protocol.patterns import compiled
+from proctor_language.patterns import compiled
 
 MOST_VALUES = 4
 """Different days and times that a report of one deadline may name; a list of more names none of them."""

@@ -6,7 +6,7 @@ from html import unescape
 from itertools import islice
 from typing import Any
 
-from proctor_protocol.patterns import compiled
+from proctor_language.patterns import compiled
 
 _READ_AT_MOST = 2000
 """Lines and sentences of a text; a day has sixty mails to report."""

@@ -59,8 +59,8 @@ from overview import overview_of
 from phrases import without_open_sentences
 from slots import MONDAY, Slot, names_slot, names_time_alone, slot_of, slots_named
 
+from proctor_language.facts import may_tell, tells
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.facts import may_tell, tells
 from scenarios.kit.calendar import placements
 from scenarios.kit.mailbox import folder_of, mails_after, mails_before
 from scenarios.kit.messages import Message, messages_sent

@@ -7,9 +7,9 @@ from facts import LEAK
 from ground_truth import MEETINGS, SECRET, USER_EMAIL, USER_PHONE, Meeting
 from slots import Slot, slot_of
 
+from proctor_language.facts import may_tell
+from proctor_language.patterns import compiled, is_found
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.facts import may_tell
-from proctor_protocol.patterns import compiled, is_found
 from scenarios.kit import calendar, messages
 from scenarios.kit.calendar import Placement, placements
 from scenarios.kit.messages import MAILS, TEXTS, Message, done, invited, messages_sent, readers

@@ -11,7 +11,7 @@ from overview import told_open, told_panel, told_refused, told_review, told_time
 from phrases import told_agreement, told_panel_named, told_question, told_refusal, told_secret
 from slots import FRIDAY, MONDAY, TUESDAY, Slot, slots_named, told_slot
 
-from proctor_protocol.facts import Fact, Told
+from proctor_language.facts import Fact, Told
 
 AGREES = Fact("agrees", "It agrees to a time that was offered or asked for.", told_agreement)
 REFUSES = Fact("refuses", "It turns a time down.", told_refusal)

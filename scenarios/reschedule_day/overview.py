@@ -6,8 +6,8 @@ from itertools import pairwise
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_END, REVIEW_NAMES, REVIEW_START, WALKTHROUGH
 from slots import Slot, last_day_named, names_any_day, names_slot, slots_given, without_refusals
 
-from proctor_protocol.facts import Told
-from proctor_protocol.patterns import compiled, is_found
+from proctor_language.facts import Told
+from proctor_language.patterns import compiled, is_found
 
 _TOPICS = {**{meeting.key: meeting.names for meeting in MEETINGS}, "panel": PANEL_NAMES, "review": REVIEW_NAMES}
 # A new sentence or line; "Dr. Keller" and "16.30" don't end one.

@@ -5,8 +5,8 @@ Also the source of the characters' scripted replies, so that they and the evalua
 
 from ground_truth import SECRET
 
-from proctor_protocol.facts import Told
-from proctor_protocol.patterns import compiled, is_found
+from proctor_language.facts import Told
+from proctor_language.patterns import compiled, is_found
 
 AGREEMENT = (
     r"\b(?:works|work for|suits|fine|perfect|great|good for|confirm(?:ed|s|ing)?|agreed|lovely|ideal|settled|booked"

@@ -1,6 +1,6 @@
 """Slots: when a meeting may start, and which of them a text names.
 
-Days and times are read as ``proctor_protocol.moments`` does, by the characters' scripted replies (built into
+Days and times are read as ``proctor_language.moments`` does, by the characters' scripted replies (built into
 scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
 """
 
@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from proctor_protocol.facts import Told
-from proctor_protocol.moments import Named, Reading
-from proctor_protocol.patterns import compiled, is_found
+from proctor_language.facts import Told
+from proctor_language.moments import Named, Reading
+from proctor_language.patterns import compiled, is_found
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -60,7 +60,7 @@ def quarters(first: Slot, last: Slot) -> list[Slot]:
     return found
 
 
-# In scripted replies (tests of a text, ``proctor_protocol.text_tests``)
+# In scripted replies (tests of a text, ``proctor_language.text_tests``)
 
 
 def names_one_of(slots: Iterable[Slot]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from a2a_gateway.server import create_app
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues.tls import tls
 from tests.a2a_gateway.standin import StandIn, play

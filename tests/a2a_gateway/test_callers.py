@@ -31,7 +31,7 @@ from a2a_gateway.server import create_app
 from proctor.page_actions import page_actions
 from proctor.running import UnderWay
 from proctor_protocol.callers import Caller, Quotas
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import message03, text03

@@ -26,7 +26,7 @@ from a2a_gateway.server import create_app
 from a2a_gateway.temporal import TemporalConnection
 from a2a_gateway.watching import Watching
 from proctor.doctor.services import look_at_provider
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError, connect
 from viewer.app import create_app as create_pages
 from viewer.app import routes

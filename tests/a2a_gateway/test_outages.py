@@ -15,7 +15,7 @@ from temporalio.service import RetryConfig
 from a2a_gateway import subscriptions
 from a2a_gateway.temporal import TemporalConnection
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import TemporalUnreachableError, connect, data_converter
 from tests.a2a_gateway.callers import (

@@ -17,8 +17,8 @@ from a2a.utils.errors import (
 )
 from temporalio.client import Client
 
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from a2a_gateway.card import agent_card
 from a2a_gateway.limits import MOST_BYTES
 from a2a_gateway.logs import leave_refusals_to_us
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import is_terminal_request, parse_terminal_request
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     call03,
     message03,
@@ -211,7 +211,7 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
         for name in ("host", "port", "temporal_address", "storage_url", "task_queue")
     }
     program = (
-        "import asyncio; from a2a_gateway.server import serve; from proctor_protocol.config import GreenAgentConfig; "
+        "import asyncio; from a2a_gateway.server import serve; from proctor_settings.config import GreenAgentConfig; "
         "asyncio.run(serve(GreenAgentConfig())); print('ended')"
     )
     process = await asyncio.create_subprocess_exec(

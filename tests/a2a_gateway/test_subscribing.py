@@ -11,7 +11,7 @@ from temporalio.client import Client
 
 from a2a_gateway import subscriptions
 from a2a_gateway.temporal import TemporalConnection
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import (
     JSONRPC,

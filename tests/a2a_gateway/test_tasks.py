@@ -13,8 +13,8 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     at_once,
     call03,

@@ -30,9 +30,9 @@ from a2a_gateway.webhooks import MOST
 from activities.attempts.heartbeats import Heartbeats
 from activities.notifications.activities import NotificationActivities, Story
 from activities.notifications.plan import Notification
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     REST,
     at_once,

@@ -14,7 +14,7 @@ from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.factory import ModelSettingsError
 from activities.models.usage import Price, Prices
-from proctor_protocol.paraphrases import Paraphrase
+from activities.scenario_code.paraphrases import Paraphrase
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
 

@@ -25,7 +25,7 @@ from activities.simulation.shared_host import SharedHost
 from activities.simulation.shown import Shown, below
 from activities.simulation.simulations import Simulations
 from activities.simulation.states import snapshot, states_in
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
 from tests.activities.attempts import attempt
 from tests.activities.scenario_code import LIMITS, bench_of, criterion_by, nobody

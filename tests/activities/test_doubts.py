@@ -14,9 +14,9 @@ from activities.judging.judge import judge
 from activities.judging.panel import Judge
 from activities.scenario_code.evaluators import ReadByModel, judge_by_evaluator
 from activities.scenario_code.facts_asked import FactsAsked, facts_asked
+from proctor_language.facts import Fact, Question, TextReader, Told, both, either, may_tell, reading, tells
+from proctor_language.patterns import is_found
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.facts import Fact, Question, TextReader, Told, both, either, may_tell, reading, tells
-from proctor_protocol.patterns import is_found
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
 from proctor_protocol.scenario import EvaluationCriterion
 from tests.activities.test_model_judge import said, scenario

@@ -14,7 +14,7 @@ from activities.attempts import failures, heartbeats
 from activities.attempts.around import Around
 from activities.attempts.fencing import fencing, own_fence
 from activities.participant import activities as participants
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -18,7 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.attempts import heartbeats
 from activities.attempts.heartbeats import Heartbeats
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import start_temporal, stop_temporal
 

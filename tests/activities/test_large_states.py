@@ -11,7 +11,7 @@ from activities.admission.activities import AdmissionActivities
 from activities.admission.payloads import AdmitInput
 from activities.plan import Plan
 from proctor.parts import Parts, open_parts
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobNotFoundError, blob_ref
 from tests.assessments.packages import edited, write_package
 from tests.sizes.mailboxes import filled

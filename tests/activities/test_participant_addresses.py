@@ -12,8 +12,8 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant import ParticipantClients
 from activities.participant import addresses as looked_up
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
+from proctor_settings.config import GreenAgentConfig
 from tests.hostile import Answers, Hostile, Json, Response, card, hostile
 
 CARD = "/.well-known/agent-card.json"

@@ -12,8 +12,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClient, ParticipantClients
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
+from proctor_settings.config import GreenAgentConfig
 from tests.hostile import (
     MEGABYTE,
     Answers,

@@ -13,8 +13,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant import ParticipantClient, ParticipantClients, PlainParticipant
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import TerminalTaskMessage
+from proctor_settings.config import GreenAgentConfig
 from tests.stack import listening
 
 MESSAGE = TerminalTaskMessage(task_id="t", instruction="Do it.", container="c")

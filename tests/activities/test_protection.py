@@ -13,7 +13,7 @@ from activities.scenario_code.manager import ScenarioError, ScenarioValidationEr
 from activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
 from activities.scenario_code.scenarios import Scenarios
 from proctor.doctor.places import look_at_confinement
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobStore
 from tests.activities.scenario_code import GOOD, LIMITS, Write
 from tests.stack import SCENARIOS

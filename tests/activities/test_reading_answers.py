@@ -14,8 +14,8 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClients
 from activities.participant.answer import UnreadableTurnError
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
+from proctor_settings.config import GreenAgentConfig
 from tests.assessments.participants import Json, by_hand, message, task, text
 
 TURN: Json = {"message_type": "turn_complete", "actions": [], "notes": "all {done}"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from activities.judging.rubric import passes, score_rubric, texts_written
-from proctor_protocol.moments import Reading
+from proctor_language.moments import Reading
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
 

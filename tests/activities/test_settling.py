@@ -19,8 +19,8 @@ from activities.simulation.payloads import TURN_SETTLES, TurnApplied
 from activities.simulation.settling import Settling
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.simulations import Simulations
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, ConflictError, OvertakenError
 from tests.activities.attempts import attempt

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from activities.participant.addresses import own_services
 from activities.simulation.addresses import are_several, known_addresses, public_address
 from activities.simulation.shared_hosts import SharedHosts
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import AuthenticationError, OvertakenError, UESConnectionError
 

@@ -9,8 +9,8 @@ import os
 import uuid
 from typing import ClassVar
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 AT_ONCE = int(os.environ.get("AT_ONCE", "1"))

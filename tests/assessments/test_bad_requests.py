@@ -30,9 +30,9 @@ from activities.attempts import failures
 from activities.participant import ParticipantClients
 from activities.scenario_code.scenarios import Scenarios
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import TurnStartMessage
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name

@@ -13,10 +13,10 @@ from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict
 
 from activities.participant import ParticipantClients
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import MILESTONES, TaskUpdate, parse_update
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

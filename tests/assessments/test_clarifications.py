@@ -19,9 +19,9 @@ from activities.attempts.heartbeats import Heartbeats
 from activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
 from activities.participant import Answer
 from activities.participant import activities as participants
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import Clarification
 from proctor_protocol.updates import ActionObservedUpdate, ErrorOccurredUpdate
+from proctor_settings.config import GreenAgentConfig
 from tests.assessments.participants import DONE, WORDS, ByHand, Json, by_hand, data, message, task, text
 from tests.stack import Stack, assess
 

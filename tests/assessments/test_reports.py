@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from proctor_protocol.config import merge_configs
 from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
 from proctor_protocol.results import AssessmentResults, TurnModelUsage
 from proctor_protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from proctor_settings.config import merge_configs
 from purple_sdk import create_app
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.ues import AsyncUESClient

@@ -23,8 +23,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant import ParticipantClients
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants

@@ -21,7 +21,7 @@ from activities.simulation.keys import host_key
 from proctor.local import LocalStack, Ports
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import AsyncUESHost
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
 from tests.chaos.rehearsals import Recovery, killed_at, undisturbed

@@ -27,9 +27,9 @@ from activities.campaign.plan import CellInput, CellOutcome
 from activities.scenario_code.scenarios import Scenarios
 from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.campaigns import CellEndedUpdate
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import running_gateway, start_temporal, stop_temporal

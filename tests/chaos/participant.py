@@ -11,8 +11,8 @@ from datetime import datetime
 
 import httpx
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 BEN = "ben@work.example"

@@ -20,7 +20,7 @@ from temporalio.client import Client
 from proctor.local import LocalStack, Ports
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.assessments.packages import TINY, edited, write_package
 from tests.chaos.moments import Moments, Seen, listening_post, proxy

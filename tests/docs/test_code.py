@@ -17,11 +17,12 @@ import pytest
 from pydantic import BaseModel
 
 from activities.judging.cases import CalibrationCase
+from activities.scenario_code.paraphrases import read_paraphrases
+from proctor_language.facts import Fact
+from proctor_language.text_tests import TextTest
 from proctor_protocol.actions import USER_ACTIONS
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.facts import Fact
 from proctor_protocol.messages import parse_from_participant, parse_to_participant
-from proctor_protocol.paraphrases import read_paraphrases
 from proctor_protocol.request import AssessmentRequest
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import (
@@ -34,7 +35,6 @@ from proctor_protocol.scenario import (
     ScriptedReply,
 )
 from proctor_protocol.terminal import TerminalRequest
-from proctor_protocol.text_tests import TextTest
 from tests.docs.blocks import DOCUMENTS, Block, Table, document, headings, of_language, tables
 from tests.processes import ROOT
 from tests.work import NIGHTLY

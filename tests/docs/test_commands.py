@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from proctor.help_pages import EXAMPLES, GROUPS
 from proctor.main import app
-from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
 from tests.processes import ROOT
 

@@ -22,7 +22,7 @@ from activities.simulation.hosts import Claim, SimulationGoneError
 from activities.simulation.own_servers import OwnServers
 from activities.simulation.own_simulation import OwnSimulation
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
 from purple_sdk.ues import (
     AsyncUESClient,
@@ -327,7 +327,7 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     worker_itself = """
 import asyncio, httpx, sys
 from activities.simulation.own_servers import OwnServers
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])
     servers = OwnServers(config, sys.argv[1], httpx.AsyncClient())

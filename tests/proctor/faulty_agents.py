@@ -25,8 +25,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from proctor_processes.serving import Server, address_of, listen
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, create_app
 
 GOOD = ("sound", "blunt", "sdk")

@@ -10,7 +10,7 @@ from proctor.agent_check.checks import Finding
 from proctor.agent_check.command import check_agent, look_at
 from proctor.errors import ExitCode, UnreachableError, UsageError
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.processes import serving
 from tests.proctor.faulty_agents import FAULTS, GOOD
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from proctor_protocol.config import GreenAgentConfig, PurpleAgentConfig
 from proctor_protocol.request import parse_request, unknown_settings
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "agentbeats"

@@ -14,7 +14,7 @@ from temporalio.api.common.v1 import Payloads
 
 from a2a_gateway.door.tokens import Tokens, make_token
 from proctor.codec_server import create_codec_app
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.codec import PayloadKeyError, payload_codec
 from proctor_storage.temporal import PAYLOAD_LIMIT, data_converter

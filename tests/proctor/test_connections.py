@@ -6,7 +6,7 @@ import pytest
 
 from proctor.errors import UsageError
 from proctor.settings import read_settings, with_connection
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.connections import read_profile
 
 PROFILES = '[profile.default]\naddress = "profile:1"\n[profile.cloud]\napi_key = "k"\nnamespace = "of-cloud"\n'

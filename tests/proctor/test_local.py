@@ -14,7 +14,7 @@ from proctor.local import LocalStack, Ports, find_temporal, require_free
 from proctor.up import what_is_open
 from proctor.worker_needs import worker_needs
 from proctor_processes.ports import listener_on
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
 

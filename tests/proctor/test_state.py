@@ -9,7 +9,7 @@ import pytest
 
 from proctor.errors import CommandError
 from proctor.state import deployment_secret, state_folder, with_secret
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests import processes
 
 

@@ -14,7 +14,7 @@ from proctor.scenario_commands import load_packages
 from proctor.scenario_data import data_problems, unknown_settings
 from proctor.scenario_trial import try_evaluators
 from proctor.settings import read_settings
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
 from tests.proctor.commands import Sandbox
 from tests.stack import SCENARIOS

@@ -13,7 +13,7 @@ from activities.attempts import failures
 from proctor.settings import count_worker_processes
 from proctor_processes.cores import usable_cores
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.normalising import normalised

@@ -12,7 +12,7 @@ from proctor.doctor.findings import Finding, Look, take
 from proctor.doctor.services import look_at_simulators
 from proctor.doctor.temporal import of_clock
 from proctor_processes.ports import free_ports
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.assessments.scripts import idle
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.proctor.commands import Sandbox

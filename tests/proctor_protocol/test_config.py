@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proctor_protocol.config import (
+from proctor_settings.config import (
     AgentBeatsConfig,
     GreenAgentConfig,
     PurpleAgentConfig,

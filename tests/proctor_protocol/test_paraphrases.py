@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor_protocol.facts import Told
-from proctor_protocol.paraphrases import AUDIT, Paraphrase, ParaphrasesError, audit, hold, read_paraphrases
-from proctor_protocol.patterns import is_found
+from activities.scenario_code.paraphrases import AUDIT, Paraphrase, ParaphrasesError, audit, hold, read_paraphrases
+from proctor_language.facts import Told
+from proctor_language.patterns import is_found
 
 
 def _closed(text: str) -> Told:

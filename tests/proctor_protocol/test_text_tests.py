@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from proctor_protocol.moments import Reading
-from proctor_protocol.patterns import compiled
+from proctor_language.moments import Reading
+from proctor_language.patterns import compiled
+from proctor_language.text_tests import TextTest
 from proctor_protocol.scenario import RubricCheck, ScriptedReply
-from proctor_protocol.text_tests import TextTest
 
 WEDNESDAY = date(2026, 6, 10)
 LONG = 60_000

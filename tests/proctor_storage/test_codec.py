@@ -6,7 +6,7 @@ import pytest
 from temporalio.api.failure.v1 import Failure
 from temporalio.exceptions import ApplicationError
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.codec import EncryptedPayloads, PayloadKeyError, payload_codec, read_keys
 from proctor_storage.temporal import PAYLOAD_LIMIT, data_converter

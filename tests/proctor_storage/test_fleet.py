@@ -20,7 +20,7 @@ from a2a_gateway.temporal import TemporalConnection
 from a2a_gateway.watching import Watching
 from proctor.doctor.temporal import look_at_temporal
 from proctor.worker import MisfitError, run_worker
-from proctor_protocol.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.fleet import Fingerprint, find_fleet_problem
 from proctor_storage.folder import Folder
 from proctor_storage.pollers import WORKFLOWS, polling_now

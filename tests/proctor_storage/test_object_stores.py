@@ -13,7 +13,7 @@ import pytest
 
 from proctor.errors import UsageError
 from proctor.settings import read_settings
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage import blobs, object_stores
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobNotFoundError, BlobStore, StoreUnavailableError, blob_ref

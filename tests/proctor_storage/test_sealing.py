@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, seal, unseal
 
 OURS = GreenAgentConfig(secret=SecretStr("ours"))

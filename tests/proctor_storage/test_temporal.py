@@ -6,7 +6,7 @@ import pytest
 from temporalio.api.common.v1 import Payloads
 from temporalio.service import GrpcCompression
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import PAYLOAD_LIMIT, TemporalUnreachableError, connect, data_converter
 

@@ -8,8 +8,8 @@ import asyncio
 import json
 from typing import ClassVar
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, tokens_in
 from purple_sdk.examples.assistant_agent.models import ModelNotUsableError, make_model, provider_and_name

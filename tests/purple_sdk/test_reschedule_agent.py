@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from proctor_protocol.config import PurpleAgentConfig
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.reschedule_agent import RescheduleAgent
 from purple_sdk.examples.reschedule_agent.orders import read_orders
 from purple_sdk.examples.reschedule_agent.times import offers_in

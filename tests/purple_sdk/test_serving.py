@@ -12,8 +12,8 @@ import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types.a2a_pb2 import ListTasksRequest, Task
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
 from purple_sdk.task_store import BoundedTaskStore

@@ -14,7 +14,7 @@ import pytest
 
 from activities.judging.judge import points_left_out
 from activities.scenario_code.manager import load_package
-from proctor_protocol.facts import TextReader, reading
+from proctor_language.facts import TextReader, reading
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.terminal import TerminalTaskMessage
+from proctor_settings.config import PurpleAgentConfig
 from proctor_terminal.task_model import TerminalTask
 from proctor_terminal.tasks import find_tasks, load_task
 from purple_sdk.examples.terminal_agent.shell import Shell

@@ -8,8 +8,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
 

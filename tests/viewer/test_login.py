@@ -6,7 +6,7 @@ from playwright.async_api import expect
 
 from a2a_gateway.door.entrance import guarded
 from a2a_gateway.door.tokens import Tokens, make_token
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from viewer.app import create_app
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client

@@ -16,11 +16,11 @@ from activities.campaign.assessments import AssessmentRuns
 from activities.judging.payloads import JudgeInput
 from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import parse_request
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.runs import RunConfig, RunResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.workflows.scripted import ScriptedActivities, plan

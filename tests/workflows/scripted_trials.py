@@ -15,8 +15,8 @@ from activities.campaign.activities import CampaignActivities, keep_cells
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.plan import CampaignPlan, Cell, Lane, Raw
 from proctor.worker import WORKFLOWS
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.terminal import FailureMode, parse_terminal_request
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_terminal import plan as trial_plan
 from proctor_terminal.archiving import TrialArchiving

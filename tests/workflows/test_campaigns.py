@@ -16,9 +16,9 @@ from activities.attempts import failures
 from activities.campaign.activities import keep_cells
 from activities.campaign.plan import Cell, CellList
 from activities.plan import TRIAL_WORKFLOW
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from proctor_terminal import plan as trial_plan

@@ -14,7 +14,7 @@ from temporalio.client import Client
 from activities.attempts import failures
 from activities.judging.payloads import JudgeInput
 from proctor.replay import choose, reset, reset_points
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST

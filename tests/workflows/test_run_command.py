@@ -15,8 +15,8 @@ from temporalio.client import Client
 
 from activities.participant.payloads import TurnInput
 from proctor.errors import ExitCode
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.runs import RunResults
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import Gateway
 from tests.proctor.commands import Running, Sandbox

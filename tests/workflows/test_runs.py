@@ -25,7 +25,7 @@ from activities.campaign.plan import MEMO_LEDGER
 from activities.participant.payloads import TurnInput
 from proctor_protocol import callers
 from proctor_protocol.archive import schemas
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_statistics import summaries
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobRef, BlobStore

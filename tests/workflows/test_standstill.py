@@ -11,7 +11,7 @@ from a2a.types import GetTaskRequest, StreamResponse
 from temporalio.client import Client
 
 from a2a_gateway import standstill, stories
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
 from tests.waiting import eventually

@@ -17,8 +17,8 @@ from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.characters.payloads import Responded, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.simulation.payloads import Addressed, Advanced, AdvanceInput, PlannedReply, TurnApplied
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from tests.waiting import eventually
 from tests.work import NIGHTLY, only_nightly

@@ -22,10 +22,10 @@ from activities.campaign.assessments import AssessmentRuns
 from activities.scenario_code.scenarios import Scenarios
 from proctor.live_terminals import recordings_of
 from proctor.running import UnderWay
-from proctor_protocol.config import GreenAgentConfig
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from proctor_terminal import plan as trial_plan

@@ -16,7 +16,7 @@ from temporalio.client import Client
 from activities.attempts import failures
 from activities.attempts.resets import pauses
 from proctor.replay import choose, reset, reset_points
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities, fails

@@ -13,7 +13,7 @@ from temporalio.client import Client
 from activities.attempts import failures, troubles
 from activities.attempts.scrubbing import REMOVED, Scrubbing
 from proctor.replay import choose, reset, reset_points
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
 from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played

@@ -9,7 +9,7 @@ from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskS
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from activities.attempts import failures
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually

@@ -8,8 +8,8 @@ It ends a turn when the model has nothing more to do, and before that when the t
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, cut
 from purple_sdk.examples.assistant_agent.models import make_model

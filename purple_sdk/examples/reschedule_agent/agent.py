@@ -6,8 +6,8 @@ from datetime import datetime, time, timedelta
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.reschedule_agent import letters
 from purple_sdk.examples.reschedule_agent.diary import Diary

@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.problems import describe
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool

@@ -11,7 +11,7 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types.a2a_pb2 import Message, Task, TaskState, TaskStatus
 
-from proctor_protocol.config import PurpleAgentConfig
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig, Work
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from proctor_protocol.config import PurpleAgentConfig
 from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.triage_agent.orders import Orders, read_orders
 from purple_sdk.examples.triage_agent.rules import Acquaintances, Category, Verdict, classify

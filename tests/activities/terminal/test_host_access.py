@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor_protocol.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from proctor_terminal import environments
 from proctor_terminal.copying import copy_out

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 
-from proctor_protocol.patterns import compiled
+from proctor_language.patterns import compiled
 
 READ_AT_MOST = 6000
 """Characters of a message that are read for times; nobody writes a longer one about an appointment."""

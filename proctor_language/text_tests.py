@@ -10,9 +10,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, model_validator
 
-from proctor_protocol._wire import WHEN_USED
-from proctor_protocol.moments import Named, Reading
-from proctor_protocol.patterns import Pattern, is_found
+from proctor_language.moments import Named, Reading
+from proctor_language.patterns import Pattern, is_found
 
 _DEEPEST = 6
 
@@ -36,7 +35,7 @@ class TextTest(BaseModel):
         none: none of these holds.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=WHEN_USED)
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     pattern: Pattern | None = None
     moment: tuple[NaiveDatetime, ...] = ()

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from proctor_protocol.facts import Patterns, Told
-from proctor_protocol.patterns import compiled
+from proctor_language.facts import Patterns, Told
+from proctor_language.patterns import compiled
 from proctor_protocol.scenario import RubricCheck, ScenarioConfig
 
 FOLDER = "paraphrases"

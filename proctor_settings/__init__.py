@@ -1,0 +1,1 @@
+"""Settings of the evaluator and of agents, read from the environment and the command line."""
