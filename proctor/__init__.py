@@ -1,8 +1,29 @@
 """The ``proctor`` command, and how services run.
 
+The Python API is ``proctor.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``, ``proctor.rehearse`` and
+``proctor.evaluator``. The command:
+
 * ``main``: the commands; ``errors``: how a command ends; ``settings``: configuration from flags and environment
 * ``supervisor``: child processes that start in order and come back
 * ``local``: the services of one machine; ``up``, ``demo``: the commands that run them
 * ``caller``: an A2A caller of the gateway; ``display``, ``phrases``, ``report``: what a person sees of an assessment
 * ``assess``, ``scenario_commands``, ``services``: the other commands
 """
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proctor.api import Runs, assess, evaluator, rehearse, run, runs
+
+__all__ = ["Runs", "__version__", "assess", "evaluator", "rehearse", "run", "runs"]
+
+__version__ = version("proctor")
+
+
+def __getattr__(name: str) -> Any:
+    """Import the API when it is first used: commands start faster without it."""
+    if name in __all__:
+        return getattr(import_module("proctor.api"), name)
+    raise AttributeError(f"module 'proctor' has no attribute {name!r}")

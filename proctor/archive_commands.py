@@ -22,6 +22,7 @@ from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
 from proctor.settings import LOOPBACK, read_settings, require_guarded, with_connection
 from proctor.state import with_secret
+from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
@@ -268,7 +269,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     for line in f"{head}\n{words}".splitlines():
         console.print(Text(clean(line)), soft_wrap=True)
     if isinstance(result, RunResults):
-        from proctor.run import print_run
+        from proctor.commands.run import print_run
 
         print_run(console, result)
 
@@ -426,47 +427,11 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> s
     return f"a page of {_entries(entries)} ({_size(path.stat().st_size)})"
 
 
-_COLUMNS = (
-    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "role", "participant", "participant_url"),
-    *(
-        "seed",
-        "offline",
-        "score",
-        "max_score",
-        "doubtful_points",
-        "total_points",
-        "earned",
-        "turns_taken",
-        "is_partial",
-        "judge_warnings",
-        "actions_taken",
-    ),
-    *("seconds", "cost", "currency", "started_at", "ended_at"),
-)
-
-
-def _rows(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, object]]:
-    """A row for each assessment and trial, with a column for each criterion's points."""
-    rows = []
-    for entry in entries:
-        if entry.kind == "campaign":
-            continue  # its members stand for it
-        row: dict[str, object] = {name: getattr(entry, name) for name in _COLUMNS}
-        row["judge_warnings"] = "; ".join(entry.judge_warnings)
-        if entry.kind == "trial":
-            rows.append(row)
-            continue
-        for criterion in _asked(lambda entry=entry: kept.results(entry)).criteria_results:  # type: ignore[misc]
-            row[f"criterion.{criterion.criterion_id}"] = criterion.score if criterion.max_score else None
-        rows.append(row)
-    return rows
-
-
 def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
-    rows = _rows(kept, entries)
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
+    rows = _asked(lambda: rows_of(kept, entries))
+    columns = columns_of(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
@@ -486,16 +451,9 @@ def _cell(value: object) -> object:
 
 
 def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    try:
-        import pyarrow  # type: ignore[import-untyped]
-        from pyarrow import parquet
-    except ImportError:
-        raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
-    rows = _rows(kept, entries)
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or list(_COLUMNS)
-    table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns})
-    parquet.write_table(table, path)
-    return _told_rows(rows, columns)
+    rows = _asked(lambda: rows_of(kept, entries))
+    write_parquet(rows, path)
+    return _told_rows(rows, columns_of(rows))
 
 
 _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {

@@ -237,7 +237,7 @@ def assess(
     token_file: TokenFileOption = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
-    from proctor.assess import AssessOptions, require_one, run_assess
+    from proctor.commands.assess import AssessOptions, require_one, run_assess
     from proctor.settings import default_gateway
 
     require_one(scenarios, agent_urls)
@@ -822,7 +822,7 @@ def run(
     token_file: TokenFileOption = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
-    from proctor.run import RunOptions, run_campaign
+    from proctor.commands.run import RunOptions, run_campaign
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
     from proctor.settings import default_gateway
 

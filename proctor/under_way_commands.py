@@ -8,13 +8,13 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proctor.assess import AssessOptions, conclude_results
 from proctor.caller import AssessmentCall, Ended
 from proctor.campaign_display import print_table
+from proctor.commands.assess import AssessOptions, conclude_results
+from proctor.commands.run import conclude_run
 from proctor.console import make_console
 from proctor.errors import ExitCode
 from proctor.following import followed, require_completed
-from proctor.run import conclude_run
 from proctor.terminal_run import read_terminal_results
 from proctor.under_way_display import UnderWayDisplay
 

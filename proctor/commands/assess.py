@@ -1,7 +1,6 @@
 """``proctor assess``: ask a running evaluator for an assessment and follow it."""
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -9,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
+from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
@@ -55,10 +54,9 @@ class AssessOptions:
 
     def write_request(self) -> str:
         """The request as JSON."""
-        config: dict[str, Any] = {"scenario_id": self.scenario_id, "offline": self.offline, "verbose_updates": True}
-        chosen = {"seed": self.seed, "max_turns": self.max_turns, "turn_timeout": self.turn_timeout}
-        config.update({name: value for name, value in chosen.items() if value is not None})
-        return json.dumps({"participants": {"personal_assistant": self.agent_url}, "config": config})
+        return assessment_request(
+            self.agent_url, self.scenario_id, self.seed, self.offline, self.max_turns, self.turn_timeout
+        )
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:

@@ -1,0 +1,291 @@
+"""The Python API: what notebooks, scripts and tests call. ``import proctor`` has all of it.
+
+The functions can be called with and without a running event loop, as in Jupyter. Errors are
+``proctor.errors.CommandError`` and its subclasses, with a sentence that says what to do.
+"""
+
+import asyncio
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from proctor.caller import AssessmentCall, CallEvent
+from proctor.errors import CommandError
+from proctor.following import followed, require_completed
+from proctor.run_settings import checked
+from proctor.settings import LOOPBACK, default_gateway, read_settings, with_scenarios
+from proctor.tables import Rows, rows_of, write_parquet
+from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.runs import RunResults
+from proctor_settings.config import GreenAgentConfig
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+
+    from proctor.rehearsal import Script
+
+T = TypeVar("T")
+
+OnEvent = Callable[[CallEvent], None]
+"""Called with each event of an assessment or campaign: accepted, progress, connection lost and back, ended."""
+
+
+def assess(
+    agent: str,
+    scenario: str,
+    *,
+    seed: int | None = None,
+    offline: bool = False,
+    max_turns: int | None = None,
+    turn_timeout: float | None = None,
+    gateway: str | None = None,
+    on_event: OnEvent | None = None,
+) -> AssessmentResults:
+    """Assess an agent in one scenario, and wait for the results.
+
+    Args:
+        agent: the address of its A2A server.
+        scenario: the scenario's id.
+        seed: decides the day's random choices. By default the gateway chooses one.
+        offline: judge without a model; points that need one stay unscored.
+        max_turns: end after this many turns. By default the scenario's time decides.
+        turn_timeout: seconds that the agent has for a turn.
+        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's own.
+        on_event: called with each event while the assessment runs.
+
+    Returns:
+        The results: scores, criteria, action log, models and costs.
+
+    Raises:
+        UnreachableError: no evaluator answers at ``gateway``.
+        UsageError: the evaluator rejected the request.
+        CommandError: the assessment failed or was cancelled.
+    """
+    request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout)
+    exact = _wait(_play(request, "assessment", gateway, on_event))
+    return AssessmentResults.model_validate_json(exact)
+
+
+def run(
+    agents: Mapping[str, str],
+    scenarios: Sequence[str],
+    *,
+    seeds: Sequence[int] = (1,),
+    repeats: int = 1,
+    gateway: str | None = None,
+    on_event: OnEvent | None = None,
+    **settings: Any,
+) -> RunResults:
+    """Play a campaign: each agent in each scenario with each seed, and wait for the results.
+
+    Args:
+        agents: addresses by the names that results show.
+        scenarios: the scenarios' ids.
+        seeds: one assessment for each of them.
+        repeats: how often each is played.
+        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's own.
+        on_event: called with each event while the campaign runs.
+        settings: more of the campaign's settings (``offline``, ``judges``, ``max_cost``, …), as in ``campaign.toml``.
+
+    Returns:
+        The results: every run, means with intervals, and comparisons of the agents.
+
+    Raises:
+        UnreachableError, UsageError, CommandError: as ``assess``.
+    """
+    chosen = {"scenarios": list(scenarios), "seeds": list(seeds), "repeats": repeats, **settings}
+    request = checked({"participants": dict(agents), "config": chosen}, "proctor.run")
+    exact = _wait(_play(request.model_dump_json(exclude_unset=True), "campaign", gateway, on_event))
+    return RunResults.model_validate_json(exact)
+
+
+class Runs(Sequence[ArchiveEntry]):
+    """Archived assessments and trials, the latest first. It is a sequence of ``ArchiveEntry``."""
+
+    def __init__(self, entries: Sequence[ArchiveEntry], rows: Callable[[], Rows]) -> None:
+        self._entries = entries
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._entries[place]
+
+    def rows(self) -> Rows:
+        """A dictionary for each: id, agent, scenario, seed, score, cost, …, and the points of each criterion."""
+        return self._rows()
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The rows as a data frame.
+
+        Raises:
+            CommandError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise CommandError("a data frame needs pandas: pip install pandas, or use rows()") from None
+        return pandas.DataFrame(list(self.rows()))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the rows as a Parquet file.
+
+        Raises:
+            CommandError: pyarrow is not installed.
+        """
+        write_parquet(self.rows(), Path(path))
+
+
+def runs(
+    archive: str | None = None,
+    *,
+    scenario: str | None = None,
+    agent: str | None = None,
+    campaign: str | None = None,
+    status: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    most: int | None = None,
+) -> Runs:
+    """Read assessments and trials from an archive.
+
+    Args:
+        archive: a folder or an fsspec URL. By default the archive that the settings name.
+        scenario: its id.
+        agent: a part of the agent's name or address.
+        campaign: the campaign's id.
+        status: ``completed``, ``failed``, …
+        since: when they began: a date, a time, or a period before now (``36h``, ``7d``).
+        until: the same.
+        most: how many at most.
+
+    Raises:
+        UsageError: a value can't be read.
+        StoreUnavailableError: the archive can't be read.
+    """
+    from proctor.archive_commands import Filters, open_archive
+
+    kept, _ = open_archive(archive, None)
+    query = Filters(scenario, agent, status, campaign, since, until).query()
+    entries = kept.in_full(kept.select(replace(query, most=most)))
+    members = [entry for entry in entries if entry.kind != "campaign"]
+    return Runs(members, lambda: rows_of(kept, members))
+
+
+def rehearse(
+    scenario: str, script: "Script", *, scenarios_dir: str | Path | None = None, seed: int = 7
+) -> AssessmentResults:
+    """Assess a script in this process, offline and without services: for tests of scenarios.
+
+    Args:
+        scenario: the scenario's id.
+        script: ``await script(turn, ues, now)`` plays a turn (``proctor.rehearsal.Script``).
+        scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
+        seed: decides the day's random choices.
+
+    Raises:
+        temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
+    """
+    from proctor.rehearsal import rehearsing
+
+    folder = Path(scenarios_dir or with_scenarios(read_settings(GreenAgentConfig)).scenarios_dir)
+    with rehearsing(folder) as rehearsal:
+        return _wait(rehearsal.play(scenario, script, seed=seed))
+
+
+@contextmanager
+def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
+    """Run an evaluator on this machine: Temporal, simulator, worker and gateway, in child processes on free ports.
+
+    Args:
+        archive: a folder that keeps the assessments. By default nothing is left at the end.
+        settings: fields of ``GreenAgentConfig``.
+
+    Yields:
+        The gateway's address.
+
+    Raises:
+        CommandError: a service didn't start; the message has the end of its log.
+    """
+    from proctor.local import throwaway_stack
+    from proctor.supervisor import Supervisor
+
+    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, **settings))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="proctor-evaluator", daemon=True)
+    thread.start()
+
+    def do(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder:
+            stack = throwaway_stack(config, Path(folder), archive=archive)
+            supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
+            do(supervisor.__aenter__())
+            try:
+                do(supervisor.start())
+                yield stack.gateway_url
+            finally:
+                do(supervisor.__aexit__(None, None, None))
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def assessment_request(
+    agent: str,
+    scenario: str,
+    seed: int | None = None,
+    offline: bool = False,
+    max_turns: int | None = None,
+    turn_timeout: float | None = None,
+) -> str:
+    """A request for an assessment, as JSON; parameters as of ``assess``."""
+    config: dict[str, Any] = {"scenario_id": scenario, "offline": offline, "verbose_updates": True}
+    chosen = {"seed": seed, "max_turns": max_turns, "turn_timeout": turn_timeout}
+    config.update({name: value for name, value in chosen.items() if value is not None})
+    return json.dumps({"participants": {"personal_assistant": agent}, "config": config})
+
+
+class _Listener:
+    def __init__(self, on_event: OnEvent | None) -> None:
+        self._on_event = on_event
+
+    def show(self, event: CallEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def say(self, sentence: str) -> None:
+        """Nothing: the caller hears of a cancellation by its exception."""
+
+
+async def _play(request: str, what: str, gateway: str | None, on_event: OnEvent | None) -> bytes:
+    async with AssessmentCall(gateway or default_gateway(), request) as call:
+        try:
+            _, ended = await followed(call, _Listener(on_event), asyncio.Event(), what)
+        except asyncio.CancelledError:  # Ctrl-C
+            await call.cancel()
+            raise
+    require_completed(ended, what)
+    assert ended.results is not None
+    return ended.results
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

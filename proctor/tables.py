@@ -1,0 +1,56 @@
+"""Archived runs as a table: a row for each assessment and trial, a column for each criterion's points."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from proctor.errors import CommandError
+from proctor_protocol.archive import ArchiveEntry
+from proctor_storage.archive import Archive
+
+COLUMNS = (
+    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "role", "participant", "participant_url"),
+    *("seed", "offline", "score", "max_score", "doubtful_points", "total_points", "earned", "turns_taken"),
+    *("is_partial", "judge_warnings", "actions_taken", "seconds", "cost", "currency", "started_at", "ended_at"),
+)
+"""The columns before those of the criteria (``criterion.ID``)."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
+    """A row for each assessment and trial; campaigns have none, their members do.
+
+    Raises:
+        StoreUnavailableError, EntryDamagedError: the results of an entry can't be read.
+    """
+    rows = []
+    for entry in entries:
+        if entry.kind == "campaign":
+            continue
+        row: dict[str, Any] = {name: getattr(entry, name) for name in COLUMNS}
+        row["judge_warnings"] = "; ".join(entry.judge_warnings)
+        if entry.kind == "assessment":
+            for criterion in archive.results(entry).criteria_results:
+                row[f"criterion.{criterion.criterion_id}"] = criterion.score if criterion.max_score else None
+        rows.append(row)
+    return rows
+
+
+def columns_of(rows: Rows) -> list[str]:
+    """The names of all columns, in order."""
+    return list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
+
+
+def write_parquet(rows: Rows, path: Path) -> None:
+    """Write rows as a Parquet file.
+
+    Raises:
+        CommandError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError:
+        raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
+    parquet.write_table(pyarrow.table({name: [row.get(name) for row in rows] for name in columns_of(rows)}), path)
