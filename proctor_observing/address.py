@@ -1,6 +1,6 @@
 """The small HTTP address of a service that has none for strangers: ``/health``, ``/ready`` and ``/metrics``.
 
-Nobody is asked who they are there: it is meant for the loopback address, or for a network of one's own.
+Requests are not authenticated: it is meant for the loopback address, or for a network of one's own.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def observed(
 
     Args:
         host: an address of this machine.
-        port: 0 takes a free one; None serves nothing.
+        port: 0 takes a free one; with None, there is no server.
         who: the service, for the line that says where.
         needs: what ``/ready`` looks at.
         render: what ``/metrics`` tells.

@@ -1,7 +1,6 @@
-"""Log lines: for people on a terminal, as JSON for whatever collects them.
+"""Log lines: for people on a terminal, as JSON for programs that collect them.
 
-What a line is about (task, turn, attempt) stands on it without anybody saying so: ``about`` keeps it while something is
-in hand, and every line that is logged meanwhile carries it.
+``about`` sets the subject of the lines that are logged while it is open (task, turn, attempt). Each line carries it.
 """
 
 import json
@@ -21,7 +20,7 @@ _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=Ma
 
 @contextmanager
 def about(**what: str | int | None) -> Iterator[None]:
-    """Have every line that is logged meanwhile say what it is about; what is None is left out."""
+    """Set the subject of the lines logged meanwhile; values of None are left out."""
     token = _about.set({**_about.get(), **{name: value for name, value in what.items() if value is not None}})
     try:
         yield
@@ -30,7 +29,7 @@ def about(**what: str | int | None) -> Iterator[None]:
 
 
 def what_it_is_about() -> Mapping[str, str | int]:
-    """What a line that is logged now is about."""
+    """The subject of a line that is logged now."""
     return _about.get()
 
 

@@ -1,4 +1,4 @@
-"""What a process counts, in the text format that Prometheus reads.
+"""The metrics of a process, in the text format that Prometheus reads.
 
 Rooms declare their metrics with ``prometheus_client``, each in a ``metrics.py``; all stand in its one registry.
 Temporal's SDK counts in its Rust core, which serves what it has at an address of its own: that is asked and added.

@@ -1,4 +1,4 @@
-"""Whether a service can serve: what it needs is looked at, side by side and each for so long at most."""
+"""Whether a service can serve: the services it needs are checked in parallel, each with a time limit."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:
 
 
 def kept_for(seconds: float, look: Look) -> Look:
-    """A look that costs something, taken at most so often; a problem is looked at anew each time."""
+    """Limit how often an expensive check runs; after a problem it runs every time."""
     well_until = 0.0
 
     async def rarely() -> str | None:

@@ -11,13 +11,13 @@ QUIET = ("/health", "/ready", "/metrics")
 
 class CountedRequests:
     """ASGI middleware that counts requests by their status, and how long they take; streams of events are counted while
-    they are open, and their time with nobody's.
+    they are open, and their time doesn't count.
 
     Args:
         app: what answers.
         requests: by ``status``.
-        seconds: of requests that are no streams.
-        streams: those that are open; None for a server that has none.
+        seconds: of requests other than streams.
+        streams: those that are open; None for a server without streams.
     """
 
     def __init__(self, app: Any, requests: Counter, seconds: Histogram, streams: Gauge | None = None) -> None:

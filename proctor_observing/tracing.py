@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, where the standard variables ask for them; otherwise nothing is imported and nothing costs.
+"""OpenTelemetry traces, where the standard variables ask for them; otherwise the packages are not even imported.
 
 ``OTEL_EXPORTER_OTLP_ENDPOINT`` (or ``…_TRACES_ENDPOINT``) says where a collector takes OTLP over HTTP, or
 ``OTEL_TRACES_EXPORTER`` names an exporter (``otlp``, ``console``); ``OTEL_SDK_DISABLED=true`` and
@@ -201,7 +201,7 @@ def request_span(name: str, headers: Mapping[str, str], attributes: Attributes) 
 
 
 class TracedRequests:
-    """ASGI middleware: a span for each HTTP request. For whoever serves; put it in only where ``is_on()``.
+    """ASGI middleware: a span for each HTTP request. Servers add it only where ``is_on()``.
 
     Args:
         app: what answers.

@@ -1,8 +1,8 @@
 """Child processes, ports and serving.
 
 * ``child``: a process that ends with all that it has started, and the command lines of our own Python
-* ``importing``: what a process does before its first import, so that it starts soon
+* ``importing``: the set-up before a process's first import, so that it starts fast
 * ``guard``: ends the children of a process that was killed, and removes its temporary folder
-* ``serving``: a server that listens first, says when it is ready, and ends when told to
+* ``serving``: a server that listens first, says when it is ready, and ends on request
 * ``ports``: which ports are free, who has the others, and who may start a server at one
 """

@@ -37,7 +37,7 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 def _kill_started(starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]") -> None:
-    """Kill the group of a child that nobody waits for any more."""
+    """Kill the process group of a child that has no waiter left."""
     if starting.cancelled() or starting.exception() is not None:
         return
     transport, _ = starting.result()
@@ -75,7 +75,7 @@ class Child:
 
         Args:
             command: program and arguments.
-            guard: ends the child should this process be killed; None for one that sees to that by itself.
+            guard: ends the child should this process be killed; None for one that does so without help.
             environment: all of the child's environment; nothing is inherited.
             stdin: a file, ``asyncio.subprocess.PIPE``, or nothing to read.
             stdout: a file, ``asyncio.subprocess.PIPE``, or nowhere.
@@ -129,7 +129,7 @@ class Child:
         return self._protocol.stdout
 
     async def wait(self) -> int:
-        """Wait until it has ended, whatever it has left behind; its exit code."""
+        """Wait until it has ended, even if its own children still run; returns its exit code."""
         await self._protocol.has_ended.wait()
         code = self.exit_code
         assert code is not None
@@ -151,11 +151,11 @@ class Child:
     async def end(self, seconds: float) -> bool:
         """Ask it to end with SIGTERM, and kill what is left of its group; False where it did not end in time.
 
-        Also for a child that has ended by itself, since it may have left others behind. What it has written and nobody
-        has read is gone then. May be repeated.
+        Also for a child that has already ended, since its own children may still run. Unread output is lost. May be
+        repeated.
 
         Args:
-            seconds: how long it may take to end by itself.
+            seconds: how long it may take to end before it is killed.
         """
         has_ended = True
         try:

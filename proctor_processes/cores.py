@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Where a container's share of the processors stands (cgroup v2): microseconds in a period, or ``max``."""
+"""The file with a container's share of the processors (cgroup v2): microseconds in a period, or ``max``."""
 
 
 def usable_cores(quota: Path = _QUOTA) -> int:

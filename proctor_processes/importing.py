@@ -1,4 +1,4 @@
-"""What every process of ours does before its first heavy import, so that it starts soon."""
+"""The set-up of each of our processes before its first heavy import, so that it starts fast."""
 
 import gc
 import os
@@ -9,8 +9,8 @@ from typing import Any, cast
 def import_less() -> None:
     """Have libraries leave out at their import what no process of ours uses; to be called before any of them.
 
-    * What is imported stays: looking for garbage among it every 700 objects takes an eighth of a service's start.
-    * a2a-sdk would make a span of each of its functions, for nobody; its requests carry our own (proctor_observing).
+    * Imported objects stay: looking for garbage among them every 700 objects takes an eighth of a service's start.
+    * a2a-sdk would make a span of each of its functions, without use; its requests carry our own (proctor_observing).
     * httpx would bring its own command line, and with it rich, click and pygments; without them it does as where they
       aren't installed.
     """

@@ -29,7 +29,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """As many TCP ports as asked for that nobody on this machine listens on at the moment, all different."""
+    """``count`` different TCP ports that are free on this machine at the moment."""
     shuffled = random.sample(_NOT_FOR_OUTGOING, len(_NOT_FOR_OUTGOING))
     ports = list(islice((port for port in shuffled if is_free("127.0.0.1", port)), count))
     if len(ports) < count:
@@ -55,7 +55,7 @@ def claim(port: int) -> socket.socket | None:
 
 
 def listener_on(port: int) -> str | None:
-    """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None where that can't be told.
+    """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None if unknown.
 
     Reads ``/proc``, so it knows only on Linux, and only processes that we may look into.
     """

@@ -1,4 +1,4 @@
-"""Servers of our own: listen before anything else is done, say when ready, end when told to."""
+"""Our own servers: they listen before they do anything else, say when they are ready, and end on request."""
 
 import signal
 import socket

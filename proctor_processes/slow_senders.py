@@ -1,6 +1,6 @@
-"""Servers that strangers reach: nobody keeps a connection by sending little, or fills memory with a head.
+"""Limits for public servers: slow senders lose their connection, and large heads don't fill memory.
 
-Whoever makes one has its settings from here (``settings_for``).
+``settings_for`` has the settings of such a server.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ LONGEST_HEAD = 128_000
 
 
 class NoSlowSenders(HttpToolsProtocol):
-    """uvicorn's protocol, which by itself waits for heads for ever, and keeps all that has come of them."""
+    """uvicorn's protocol, which waits for heads without a limit by default, and keeps all received parts of them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

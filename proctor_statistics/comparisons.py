@@ -51,7 +51,7 @@ def compared(
         first: the agent whose points count positively.
         second: the other agent.
         runs: all runs of both; others are left out.
-        percent: what is compared, 0 to 100; all points unless told otherwise. A run that its agent failed has 0.
+        percent: what is compared, 0 to 100; by default, all points. A run that its agent failed has 0.
     """
     firsts, seconds = (_by_key(agent, runs, percent) for agent in (first, second))
     shared = sorted(firsts.keys() & seconds.keys(), key=str)
@@ -101,7 +101,7 @@ def units_needed_range(found: Comparison, difference: float) -> tuple[int, int] 
 
 
 def _needed(spread: float, difference: float) -> int:
-    """By bisection: where so many units are enough, more are enough too."""
+    """By bisection: if a number of units is enough, a larger number is too."""
     most = FEWEST_UNITS
     while not _shows(most, spread, difference):
         most *= 2

@@ -11,7 +11,7 @@ from proctor_protocol.statistics import Run
 def are_copies(runs: Sequence[Run]) -> bool:
     """Whether there are several runs of one agent on one scenario, and all are the same in every criterion and cost.
 
-    Without criteria nobody can tell: then they are not taken for copies.
+    Runs without criteria are not taken for copies.
     """
     if len(runs) < 2 or not runs[0].criteria:
         return False
@@ -23,5 +23,5 @@ SAME_RUNS = "all runs of a scenario are the same in every criterion, so they cou
 
 
 def same_runs(count: int) -> str:
-    """Why so many runs of one scenario have no interval."""
+    """The reason why ``count`` runs of one scenario have no interval."""
     return f"the {count} runs are the same in every criterion, so they count as one"

@@ -4,11 +4,11 @@ Runs of one scenario resemble each other, and so do runs of one seed: a unit hol
 
 Sources:
 
-* standard error of clustered values: Miller, "Adding Error Bars to Evals" (2024, arXiv:2411.00640), with
+* standard error of clustered values: Miller, "Adding Error Bars to Evals" (2024, arXiv:2411.00640). It has
   the correction G / (G - 1) for few clusters (Cameron and Miller, "A Practitioner's Guide to Cluster-Robust
   Inference", Journal of Human Resources 50, 2015, on few clusters);
 * interval: Rubin's Bayesian bootstrap over whole units, stratum by stratum ("The Bayesian Bootstrap", Annals of
-  Statistics 9, 1981), with half a unit at the lower bound for the lower limit and half a unit at the upper bound for
+  Statistics 9, 1981). It has half a unit at the lower bound for the lower limit and half a unit at the upper bound for
   the upper limit. The extra units stand for outcomes that have not been seen yet, such as a breakdown to 0 points. With
   weight 1 it is Gaffke's interval ("Three test statistics for a nonparametric one-sided hypothesis on the mean of a
   nonnegative variable", 2005; Learned-Miller and Thomas, arXiv:1905.06208), for 0/1 values Clopper and Pearson's; with

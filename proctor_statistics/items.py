@@ -1,4 +1,4 @@
-"""Which criteria tell agents apart, and which nobody or everybody meets.
+"""The criteria that distinguish agents, and those that no agent or every agent meets.
 
 The discrimination of a criterion is its item-rest correlation: Pearson's, of the share earned on it and the share
 earned on all others (Nunnally and Bernstein, "Psychometric Theory", 1994, chapter 8).

@@ -5,10 +5,10 @@ arXiv:2107.03374), section 2.1; pass^k that of Yao et al., "tau-bench" (2024, ar
 taken for each task and averaged over tasks.
 
 The interval of the share that passes is Clopper and Pearson's, of the effective number of independent runs, since
-attempts at one task resemble each other. That number is the share's binomial variance over its variance by tasks,
-scaled for the few degrees of freedom of the latter (Korn and Graubard, "Confidence Intervals for Proportions with Small
-Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24, 1998). It is the number of tasks
-where these do not vary.
+attempts at one task resemble each other. That number is the share's binomial variance over its variance by tasks.
+It is scaled for the few degrees of freedom of the latter: Korn and Graubard, "Confidence Intervals for Proportions with
+Small Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24, 1998. It is the number of
+tasks where these do not vary.
 """
 
 from collections.abc import Mapping, Sequence

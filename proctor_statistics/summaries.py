@@ -13,7 +13,7 @@ from proctor_statistics.estimates import Unit, estimated, standard_error
 from proctor_statistics.passes import pass_rates
 
 PASSING = 60.0
-"""The pass mark, in percent of the judged points, unless told otherwise (``config.passing_percent``)."""
+"""The default pass mark, in percent of the judged points (``config.passing_percent`` changes it)."""
 FEWEST_SCENARIOS_TO_DRAW = 10
 """From this many scenarios on they are treated as a sample of scenarios; fewer are taken as they are."""
 

@@ -7,7 +7,7 @@ Layout below its folder (``proctor_protocol.archive`` describes the files themse
     index/…                                            where entries are (``day_index``, ``entry_ids``)
 
 No file of an entry is ever changed. A later writer of the same entry (a retry, a reset) has a higher fence and so
-another folder; the highest fence is the entry, whatever an earlier writer does later. The index follows from the
+another folder; the highest fence is the entry, even if an earlier writer writes again later. The index follows from the
 entries: readers make it again where it is damaged, gone, or older than the entries.
 """
 
@@ -66,7 +66,7 @@ CONTENTS = "contents"
 _SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _GRACE = timedelta(days=1)
-"""How old a content has to be to be removed where no entry names it: its entry may be on its way."""
+"""The least age of a content that no entry names before it is removed: its entry may still be in writing."""
 
 _REMEMBERED = 2_000
 """Entries that are kept in memory."""
@@ -160,7 +160,7 @@ class Archive:
             yield
 
     def entries(self) -> list[ArchiveEntry]:
-        """Every entry in full, the latest to have begun first; what can't be read is left out.
+        """Every entry in full, the latest to have begun first; unreadable ones are left out.
 
         It lists the whole archive and reads each entry; see ``select``.
         """
@@ -191,7 +191,7 @@ class Archive:
         return [] if own is None else self._local.ask(lambda table: table.select(own))
 
     def survey(self, query: EntryQuery, *others: EntryQuery) -> tuple[list[EntrySummary], list[int]]:
-        """The summaries that a query asks for, and how many it and others ask for, whatever their ``most`` is.
+        """The summaries that match a query, and the number of matches for it and each of the others (``most`` ignored).
 
         Raises:
             StoreUnavailableError: the archive can't be read just now.
@@ -223,7 +223,7 @@ class Archive:
         return found
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
-        """The entry of exactly this id, None where there is none."""
+        """The entry of exactly this id, or None."""
         for folder in sorted(self._folders_of(entry_id), key=fence_of, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
                 return entry if self._caller.may_see(entry.owner) else None
@@ -343,7 +343,7 @@ class Archive:
         return content
 
     def _own(self, query: EntryQuery) -> EntryQuery | None:
-        """The query for what the caller may see; None where that is nothing."""
+        """The query limited to entries that the caller may see; None if there can't be any."""
         if self._caller.is_admin:
             return query
         return replace(query, owner=self._caller.name) if self._caller.name else None

@@ -20,7 +20,7 @@ _PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 _LARGE = 64 * 1024
 """Bytes of a content that is packed well rather than fast: there are few, and they are most of what a store holds."""
 
-_RESTORE = "put it back from a copy of the store; a scenario's is written again when it is played anew."
+_RESTORE = "put it back from a copy of the store; a scenario's is written again when it is next played."
 
 
 class BlobRef(BaseModel):
@@ -49,8 +49,8 @@ class BlobStore:
     """Blobs below an fsspec URL or a local folder (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
     Contents are kept zlib-compressed, large ones better than small ones. A local blob is written beside its place,
-    flushed to the disk and renamed, so neither a reader nor a crash ever meets half a file. What is there is believed
-    only if its content has its hash: who has the content and finds a damaged blob writes it anew.
+    flushed to the disk and renamed, so neither a reader nor a crash ever meets half a file. A blob is
+    believed only if its content has its hash: a writer that has the content and finds a damaged blob writes it again.
     """
 
     def __init__(self, url: str) -> None:
@@ -69,7 +69,7 @@ class BlobStore:
 
         Raises:
             BlobNotFoundError: the store has no such blob.
-            BlobDamagedError: what the store has is not what the name says.
+            BlobDamagedError: the stored content doesn't have the hash in its name.
             StoreUnavailableError: the store can't be read or doesn't answer.
         """
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)

@@ -1,8 +1,8 @@
-"""Encrypted payloads: what goes through Temporal is readable only by who has one of the deployment's payload keys.
+"""Encrypted payloads: data in Temporal is readable only with one of the deployment's payload keys.
 
 AES-256-GCM (``cryptography``), with a nonce of its own for each payload. A payload names its key, and that name is
 authenticated with it; so keys can be changed while assessments run: new payloads are written with the first key, old
-ones read with whichever wrote them. What was written before there were keys stays readable.
+ones read with whichever wrote them. Data written before the first key stays readable.
 """
 
 import base64
@@ -25,7 +25,7 @@ _KEY = 32
 
 
 class PayloadKeyError(ValueError):
-    """A payload that no key of ours opens, or keys that are none; the message is a sentence."""
+    """A payload that none of our keys opens, or an invalid key; the message is a sentence."""
 
 
 class EncryptedPayloads(PayloadCodec):
@@ -44,7 +44,7 @@ class EncryptedPayloads(PayloadCodec):
         return [self._encrypt(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt; what isn't encrypted stays as it is.
+        """Decrypt; plain payloads stay as they are.
 
         Raises:
             PayloadKeyError: none of our keys opens one of them.
@@ -76,10 +76,10 @@ class EncryptedPayloads(PayloadCodec):
 
 
 def payload_codec(config: GreenAgentConfig) -> EncryptedPayloads | None:
-    """What encrypts a deployment's payloads; None where nothing does.
+    """The codec that encrypts a deployment's payloads; None without keys.
 
     Raises:
-        PayloadKeyError: the keys are none.
+        PayloadKeyError: a key is invalid.
     """
     if config.payload_keys is None:
         return None
@@ -102,7 +102,7 @@ def read_keys(text: str) -> dict[str, bytes]:
         if not key_id or len(key) != _KEY or key_id in found:
             raise PayloadKeyError(
                 Problem(
-                    f"AGENTBEATS_GREEN_PAYLOAD_KEYS: number {number} is no key",
+                    f"AGENTBEATS_GREEN_PAYLOAD_KEYS: number {number} is not a key",
                     f"write ID:KEY, each ID once, where KEY is {_KEY} random bytes in base64 (`openssl rand -base64 "
                     f"{_KEY}`)",
                 )

@@ -1,6 +1,6 @@
 """How to connect to Temporal, as the SDK's own environment configuration has it.
 
-That is the variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``, ``_API_KEY``, ``_TLS…``, ``_GRPC_META_…`` over a profile
+The variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``, ``_API_KEY``, ``_TLS…``, ``_GRPC_META_…`` override a profile
 (``TEMPORAL_PROFILE``) of a file (``TEMPORAL_CONFIG_FILE``, by default ``temporalio/temporal.toml`` in the user's folder
 for settings), as every tool of Temporal's reads them.
 """
@@ -25,7 +25,7 @@ class Profile:
     """How to connect.
 
     Attributes:
-        address, namespace: None where nothing is said of them.
+        address, namespace: None where unset.
         options: everything else, for ``Client.connect``.
     """
 

@@ -1,7 +1,7 @@
 """Where the entries of an id are, without a look through the archive.
 
     index/ids/ab/ID                 the folder of the first writer of an id, as text; ab is of the hash of the id
-    index/again/ab/ID/DATE.FENCE    one for each writer that was not the first
+    index/again/ab/ID/DATE.FENCE    one for each later writer
     index/earlier/ab.gz             the folders that were there before this index, as lines
     index/complete.json             every entry is in one of these, or was written by a writer that adds it
 
@@ -33,7 +33,7 @@ class EntryIds:
         self._folder = folder
         self._has_earlier: bool | None = None
         self.name = ""
-        """What tells this index from one that was there before, where an archive was removed."""
+        """A random id of this index: an index made after the archive was removed has another one."""
 
     def is_complete(self, *, look: bool = False) -> bool:
         """Whether every entry is known here; it is remembered once it is so, unless one is to ``look`` again."""

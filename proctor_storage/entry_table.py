@@ -1,6 +1,6 @@
 """A reader's table of an archive's entries, in SQLite: a copy of what the archive says, and safe to delete.
 
-What many entries have in common (scenario, agent, status, campaign) is one row of ``shared``, which counts them. A
+Values that many entries share (scenario, agent, status, campaign) is one row of ``shared``, which counts them. A
 search looks for its words in these rows. It looks through all ids for words that may be in one alone: where ids have
 all letters of the word.
 """
@@ -23,7 +23,7 @@ from proctor_storage.entry_ids import fence_of, id_of
 _VERSION = 2
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
-"""So many entries are sorted; of more, the latest are looked for by time."""
+"""Up to this number entries are sorted; of more, the latest are looked up by time."""
 
 
 _SHARED = (
@@ -249,7 +249,7 @@ class EntryTable:
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def count(self, query: EntryQuery) -> int:
-        """How many entries are wanted, whatever ``most`` says."""
+        """The number of matching entries, regardless of ``most``."""
         key = (repr(replace(query, most=None, order="started")), *self._state())
         if key not in self._counts:
             self._counts = {known: count for known, count in self._counts.items() if known[1:] == key[1:]}
@@ -536,7 +536,7 @@ def _ordered(query: EntryQuery) -> str:
 
 
 def _summary(row: Sequence[Any]) -> EntrySummary | None:
-    """The summary of a row; None where the index says something that is none."""
+    """The summary of a row; None where the row is invalid."""
     try:
         said = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
         return EntrySummary.model_validate(said)

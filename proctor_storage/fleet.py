@@ -62,7 +62,7 @@ class Fingerprint:
 
     @classmethod
     async def of(cls, config: GreenAgentConfig) -> Self:
-        """What these settings use. A store that can't be read now is not known."""
+        """The identities of the services in these settings. The identity of an unreadable store is left out."""
         store, archive = await asyncio.gather(
             asyncio.to_thread(_id_of, config.storage_url), asyncio.to_thread(_id_of, config.archive_url)
         )
@@ -77,7 +77,7 @@ class Fingerprint:
 
     @classmethod
     def read(cls, identity: str) -> Self | None:
-        """The fingerprint in a worker's identity; None where there is none."""
+        """The fingerprint in a worker's identity, or None."""
         found = _WRITTEN.search(identity)
         return cls(*found.groups()) if found else None
 
@@ -149,7 +149,7 @@ async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timed
 
 
 def _digest(content: bytes) -> str:
-    """The secrets are long and random, so that this tells nobody anything about them."""
+    """The secrets are long and random, so that this reveals nothing about them."""
     return sha256(b"proctor fingerprint " + content).hexdigest()[:_DIGITS]
 
 

@@ -1,4 +1,4 @@
-"""A folder on any file system that fsspec knows: whole files, durable where it is local, problems told in sentences."""
+"""A folder on any file system that fsspec knows: whole files, durable where it is local, problems as sentences."""
 
 import asyncio
 import errno
@@ -47,7 +47,7 @@ _REMEDIES = {
 _OPERATIONS = {"written": "write", "read": "read"}
 
 _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="store")
-"""A store that hangs holds up its own callers, and nobody else who needs a thread."""
+"""Threads for one store: a store that hangs holds up only its own callers."""
 
 
 class StoreUnavailableError(Exception):
@@ -68,7 +68,7 @@ class Folder:
         name: what sentences call it.
 
     Raises:
-        StoreSettingsError: what such a URL takes isn't installed, or there are none such.
+        StoreSettingsError: the package for such a URL isn't installed, or the scheme is unknown.
     """
 
     def __init__(self, url: str, name: str) -> None:
@@ -89,7 +89,7 @@ class Folder:
         return self._store is not None
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, or write it anew.
+        """Write a file, or overwrite it.
 
         Raises:
             StoreUnavailableError: the folder is full, read-only or away.
@@ -239,7 +239,7 @@ class Folder:
             raise self.unavailable(problem, "read", path) from problem
 
     def remove(self, path: str) -> None:
-        """Remove a file or a folder with all that is in it; what isn't there is fine."""
+        """Remove a file or a folder with its contents; a missing one is fine."""
         try:
             with suppress(FileNotFoundError):
                 if not self._is_local:
@@ -269,7 +269,7 @@ class Folder:
         """Do something with the folder in a thread; ``size`` are the bytes that this moves.
 
         Raises:
-            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN``, and so many bytes take.
+            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN`` plus the time for the bytes.
         """
         running = asyncio.get_running_loop().run_in_executor(_threads, work)
         operation = _OPERATIONS.get(done, done)
@@ -304,7 +304,7 @@ class Folder:
         )
 
     def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
-        """What is missing may be so because its whole bucket is."""
+        """A missing file may mean a missing bucket."""
         if self._store is not None and names_no_bucket(problem):
             raise self.unavailable(problem, "read", path) from problem
 
@@ -346,7 +346,7 @@ def _written_at(about: dict[str, object]) -> datetime | None:
 def _write_durably(path: str, content: bytes) -> None:
     """Write a local file so that it is there as a whole or not at all, even if the machine loses its power.
 
-    It is open to nobody to whom its folder isn't: in a state folder, which has mode 0700, it has 0600.
+    Its permissions follow its folder's: in a state folder, which has mode 0700, it has 0600.
     """
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):

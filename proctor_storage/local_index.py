@@ -39,7 +39,7 @@ class LocalIndex:
     Args:
         folder: the archive. index, ids: its index.
         walk: gives the folders of all entries, complete or not, in lists.
-        parse: an entry from the content of its file; None where it is none.
+        parse: an entry from the content of its file; None for invalid content.
         path: the table's file; empty for a temporary one.
     """
 

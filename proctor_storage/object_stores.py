@@ -2,7 +2,7 @@
 of fsspec's each takes, how it is opened, and what its errors mean.
 
 Credentials, regions and endpoints are the provider's own business: its usual environment variables, files and roles.
-What fsspec's own configuration says (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) goes before what stands here.
+fsspec's own configuration (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 
 PART_BYTES = 8 * 2**20
-"""What is larger than twice this goes up in parts of this size, several at once, each of which is tried again alone."""
+"""Files larger than twice this are uploaded in parts of this size, in parallel; each part is retried alone."""
 
 
 class StoreSettingsError(ValueError):

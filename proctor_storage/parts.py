@@ -1,6 +1,6 @@
 """Checkpoints in parts (``ues_sim.parts``), as they lie in the store: a manifest, and the parts that it names.
 
-Each is a blob. Parts are put there first and the manifest last, so that whoever finds a manifest finds its parts; and
+Each is a blob. Parts are put there first and the manifest last, so that a reader of a manifest finds its parts; and
 they pass through a worker a few at a time, however many there are.
 """
 
@@ -64,7 +64,7 @@ class Contents(Protocol):
 
 
 class InParts:
-    """Something that is in parts. What is missing is named.
+    """Something that is in parts. The error names missing parts.
 
     Args:
         store: where the parts are.
@@ -171,7 +171,7 @@ def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] 
 
 
 def batched(contents: Mapping[str, int], at_most: int = TOGETHER) -> Iterator[list[str]]:
-    """Names of contents by so many bytes each; ``contents`` has the sizes."""
+    """Names of contents in groups of a limited number of bytes; ``contents`` has the sizes."""
     together: list[str] = []
     size = 0
     for name, each in contents.items():

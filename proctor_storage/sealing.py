@@ -13,7 +13,7 @@ class NotOursError(ValueError):
 
 
 def seal(config: GreenAgentConfig, purpose: str, text: str) -> str:
-    """Encrypt a text for whoever has the deployment's secret; ``purpose`` has to be the same to open it."""
+    """Encrypt a text with the deployment's secret; ``purpose`` has to be the same to open it."""
     return _box(config, purpose).encrypt(text.encode()).decode()
 
 
@@ -27,7 +27,7 @@ def unseal(config: GreenAgentConfig, purpose: str, sealed: str) -> str:
         return _box(config, purpose).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise NotOursError(
-            "what was sealed can't be opened: gateway and worker need the same AGENTBEATS_GREEN_SECRET, and the one "
+            "the sealed text can't be opened: gateway and worker need the same AGENTBEATS_GREEN_SECRET, and the one "
             "that they had when it was sealed"
         ) from None
 

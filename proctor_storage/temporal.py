@@ -41,7 +41,7 @@ _A_MOMENT = 60.0
 _REASONS = {
     "dns error": "there is no such host",
     "CertificateRequired": "it asks for a client certificate, which TEMPORAL_TLS_CLIENT_CERT_PATH and …_KEY_PATH name",
-    "UnknownIssuer": "nobody we know vouches for its certificate: TEMPORAL_TLS_SERVER_CA_CERT_PATH names its authority",
+    "UnknownIssuer": "its certificate's authority is unknown: name it in TEMPORAL_TLS_SERVER_CA_CERT_PATH",
     "NotValidForName": "its certificate is for another name: TEMPORAL_TLS_SERVER_NAME says which one to expect",
     "InvalidContentType": "what answers there speaks no TLS",
     "Unauthenticated": "it doesn't take the API key (TEMPORAL_API_KEY)",
@@ -53,14 +53,14 @@ _REASONS = {
 
 
 class TemporalUnreachableError(ConnectionError):
-    """Nobody answers at the Temporal address."""
+    """No server answers at the Temporal address."""
 
 
 class BlobPayloads(StorageDriver):
     """Keeps large payloads in the blob store.
 
-    A payload that was put there a moment ago is not looked for again: whatever had to be put away twice, because the
-    store was slower than a step of a workflow may take, goes through the second time.
+    A payload that was put there a moment ago is not looked for again: a payload that was stored twice, because the
+    store was slower than a step of a workflow may take, passes the second time.
     """
 
     def __init__(self, store: BlobStore) -> None:
@@ -99,8 +99,8 @@ class BlobPayloads(StorageDriver):
 def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataConverter:
     """Pydantic models to payloads and back, the large ones by way of ``store``.
 
-    With a codec all of them are encrypted before they go anywhere, to the store too, and so are the messages and stack
-    traces of failures, which would otherwise stand beside the payloads.
+    With a codec all payloads are encrypted before they leave the process, also for the store. The messages and stack
+    traces of failures are encrypted too.
     """
     return replace(
         pydantic_data_converter,
@@ -119,8 +119,8 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
         runtime: what the SDK runs in, where that isn't the process's usual one.
 
     Raises:
-        TemporalUnreachableError: nobody answers at ``config.temporal_address``, or not to us; or it isn't clear how to
-            connect, or how to encrypt.
+        TemporalUnreachableError: no server answers at ``config.temporal_address``, or it refuses us.
+                Or the settings of the connection or the encryption are invalid.
     """
     try:
         options = read_profile().options

@@ -1,21 +1,20 @@
-"""What a reader can have done from a page: a button, a page that asks, and the deed.
+"""The actions that a page offers: a button, a page that asks, and the operation.
 
-An ``Action`` is all that there is to one; who serves the pages hands the list over (``viewer.app.create_app``), since
-the pages themselves know nothing that acts. To add one, such as *fork from this turn*:
+An ``Action`` describes one. The server of the pages passes the list (``viewer.app.create_app``), since the pages
+themselves can't act. To add one, such as *fork from this turn*:
 
-1. Write ``async def do(asked: Asked) -> str``. It does what is asked and returns the id of what is to be looked at then
-   (the same assessment, a new one, a campaign). What keeps it from being done it raises as ``ActionRefusedError``, with
-   a sentence for the reader.
-2. Make an ``Action`` of it: its ``name`` (a part of the address), the ``label`` on the button, whether the button
-   stands at each turn (``at_each_turn``) or once on the page, ``is_offered`` for the entries that it makes sense for,
-   and ``fields`` for what else the reader may say (an address, a number), which come as ``asked.fields``.
+1. Write ``async def do(asked: Asked) -> str``. It performs the action and returns the id of the entry to show next
+   (the same assessment, a new one, a campaign). If it can't, it raises ``ActionRefusedError`` with a sentence for the
+   reader.
+2. Make an ``Action`` of it: its ``name`` (a part of the address) and the ``label`` on the button. ``at_each_turn`` says
+   whether the button is at each turn or once on the page. ``is_offered`` chooses the entries that have it. ``fields``
+   are further inputs (an address, a number), which come as ``asked.fields``.
 3. Add it to the list in ``proctor.page_actions.page_actions``.
 
-The rest is here: the button leads to a page that asks (``question`` says what would be lost), its form is posted to
-``/view/ID/do/NAME``, and nothing is done for a request that comes from anywhere but that page: the browser has to say
-that it is of the same origin, and the form has to carry a token that only the page that asks has. Where callers are
-asked who they are, each may act on what is theirs; where nobody is, there are actions only for who comes to a loopback
-address, or where a setting (``pages_may_act``) lets everybody act who reaches the pages.
+The rest is here. The button leads to a page that asks for confirmation (``question`` says what would be lost). Its form
+is posted to ``/view/ID/do/NAME``. A request is refused unless the browser reports the same origin and the form has the
+token of that page. With authentication, callers may act on their own entries. Without it, only callers at a loopback
+address may act, or all of them if ``pages_may_act`` says so.
 """
 
 import hmac
@@ -46,7 +45,7 @@ class ActionRefusedError(Exception):
 class Field:
     """Something that a reader may say; ``kind`` is an input's type in HTML (``text``, ``number``, ``url``).
 
-    ``value`` is what stands there before, given the entry.
+    ``value`` is the default, given the entry.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a reader, who is ``caller``, wants done with an entry; ``turn`` where the button stood at one."""
+    """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to one."""
 
     entry: ArchiveEntry
     turn: int | None = None
@@ -79,7 +78,7 @@ class Action:
         label: what the button says.
         do: does it, and returns the id of what to look at then.
         question: what the reader is asked first, given the entry and the turn.
-        at_each_turn: whether the button stands at each turn, or once on the page.
+        at_each_turn: whether the button is at each turn, or once on the page.
         is_offered: for which entries it makes sense.
         needs_history: whether it can be done only while Temporal has not forgotten the assessment.
         fields: what else the reader may say.
@@ -100,9 +99,9 @@ class Actions:
 
     Args:
         actions: what can be done.
-        key: what tokens are made with; servers that share it take each other's pages. A new one where there is none.
-        for_nameless: who may act without having said who they are: whoever reaches the pages (``all``), who comes to
-            a loopback address (``loopback``), or nobody (``none``).
+        key: signs the tokens; servers that share it take each other's pages. By default a new one.
+        for_nameless: which callers may act without authentication: all who reach the pages (``all``), those who use
+            a loopback address (``loopback``), or no caller (``none``).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The routes of the pages, and what browsers are told about them."""
+"""The routes of the pages, and their HTTP headers."""
 
 import asyncio
 import logging
@@ -65,7 +65,7 @@ def routes(
         archive_url: the archive. table: the file with this machine's table of it.
         ui_url: the Temporal UI, while there is one.
         live: says what is under way; nothing where it isn't given.
-        actions: what readers can have done; nothing where it isn't given.
+        actions: the actions offered to readers; by default, none.
     """
     served = _Served(Pages(Archive(archive_url, table), ui_url), live or NothingRuns(), actions or Actions())
     return [
@@ -114,7 +114,7 @@ class _Served:
         return await self._answer(lambda: pages.overview(running, search, is_whole=is_whole))
 
     async def entry(self, request: Request) -> Response:
-        """Whatever it is: what is under way as it stands, what has ended from the archive."""
+        """The page of any id: running work from Temporal, ended work from the archive."""
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
         none: Story | None = None
         story = await self._known(lambda: self._live.story(name), none)
@@ -185,7 +185,7 @@ class _Served:
         return action, Asked(entry, turn, said, caller_of(request.scope))
 
     async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """What is under way; ``otherwise`` where that isn't known soon: what has ended can be looked at all the same.
+        """The running work; ``otherwise`` if that isn't known soon, so that pages of ended work stay readable.
 
         Who didn't answer isn't asked again for a while, so that a page without Temporal isn't a slow one.
         """
@@ -225,7 +225,7 @@ def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """A form's fields; the last counts where one stands there twice."""
+    """A form's fields; of a repeated field, the last value counts."""
     content = b""
     async for part in request.stream():
         content += part
@@ -234,7 +234,7 @@ async def _form(request: Request) -> dict[str, str]:
     try:
         return dict(parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=100))
     except ValueError:
-        raise HTTPException(400, "this is no form") from None
+        raise HTTPException(400, "this is not a form") from None
 
 
 def _sentence(problem: Exception) -> str:

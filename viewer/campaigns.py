@@ -1,7 +1,6 @@
 """A campaign as its page shows it: agents × scenarios, criteria, comparisons, failures, and every run.
 
-What is worked out of runs is worked out by ``proctor_statistics``, at the campaign's end by whoever summed it up, and
-while it is under way here.
+``proctor_statistics`` computes the figures: in the worker at the campaign's end, and here while the campaign runs.
 """
 
 from collections import defaultdict
@@ -112,7 +111,7 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
 
     Args:
         results: its results.
-        runs: what its statistics are of, from the archive.
+        runs: the runs that the statistics cover, from the archive.
         names: of criteria, by scenario and id.
     """
     if isinstance(results, RunResults):

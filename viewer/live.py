@@ -1,4 +1,4 @@
-"""What runs now, as the pages ask for it. Who has a connection to Temporal says it (``proctor.running``)."""
+"""The running work, as the pages ask for it. ``proctor.running`` gets it from Temporal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Told:
 class RunningCell:
     """A trial or an assessment of a campaign that runs now.
 
-    ``id`` is what its page is called, None where it has none yet; ``step`` is what it is at, where that is known.
+    ``id`` is its page's name, None before it has a page; ``step`` is its current step, if known.
     """
 
     id: str | None
@@ -62,7 +62,7 @@ class LiveTerminal:
 
 @dataclass(frozen=True)
 class Story:
-    """Something that is under way, and what was told of it so far; ``stands`` says why it stands still, if it does.
+    """Running work with its updates so far; ``stands`` says why it waits, if it does.
 
     ``cells`` are those of a campaign that run now. ``step`` is what a trial is at. ``terminal`` is a trial's, None
     where it is recorded on another machine.
@@ -83,7 +83,7 @@ class Live(Protocol):
         """Everything of a caller's that is under way, the latest first."""
 
     async def story(self, name: str) -> Story | None:
-        """What was told of something that is under way; None where it isn't, or not here."""
+        """The updates of running work; None if it doesn't run, or not here."""
 
     async def may_go_on(self, name: str) -> bool:
         """Whether something that has ended can be reset: Temporal has not forgotten it."""

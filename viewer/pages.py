@@ -58,7 +58,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class DeedView:
-    """One deed, in words."""
+    """One action, in words."""
 
     anchor: str
     time: str
@@ -125,12 +125,12 @@ class Pages:
         return environment
 
     def overview(self, running: Sequence[Running], search: str = "", *, is_whole: bool = False) -> str:
-        """All that there is, newest first; what is of a campaign stands on the campaign's page.
+        """All entries, newest first; a campaign's runs are on the campaign's page.
 
         Args:
             running: what is under way.
-            search: words that have to stand in an entry's id, kind, scenario, participant, status or campaign; what is
-                of a campaign is found, too.
+            search: words that an entry's id, kind, scenario, participant, status or campaign must contain; a campaign's
+                runs are found, too.
             is_whole: show what is of campaigns as well.
         """
         under_way = {each.id for each in running}
@@ -158,7 +158,7 @@ class Pages:
         as_file: bool = False,
         offered: Sequence[Offered] = (),
     ) -> str:
-        """Whatever was archived; see ``assessment`` for what is an assessment's alone."""
+        """The page of any archived entry; ``assessment`` has the details of an assessment's."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -256,7 +256,7 @@ class Pages:
         return names
 
     def running(self, story: Story) -> str:
-        """Something that is under way, as it stands."""
+        """The page of running work."""
         if story.running.kind == "campaign":
             return self._running_campaign(story)
         if story.running.kind == "trial":
@@ -497,7 +497,7 @@ def deed_view(
     zone: tzinfo | None = None,
     names: Mapping[str, tuple[str, str]] | None = None,
 ) -> DeedView:
-    """A deed in words; ``names`` is what the things are called that it may be about, by their ids."""
+    """An action in words; ``names`` has the titles of items, by their ids."""
     known = names or {}
     return DeedView(
         anchor=f"d{turn}-{number}",

@@ -9,7 +9,7 @@ COLOURS = 8
 """Series of one plot that have a colour of their own."""
 
 _MOST_DOTS = 400
-"""Of one series; more can't be told apart, and are drawn evenly from all."""
+"""The most points of one series; of more, an even sample is drawn, since the eye can't separate them."""
 
 
 def colour(number: int) -> str:

@@ -15,7 +15,7 @@ _SECTIONS = {"email": "emails", "sms": "messages", "chat": "messages", "calendar
 
 @dataclass(frozen=True)
 class Quote:
-    """Words that a verdict quotes, and where they stand: a turn, and the name of a deed or an item in it."""
+    """Words that a verdict quotes, and their place: a turn, and the name of an action or an item in it."""
 
     text: str
     where: str
@@ -123,7 +123,7 @@ def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: Asses
 
 
 def _deed_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
-    """The name of the deed of a turn in which these words stand."""
+    """The name of the action of a turn that contains these words."""
     words = " ".join(text.split())
     for record in turns:
         if record.turn == turn:

@@ -1,4 +1,4 @@
-"""What stood in a simulation, as a person reads it: mails in threads, texts and chat in conversations, events by day.
+"""The content of a simulation, as a person reads it: mails in threads, texts and chat in conversations, events by day.
 
 Everything is plain text, an HTML mail too: templates escape it.
 """
@@ -32,7 +32,7 @@ class Card:
     order: str = ""
 
     def is_shown(self, turn: int) -> bool:
-        """Whether it stood so after a turn."""
+        """Whether this version was current after a turn."""
         return self.version.is_at(turn)
 
 

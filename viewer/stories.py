@@ -1,4 +1,4 @@
-"""What was told so far of an assessment that is under way, turn by turn."""
+"""The updates so far of a running assessment, turn by turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from proctor_protocol.updates import (
 from viewer.live import Told
 
 _SHOWN_TURNS = 200
-"""Of a longer story the last so many turns are shown: its page is loaded anew all the time."""
+"""The number of turns that a running assessment's page shows (the last ones), since it reloads all the time."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class StorySoFar:
 
 
 def so_far(updates: Sequence[Told]) -> StorySoFar:
-    """The story that updates tell; what can't be read is left out."""
+    """The story that updates tell; unreadable ones are left out."""
     story = StorySoFar()
     turns: dict[int, TurnSoFar] = {}
     for told in updates:

@@ -51,7 +51,7 @@ def _step(record: CommandRecord, ends: Mapping[str, CommandRecord], room: int) -
     output = clip(plain(record.output or record.screen), LONGEST_TEXT)
     silence = "It printed nothing."
     if record.kind == _BY_THE_ENGINE:
-        silence = "By docker exec: what it printed went to the agent, and to nobody else."
+        silence = "By docker exec: its output went only to the agent."
     elif len(output) > room:
         output, silence = "", "What it printed is in the archive's transcript: it is too much for this page."
     code = end.exit_code if end is not None else None

@@ -1,4 +1,4 @@
-"""What stood in a simulation, from which turn to which: each item once for every time that it changed."""
+"""The versions of a simulation's items: one for every change, from which turn to which."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from proctor_protocol.archive import Items, StateRecord, merged
 
 @dataclass(frozen=True)
 class Version:
-    """One item as it stood after the turns from ``since`` to ``until`` (both included; turn 0 is the beginning).
+    """One item as it was after the turns from ``since`` to ``until`` (both included; turn 0 is the beginning).
 
     ``is_first``: it was not there before.
     """
@@ -27,12 +27,12 @@ class Version:
         return anchor_of(self.path)
 
     def is_at(self, turn: int) -> bool:
-        """Whether it stood so after a turn."""
+        """Whether this version was current after a turn."""
         return self.since <= turn <= self.until
 
     @property
     def modality(self) -> str:
-        """Where it stood: email, sms, chat, calendar, …"""
+        """Its modality: email, sms, chat, calendar, …"""
         return self.path.partition("/")[0]
 
     @property
@@ -67,5 +67,5 @@ def versions_of(initial: Items, records: Sequence[StateRecord]) -> list[Version]
 
 
 def at(turn: int, versions: Iterable[Version]) -> list[Version]:
-    """What stood so after a turn."""
+    """The versions that were current after a turn."""
     return [version for version in versions if version.is_at(turn)]

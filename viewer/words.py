@@ -1,4 +1,4 @@
-"""Deeds, times and sizes in few words. Everything here is plain text: templates escape it."""
+"""Actions, times and sizes in few words. Everything here is plain text: templates escape it."""
 
 import re
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def plain(text: Any) -> str:
 
 
 def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -> str:
-    """A time as people write it, in a zone; what is none stays as it is."""
+    """A time as people write it, in a zone; other values stay unchanged."""
     if isinstance(value, str):
         try:
             value = instant(value)
@@ -59,7 +59,7 @@ def took(seconds: float | None) -> str:
 
 
 def ids_in(parameters: Mapping[str, Any]) -> list[str]:
-    """The ids of the things that a deed is about."""
+    """The ids of an action's items."""
     found: list[str] = []
     for name in _IDS:
         value = parameters.get(name)
@@ -68,7 +68,7 @@ def ids_in(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def target(parameters: Mapping[str, Any]) -> str:
-    """What or whom a deed is aimed at: labels, a folder, recipients."""
+    """An action's targets: labels, a folder, recipients."""
     for name in _TARGETS:
         value = parameters.get(name)
         if isinstance(value, str) and value:
@@ -79,12 +79,12 @@ def target(parameters: Mapping[str, Any]) -> str:
 
 
 def heading(parameters: Mapping[str, Any]) -> str:
-    """A deed's subject or title."""
+    """An action's subject or title."""
     return next((clip(parameters[name]) for name in _TEXTS if isinstance(parameters.get(name), str)), "")
 
 
 def body(parameters: Mapping[str, Any]) -> str:
-    """What a deed wrote."""
+    """The text that an action wrote."""
     for name in _BODIES:
         if text := chat_text(parameters.get(name)):
             return clip(text, LONGEST_TEXT)

@@ -25,8 +25,9 @@ _TEMPLATE = re.compile(
 )
 _FILLED = re.compile(r"{{.*?}}", re.S)
 _TAG = re.compile(r"<[^>]+>")
-_ITEM = re.compile(r"^ *(?:[-*>|]|\d+\.|#+|\w+:|:\w+:|<li>) ?|\|", re.M)
+_ITEM = re.compile(r"^ *(?:\S+ {2,}|[-*>|]|\d+\.|#+|\w+:|:\w+:|<li>) ?|\|", re.M)
 _SENTENCE = re.compile(r"[A-Za-z',-]+\s+[a-z',-]+\s+[a-z',-]+")
+_CODE = re.compile(r"\s*(?:CREATE|SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN) |.*(?:\\b|\\s|\(\?:)")
 _END = re.compile(r"[.!?;:](?=[\s\"')]|$)|\n\s*\n")
 
 
@@ -112,7 +113,7 @@ def _of_python(tree: ast.Module) -> Iterator[tuple[int, str]]:
             text = node.value
         else:
             continue
-        if _SENTENCE.search(text):
+        if _SENTENCE.search(text) and not _CODE.match(text):
             yield node.lineno, _prose(text)
 
 

@@ -31,7 +31,7 @@ async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str,
         await expect(page.get_by_text("judge judge: kappa 0.41 on the cases of lunch, below 0.6")).to_be_visible()
         criteria = page.locator("#criteria")
         await expect(criteria.locator("tbody tr", has_text="Anna is asked").first.locator("svg.dots")).to_be_visible()
-        await criteria.get_by_text("that nobody meets").click()
+        await criteria.get_by_text("that no run meets").click()
         await expect(criteria).to_contain_text("perfect")
         failures = page.locator("#failures summary").first
         await expect(failures).to_contain_text("2 ParticipantMisbehaved")
@@ -79,7 +79,7 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str, reading: 
         await expect(page.locator("#tests li.met")).to_have_count(2)
         failed, by_docker = page.locator(".steps li.failed").first, page.locator(".steps li.failed").last
         await expect(by_docker).to_contain_text("make test' exit code 2")
-        await expect(by_docker).to_contain_text("what it printed went to the agent")
+        await expect(by_docker).to_contain_text("its output went only to the agent")
         await expect(failed).to_contain_text("python3 report.py")
         await expect(failed).to_contain_text("exit code 1")
         await expect(failed.locator("pre")).to_contain_text("FileNotFoundError")
