@@ -1,29 +1,31 @@
-"""How much a caller may have: asked of Temporal and the archive for every assessment that begins.
+"""How much a caller may have: counted in Temporal and the archive for every assessment that begins.
 
-One thing of a caller's is started at a time, by whichever gateway: whoever counts has the caller's turn, a workflow
-that nobody works on, of which Temporal lets only one run. It is given back when what was started is in Temporal's list,
-so that the next one counts it; and ends by itself soon, should its gateway die. What this gateway has started is
-counted from memory besides, for lists that lag behind for longer. A campaign takes its whole share when it begins: how
-much that is stands in its memo, so that what it has not begun yet is counted for as long as it runs.
+Temporal's list shows what was started some moments later, and other gateways start things for the same caller at the
+same time. So each start first puts a ticket into the caller's ledger: a workflow that no worker runs, to which tickets
+are signals. Temporal orders them, and its histories, other than its list, are never stale. A gateway then counts the
+tickets before its own besides what was listed lately. Where that fits, it starts at once. Otherwise it counts exactly,
+and looks again while the answer depends on tickets whose tasks are not listed yet. A refused start withdraws its
+ticket; that of a gateway that died expires.
+A campaign takes its whole share when it begins. The share is in its memo, so that the part that has not begun yet is
+counted for as long as the campaign runs.
 """
 
 import asyncio
-import random
 import time
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from a2a.utils.errors import InvalidRequestError
-from temporalio.client import Client
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import RPC_TIMEOUT
-from proctor_protocol.callers import Caller
+from proctor_protocol.callers import Caller, Quotas
 from proctor_protocol.request import BadRequestError
 from proctor_protocol.runs import RunRequest, is_run_request, parse_run_request
 from proctor_protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
@@ -40,16 +42,22 @@ from workflows.names import (
 )
 
 _DAY = timedelta(days=1)
-_LAG = 15.0
-"""Seconds within which what was started is in Temporal's list."""
+_EXPIRES = timedelta(seconds=30)
+"""How long a ticket counts whose task is not in Temporal's list. A ledger's run ends after twice as long, so that its
+history stays short, and the next ticket begins another run."""
 
-_TURN_WORKFLOW = "QuotaTurn"
-_TURN_LASTS = timedelta(seconds=10)
-"""After so long the turn of a gateway that has died is over."""
+_COUNTED_EVERY = 2.0
+"""Seconds for which a gateway keeps its counts; what is started meanwhile has its ticket."""
 
-_TURN_WAITED_FOR = 25.0
-_LISTED_WITHIN = 5.0
-"""Seconds for which a turn is kept until what was started is listed."""
+_DECIDED_WITHIN = 10.0
+"""Seconds after its ticket within which a start is decided: well before the ticket expires."""
+
+_PAUSE = 0.2
+_EXACT_AT_ONCE = 4
+"""How many starts a gateway counts exactly at a time: a burst beyond a quota must not keep Temporal busy."""
+
+_LEDGER_WORKFLOW = "QuotaLedger"
+_ASK, _WITHDRAW = "ask", "withdraw"
 
 _COUNTED = f"WorkflowType IN ('{ASSESSMENT_WORKFLOW}', '{TRIAL_WORKFLOW}')"
 """Assessments and trials, those of campaigns too; a campaign itself plays nothing."""
@@ -68,122 +76,203 @@ class Share:
     in_all: int | None = 1
 
 
+@dataclass(frozen=True)
+class Ticket:
+    """Something that is about to be started: its own id, the task's, how much it is, and whether a task is replayed."""
+
+    id: str
+    task_id: str
+    share: Share
+    is_again: bool = False
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What a caller has of its quotas by Temporal's list; 0 for what it has no quota of."""
+
+    running: int
+    begun: int
+
+
+class _UndecidedError(Exception):
+    """Whether a quota has room depends on tickets whose tasks are not listed yet."""
+
+
 class Allowance:
     """What callers have of their quotas."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._archive = open_archive(config)
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._lately: dict[str, dict[str, float]] = {}
+        self._few = asyncio.Semaphore(_EXACT_AT_ONCE)
+        self._counting: dict[Caller, tuple[float, asyncio.Future[_Counts]]] = {}
 
     @asynccontextmanager
     async def room_for(
         self, client: Client, caller: Caller, share: Share, task_id: str, *, is_again: bool = False
     ) -> AsyncIterator[None]:
-        """While a caller starts something; nobody else starts anything in its name meanwhile.
+        """While a caller starts something: it is counted from before its start, by every gateway.
 
         Args:
             client: the connection to Temporal.
             caller: who has it started.
             share: how much it is.
             task_id: its task.
-            is_again: whether a task that there is already is played anew, as with a replay.
+            is_again: whether an existing task is played again, as with a replay.
 
         Raises:
             InvalidRequestError: the caller's quotas have no room for it.
             temporalio.service.RPCError: Temporal doesn't answer.
-            StoreUnavailableError: the archive doesn't, which knows what things have cost.
+            StoreUnavailableError: the archive, which knows costs, doesn't answer.
         """
         quotas = caller.quotas
         if not caller.name or (quotas.at_once, quotas.per_day, quotas.cost_per_day) == (None, None, None):
             yield
             return
-        async with self._locks.setdefault(caller.name, asyncio.Lock()):
-            if not is_again and await _is_there(client, task_id):  # the same message comes again, and starts nothing
-                yield
+        ticket = Ticket(uuid.uuid4().hex, task_id, share, is_again)
+        give_up_at = time.monotonic() + _DECIDED_WITHIN
+        ledger = _Ledger(client, caller.name)
+        await ledger.enter(ticket)
+        try:
+            await self._decide(client, caller, ticket, ledger, give_up_at)
+            yield
+        except RPCError:  # it may be started all the same
+            raise
+        except Exception:
+            await ledger.withdraw(ticket)
+            raise
+
+    async def _decide(
+        self, client: Client, caller: Caller, ticket: Ticket, ledger: "_Ledger", give_up_at: float
+    ) -> None:
+        """Return where there is room, or where the task exists: then the same message comes again and starts nothing.
+
+        Raises what ``room_for`` does.
+        """
+        quotas, share = caller.quotas, ticket.share
+        spent = 0.0 if quotas.cost_per_day is None else await asyncio.to_thread(self._spent, caller)
+        pending = await ledger.before(ticket)  # few callers are near their quotas: count those that are listed, too
+        with suppress(_UndecidedError, InvalidRequestError):
+            _require_room(quotas, await self._counts(client, caller, _COUNTED_EVERY), spent, pending, share)
+            if time.monotonic() < give_up_at:
                 return
-            async with _turn_of(client, caller.name):
-                await self._check(client, caller, share)
-                yield
-                if not is_again:
-                    self._lately.setdefault(caller.name, {})[task_id] = time.monotonic()
-                await _listed(client, f"WorkflowId = '{task_id}'" + (f" AND {_RUNNING}" if is_again else ""))
+        async with self._few:
+            while True:
+                pending = await _not_listed(client, await ledger.before(ticket))
+                try:
+                    _require_room(quotas, await self._counts(client, caller), spent, pending, share)
+                    is_decided = True
+                except _UndecidedError:
+                    is_decided = False
+                except InvalidRequestError:
+                    if not ticket.is_again and await _is_there(client, ticket.task_id):
+                        return
+                    raise
+                if time.monotonic() > give_up_at:
+                    raise InvalidRequestError(
+                        "Couldn't check your quota because other requests of yours are starting. Try again later."
+                    )
+                if is_decided or (not ticket.is_again and await _is_there(client, ticket.task_id)):
+                    return
+                await asyncio.sleep(_PAUSE)
 
-    async def _check(self, client: Client, caller: Caller, share: Share) -> None:
-        quotas, now = caller.quotas, datetime.now(UTC)
-        unseen = await self._not_listed_yet(client, caller.name)
-        whose = f"{PROCTOR_OWNER.name} = '{caller.name}'"
-        counted = f"{whose} AND {_COUNTED}"
-        kept = await _kept_for_campaigns(client, whose)
-        if quotas.at_once is not None:
-            running = await _count(client, f"{counted} AND {_RUNNING}") + unseen + kept.at_once
-            _require(running, share.at_once, quotas.at_once, "at the same time")
-        if quotas.per_day is not None:
-            today = f"{counted} AND StartTime >= '{(now - _DAY).isoformat()}'"
-            rejected = await _count(client, f"{today} AND {PROCTOR_STATUS.name} = '{Status.REJECTED}'")
-            begun = await _count(client, today) - rejected + unseen + (kept.in_all or 0)
-            if share.in_all is None:
-                raise InvalidRequestError(
-                    f"Your quota is {quotas.per_day} assessments in 24 hours, and how many this would be only playing "
-                    "it tells: say so yourself, by config.from_turns or config.max_turns for forks, by "
-                    "config.task_ids without patterns or config.n_tasks for terminal tasks."
-                )
-            _require(begun, share.in_all, quotas.per_day, "in 24 hours")
-        if quotas.cost_per_day is not None:
-            spent = await asyncio.to_thread(self._spent, caller, now - _DAY)
-            if spent >= quotas.cost_per_day:
-                raise InvalidRequestError(
-                    f"Your quota is a cost of {quotas.cost_per_day:g} in 24 hours, and {spent:.4g} are spent: ask "
-                    "again later."
-                )
+    async def _counts(self, client: Client, caller: Caller, at_most: float = 0.0) -> _Counts:
+        """What a caller has, counted at most so many seconds ago; a count that is under way is shared."""
+        now = time.monotonic()
+        began, counting = self._counting.get(caller, (now, None))
+        is_failed = counting is not None and counting.done() and (counting.cancelled() or counting.exception())
+        if counting is None or is_failed or now - began >= at_most:
+            counting = asyncio.ensure_future(_counts_of(client, caller))
+            self._counting[caller] = now, counting
+        return await asyncio.shield(counting)
 
-    async def _not_listed_yet(self, client: Client, owner: str) -> int:
-        """How many of those that were just started here are not in Temporal's list."""
-        since = time.monotonic() - _LAG
-        lately = self._lately[owner] = {i: at for i, at in self._lately.get(owner, {}).items() if at > since}
-        if not lately:
-            return 0
-        ids = ", ".join(f"'{task_id}'" for task_id in lately)
-        return max(0, len(lately) - await _count(client, f"WorkflowId IN ({ids})"))
-
-    def _spent(self, caller: Caller, since: datetime) -> float:
-        own = self._archive.select(EntryQuery(owner=caller.name, ended_since=since))
+    def _spent(self, caller: Caller) -> float:
+        own = self._archive.select(EntryQuery(owner=caller.name, ended_since=datetime.now(UTC) - _DAY))
         return sum(entry.cost or 0.0 for entry in own if entry.kind != "campaign")
 
 
-@asynccontextmanager
-async def _turn_of(client: Client, owner: str) -> AsyncIterator[None]:
-    """Among all gateways, be the one that starts something in a caller's name.
+class _Ledger:
+    """A caller's tickets, in the order in which Temporal took them."""
 
-    Raises:
-        InvalidRequestError: the others have so much to start that it didn't come to that.
-        temporalio.service.RPCError: Temporal doesn't answer.
-    """
-    give_up_at = time.monotonic() + _TURN_WAITED_FOR
-    while True:
-        try:
-            turn = await client.start_workflow(
-                _TURN_WORKFLOW,
-                id=f"quota.{owner}",
-                task_queue="nobody-works-on-turns",
-                execution_timeout=_TURN_LASTS,
-                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                rpc_timeout=RPC_TIMEOUT,
-            )
-            break
-        except WorkflowAlreadyStartedError:
-            if time.monotonic() > give_up_at:
-                raise InvalidRequestError(
-                    "So much is being started in your name just now that it can't be seen whether your quota has room "
-                    "for this: ask again later."
-                ) from None
-            await asyncio.sleep(random.uniform(0.02, 0.08))
-    try:
-        yield
-    finally:
-        with suppress(RPCError):  # it ends by itself
-            await turn.terminate(rpc_timeout=RPC_TIMEOUT)
+    def __init__(self, client: Client, owner: str) -> None:
+        self._client = client
+        self._id = f"quota.{owner}"
+
+    async def enter(self, ticket: Ticket) -> None:
+        """Add a ticket."""
+        self._run = await self._add(_ASK, ticket)
+
+    async def withdraw(self, ticket: Ticket) -> None:
+        """Take a ticket back of which nothing was started."""
+        with suppress(RPCError):  # it expires
+            await self._add(_WITHDRAW, ticket)
+
+    async def before(self, own: Ticket) -> list[Ticket]:
+        """The tickets that count besides ``own``, which was entered here."""
+        began, signals = await self._read(self._run)
+        place = next(number for number, (_, ticket, _) in enumerate(signals) if ticket.id == own.id)
+        since = signals[place][2] - _EXPIRES
+        earlier = signals[:place]
+        if began > since:  # tickets of the run before it count, too
+            query = f"WorkflowId = '{self._id}' AND StartTime >= '{(since - 3 * _EXPIRES).isoformat()}'"
+            async for each in self._client.list_workflows(query, rpc_timeout=RPC_TIMEOUT):
+                if each.run_id != self._run and each.start_time < began:
+                    earlier += (await self._read(each.run_id))[1]
+        withdrawn = {ticket.id for name, ticket, _ in (*earlier, *signals) if name == _WITHDRAW}
+        return [ticket for name, ticket, at in earlier if name == _ASK and ticket.id not in withdrawn and at > since]
+
+    async def _add(self, name: str, ticket: Ticket) -> str:
+        """Send a signal; returns the id of the run that got it."""
+        handle = await self._client.start_workflow(
+            _LEDGER_WORKFLOW,
+            id=self._id,
+            task_queue="no-worker-polls-ledgers",
+            execution_timeout=2 * _EXPIRES,
+            start_signal=name,
+            start_signal_args=[ticket],
+            rpc_timeout=RPC_TIMEOUT,
+        )
+        return handle.result_run_id or ""
+
+    async def _read(self, run_id: str) -> tuple[datetime, list[tuple[str, Ticket, datetime]]]:
+        """When a run began, and its signals: name, ticket, and when Temporal took it."""
+        names, payloads, times = list[str](), list[Payload](), list[datetime]()
+        ledger = self._client.get_workflow_handle(self._id, run_id=run_id)
+        async for event in ledger.fetch_history_events(rpc_timeout=RPC_TIMEOUT):
+            if event.event_id == 1:
+                began = event.event_time.ToDatetime(UTC)
+            elif event.HasField("workflow_execution_signaled_event_attributes"):
+                signal = event.workflow_execution_signaled_event_attributes
+                names.append(signal.signal_name)
+                payloads.append(signal.input.payloads[0])
+                times.append(event.event_time.ToDatetime(UTC))
+        tickets = await self._client.data_converter.decode(payloads, [Ticket] * len(payloads))
+        return began, list(zip(names, tickets, times, strict=True))
+
+
+async def _not_listed(client: Client, tickets: Sequence[Ticket]) -> list[Ticket]:
+    """The tickets whose tasks are not in Temporal's list; a replayed task has to be listed as running."""
+    if not tickets:
+        return []
+    ids = ", ".join({f"'{ticket.task_id}'" for ticket in tickets})
+    listed, running = set[str](), set[str]()
+    async for task in client.list_workflows(f"WorkflowId IN ({ids})", rpc_timeout=RPC_TIMEOUT):
+        (running if task.status == WorkflowExecutionStatus.RUNNING else listed).add(task.id)
+    return [each for each in tickets if each.task_id not in (running if each.is_again else running | listed)]
+
+
+async def _counts_of(client: Client, caller: Caller) -> _Counts:
+    quotas = caller.quotas
+    whose = f"{PROCTOR_OWNER.name} = '{caller.name}'"
+    counted = f"{whose} AND {_COUNTED}"
+    running = begun = 0
+    kept = await _kept_for_campaigns(client, whose)
+    if quotas.at_once is not None:
+        running = await _count(client, f"{counted} AND {_RUNNING}") + kept.at_once
+    if quotas.per_day is not None:
+        today = f"{counted} AND StartTime >= '{(datetime.now(UTC) - _DAY).isoformat()}'"
+        rejected = await _count(client, f"{today} AND {PROCTOR_STATUS.name} = '{Status.REJECTED}'")
+        begun = await _count(client, today) - rejected + (kept.in_all or 0)
+    return _Counts(running, begun)
 
 
 async def _kept_for_campaigns(client: Client, whose: str) -> Share:
@@ -202,16 +291,6 @@ async def _kept_for_campaigns(client: Client, whose: str) -> Share:
     return Share(at_once, in_all)
 
 
-async def _listed(client: Client, query: str) -> None:
-    """Wait until something that was started is in Temporal's list, or for as long as is reasonable."""
-    with suppress(RPCError, TimeoutError):  # it is started: whoever asked for it hears of that
-        async with asyncio.timeout(_LISTED_WITHIN):
-            while True:
-                if await _count(client, query):
-                    return
-                await asyncio.sleep(0.02)
-
-
 async def _is_there(client: Client, task_id: str) -> bool:
     try:
         await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
@@ -226,13 +305,34 @@ async def _count(client: Client, query: str) -> int:
     return (await client.count_workflows(query, rpc_timeout=RPC_TIMEOUT)).count
 
 
-def _require(there: int, wanted: int, quota: int, when: str) -> None:
+def _require_room(quotas: Quotas, counts: _Counts, spent: float, pending: Sequence[Ticket], share: Share) -> None:
+    if quotas.at_once is not None:
+        coming = sum(each.share.at_once for each in pending)
+        _require(counts.running, coming, share.at_once, quotas.at_once, "at the same time")
+    if quotas.per_day is not None:
+        if share.in_all is None:
+            raise InvalidRequestError(
+                f"Your quota is {quotas.per_day} assessments in 24 hours, and how many this would be only playing "
+                "it tells: say so yourself, by config.from_turns or config.max_turns for forks, by "
+                "config.task_ids without patterns or config.n_tasks for terminal tasks."
+            )
+        coming = sum(each.share.in_all or each.share.at_once for each in pending)
+        _require(counts.begun, coming, share.in_all, quotas.per_day, "in 24 hours")
+    if quotas.cost_per_day is not None and spent >= quotas.cost_per_day:
+        raise InvalidRequestError(
+            f"Your quota is a cost of {quotas.cost_per_day:g} in 24 hours, and {spent:.4g} are spent: ask again later."
+        )
+
+
+def _require(there: int, coming: int, wanted: int, quota: int, when: str) -> None:
     if there + wanted > quota:
         less = ", or ask for fewer" if wanted > 1 else ""
         raise InvalidRequestError(
             f"Your quota is {quota} assessments {when}; there are {there}, and this would be {wanted} more: ask again "
             f"later{less}."
         )
+    if there + coming + wanted > quota:
+        raise _UndecidedError
 
 
 def share_of(request: dict[str, Any] | str | None) -> Share:

@@ -425,13 +425,13 @@ async def test_two_gateways_let_in_no_more_than_one_would(place: Place, monkeypa
 
     Both take their time between the count and the start: long enough for the other one to count the same.
     """
-    check = quotas.Allowance._check
+    decide = quotas.Allowance._decide
 
-    async def check_slowly(*given: Any) -> None:
-        await check(*given)
+    async def decide_slowly(*given: Any) -> None:
+        await decide(*given)
         await asyncio.sleep(0.2)
 
-    monkeypatch.setattr(quotas.Allowance, "_check", check_slowly)
+    monkeypatch.setattr(quotas.Allowance, "_decide", decide_slowly)
     pages = routes(place.config.archive_url, "http://ui.example")
     other = replace(place, app=create_app(place.config, partial(connect, place.config), pages))
     token, text = make_token(f"erin{next(_numbers)}", quotas=Quotas(at_once=3))
@@ -444,13 +444,39 @@ async def test_two_gateways_let_in_no_more_than_one_would(place: Place, monkeypa
     }
 
 
-async def test_the_turn_of_a_gateway_that_died_is_over_soon(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quotas, "_TURN_LASTS", timedelta(seconds=1))
-    token, text = make_token(f"frank{next(_numbers)}", quotas=Quotas(at_once=3))
+async def test_a_start_that_is_not_listed_yet_counts_until_its_ticket_expires(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway that died left a ticket, and started nothing."""
+    token, text = make_token(f"frank{next(_numbers)}", quotas=Quotas(at_once=1))
     Tokens(Path(place.config.state) / "tokens.json").add(token)
-    turn = quotas._turn_of(place.client, token.name)
-    await turn.__aenter__()  # and it is never given back
+    await quotas._Ledger(place.client, token.name).enter(quotas.Ticket("lost", "never-started", Share()))
+    with monkeypatch.context() as patched:
+        patched.setattr(quotas, "_DECIDED_WITHIN", 0.3)
+        refused = await asked(place, text, json.dumps(request(turns=0)))
+    assert "Couldn't check your quota because other requests of yours are starting. Try again later." in refused.text
+    monkeypatch.setattr(quotas, "_EXPIRES", timedelta(seconds=0.2))
+    await asyncio.sleep(0.2)
     assert (await asked(place, text, json.dumps(request(turns=0)))).status_code == 200
+
+
+async def test_tickets_of_a_ledger_that_has_just_ended_count(place: Place) -> None:
+    owner = f"gil{next(_numbers)}"
+    tickets = [quotas.Ticket(f"ticket-{number}", f"task-{number}", Share(number)) for number in range(4)]
+    ledgers = [quotas._Ledger(place.client, owner) for _ in tickets]
+    await ledgers[0].enter(tickets[0])
+    await ledgers[1].enter(tickets[1])
+    await place.client.get_workflow_handle(f"quota.{owner}").terminate()
+    await ledgers[2].enter(tickets[2])
+    await ledgers[3].enter(tickets[3])
+    assert await ledgers[1].before(tickets[1]) == [tickets[0]]
+
+    async def is_listed() -> bool:
+        return await ledgers[3].before(tickets[3]) == [tickets[2], *tickets[:2]]
+
+    await eventually(is_listed)
+    await ledgers[1].withdraw(tickets[1])
+    assert await ledgers[2].before(tickets[2]) == [tickets[0]]
 
 
 RUN = {"scenarios": ["s", "t"], "seeds": [1, 2, 3]}
