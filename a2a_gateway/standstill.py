@@ -17,7 +17,8 @@ from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescri
 from temporalio.service import RPCError
 
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.fleet import find_fleet_problem
+from proctor_storage.fleet import find_fleet_problem, no_worker_at
+from proctor_storage.pollers import WORKFLOWS, count_workers
 
 T = TypeVar("T")
 
@@ -27,16 +28,19 @@ NOT_TAKEN = timedelta(seconds=10)
 LOOK_SECONDS = 5.0
 """Seconds of silence in a stream after which, and again after which, Temporal is asked whether it stands still."""
 
+_SECONDS = timedelta(seconds=2)
 _FAILING_FROM = 3
 """Attempts at one step of the workflow; a worker that dies costs one or two."""
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
-    """``why_it_stands``, with a cause that the gateway can find: a worker with other settings than its own."""
+    """``why_it_stands``, with a cause that the gateway can find: no worker, or one with other settings than its own."""
     why = why_it_stands(execution)
     if why is None:
         return None
     with suppress(RPCError):
+        if not await count_workers(client, config.task_queue, WORKFLOWS, _SECONDS):
+            return f"{why} {no_worker_at(config.task_queue)}"
         if cause := await find_fleet_problem(client, config):
             return f"{why} {cause}"
     return why

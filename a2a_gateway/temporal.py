@@ -11,9 +11,11 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import find_fleet_problem
+from proctor_storage.fleet import find_fleet_problem, no_worker_at
+from proctor_storage.namespaces import find_namespace_problem, refusal_of
 from proctor_storage.pollers import WORKFLOWS, count_workers
 from proctor_storage.temporal import TemporalUnreachableError
+from workflows.names import SEARCH_ATTRIBUTES
 
 ClientFactory = Callable[[], Awaitable[Client]]
 
@@ -49,10 +51,12 @@ class TemporalConnection:
     async def find_problem(self) -> str | None:
         """Why Temporal can't be used right now, as a sentence; None while it can."""
         try:
-            healthy = await (await self.connect()).service_client.check_health(timeout=timedelta(seconds=2))
+            client = await self.connect()
+            if not await client.service_client.check_health(timeout=timedelta(seconds=2)):
+                return "Temporal answers, but says that it is not serving."
+            return await find_namespace_problem(client, SEARCH_ATTRIBUTES)
         except (TemporalUnreachableError, RPCError) as problem:
             return str(problem)
-        return None if healthy else "Temporal answers, but says that it is not serving."
 
     async def find_worker_problem(self, config: GreenAgentConfig) -> str | None:
         """Why workers can't play what is asked for, as a sentence; None while some poll the task queue, and fit."""
@@ -62,7 +66,7 @@ class TemporalConnection:
                 return await find_fleet_problem(await self.connect(), config)
         except (TemporalUnreachableError, RPCError):
             return "It is not known whether a worker runs, as Temporal is away."
-        return f"No worker polls the task queue {task_queue!r}: start one (`proctor worker`)."
+        return no_worker_at(task_queue)
 
     async def count_workers(self, task_queue: str) -> int:
         """How many processes poll a task queue."""
@@ -79,6 +83,8 @@ def temporal_errors(task_id: str | None = None) -> Iterator[None]:
     try:
         yield
     except RPCError as problem:
+        if refusal := refusal_of(problem):
+            raise InternalError(f"{refusal}. Then repeat this request.") from problem
         if task_id is not None and problem.status == RPCStatusCode.NOT_FOUND:
             raise TaskNotFoundError(f"There is no task {task_id!r}.") from None
         raise InternalError(f"Temporal can't serve this request now ({problem}): repeat it later.") from problem

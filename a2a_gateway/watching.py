@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from temporalio.service import RPCError
 
+from a2a_gateway.door.identity import Identity
 from a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
 from a2a_gateway.temporal import TemporalConnection
 from proctor_observing import metrics
@@ -39,6 +40,13 @@ class Watching:
             "worker": lambda: connection.find_worker_problem(config),
             "store": store,
         }
+        identity = Identity(config)
+
+        async def tokens() -> str | None:
+            return await asyncio.to_thread(identity.find_problem_of_tokens)
+
+        if identity.is_asked():
+            self.needs["tokens"] = tokens
         if config.oidc_issuer:
             from a2a_gateway.door.oidc import Oidc
 

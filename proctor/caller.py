@@ -4,7 +4,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -297,7 +297,7 @@ class AssessmentCall:
             raise UnreachableError(str(error)) from None
         if not self._task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
             raise CommandError(str(error)) from None
-        return str(error)
+        return said_with(error)
 
     def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
         if response.HasField("task"):
@@ -406,8 +406,17 @@ def _refusal(error: Exception) -> str | None:
         said = str(cause.response.json()["error"]["message"])
     except (httpx.StreamError, ValueError, KeyError, TypeError):
         said = "it doesn't know who asks" if cause.response.status_code == 401 else "it doesn't let us in"
-    remedy = f": name a file with your token by --token-file or {TOKEN_FILE_VARIABLE}"
+    remedy = f" Name a file with your token by --token-file or {TOKEN_FILE_VARIABLE}."
     return f"the gateway refuses: {said}{remedy if cause.response.status_code == 401 else ''}"
+
+
+def said_with(error: Exception) -> str:
+    """An error's text; the gateway's own sentence where it answered with one."""
+    cause = error.__cause__
+    if isinstance(cause, httpx.HTTPStatusError):
+        with suppress(httpx.StreamError, ValueError, KeyError, TypeError):
+            return f"HTTP {cause.response.status_code}: {cause.response.json()['error']['message']}"
+    return str(error)
 
 
 def is_loopback(url: str) -> bool:

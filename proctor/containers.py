@@ -20,6 +20,7 @@ from activities.attempts.heartbeats import Heartbeats
 from activities.participant import ParticipantClients
 from proctor.live_terminals import recordings_of
 from proctor.parts import Parts
+from proctor_processes.announcing import announce
 from proctor_terminal.command_endpoint import CommandEndpoint
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EngineUnavailableError, TerminalError
@@ -66,7 +67,7 @@ async def play_trials(client: Client, parts: Parts) -> None:
         stack.callback(trials.close)
         for worker in _workers(client, parts, trials, engine_id):
             await stack.enter_async_context(worker)
-        print(f"proctor worker polling {config.containers_task_queue} with the Docker engine {engine_id}", flush=True)
+        announce(f"proctor worker polling {config.containers_task_queue} with the Docker engine {engine_id}")
         await _sweep_again_and_again(client, engine)
 
 

@@ -4,12 +4,28 @@ import asyncio
 import logging
 import os
 
+from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.engine_address import engine_address
 
 _LOOK_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
+
+
+async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
+    """Why no terminal trial can be played with the Docker engine of the settings; None where it answers."""
+    from proctor_terminal.engine import Engine
+    from proctor_terminal.failures import EngineUnavailableError
+
+    engine = Engine(config.docker_url)
+    try:
+        await engine.check()
+    except EngineUnavailableError as problem:
+        return Problem.of(problem)
+    finally:
+        await engine.aclose()
+    return None
 
 
 async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:

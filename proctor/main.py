@@ -122,10 +122,9 @@ def before_every_command(
     """A durable evaluator of AI agents: A2A in, Temporal underneath, scores out."""
     del version
     if ctx.invoked_subcommand in _SERVICES:
-        from proctor_processes.announcing import announce_as_json
+        from proctor.settings import announce_as_logs
 
-        kind = os.environ.get("AGENTBEATS_GREEN_LOG_FORMAT") or os.environ.get("AGENTBEATS_LOG_FORMAT")
-        announce_as_json(kind == "json")
+        announce_as_logs()
     if any(name.upper().startswith("AGENTBEATS_") for name in os.environ):
         from proctor.settings import warn_of_unknown_variables
 

@@ -1,26 +1,26 @@
 """What a worker sees to in its Temporal namespace: search attributes, and how long closed workflows stay."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.namespace.v1 import NamespaceConfig
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.durations import parse_iso8601_duration
-from proctor_settings.config import GreenAgentConfig
+from proctor_storage.namespaces import NOT_OURS_TO_DO, find_missing_attributes
 from proctor_storage.temporal import TemporalUnreachableError
 from workflows.names import SEARCH_ATTRIBUTES
 
 log = logging.getLogger(__name__)
 
-_NOT_OURS_TO_DO = (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.UNAUTHENTICATED)
-"""How a namespace refuses what only its administrators may, as those of Temporal Cloud do."""
+_SECONDS = timedelta(seconds=10)
 
 
 async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
@@ -38,7 +38,7 @@ async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
             )
         )
     except RPCError as problem:
-        if problem.status not in _NOT_OURS_TO_DO:
+        if problem.status not in NOT_OURS_TO_DO:
             raise
         log.warning("the namespace %s keeps its own retention: %s", client.namespace, problem.message)
 
@@ -52,12 +52,9 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
         temporalio.service.RPCError: Temporal doesn't answer.
     """
     try:
-        known = await client.operator_service.list_search_attributes(
-            ListSearchAttributesRequest(namespace=client.namespace)
-        )
-        missing = [key for key in SEARCH_ATTRIBUTES if key.name not in known.custom_attributes]
+        missing = await find_missing_attributes(client, SEARCH_ATTRIBUTES, _SECONDS)
     except RPCError as problem:
-        if problem.status not in _NOT_OURS_TO_DO:
+        if problem.status not in NOT_OURS_TO_DO:
             raise
         missing = [key for key in SEARCH_ATTRIBUTES if not await _is_known(client, key)]
     if not missing:
@@ -68,7 +65,7 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
             AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
         )
     except RPCError as problem:
-        if problem.status not in _NOT_OURS_TO_DO:
+        if problem.status not in NOT_OURS_TO_DO:
             raise
         raise TemporalUnreachableError(how_to_make(missing, config.temporal_namespace)) from None
 

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource
 
 from proctor.errors import UsageError, fit
-from proctor_processes.announcing import announce
+from proctor_processes.announcing import announce, announce_as_json
 from proctor_processes.cores import usable_cores
 from proctor_protocol.problems import show_value
 from proctor_settings.config import (
@@ -54,6 +55,14 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
         if "://" in (url := getattr(config, name, "")):
             _require_openable(url, f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name))
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
+
+
+def announce_as_logs() -> None:
+    """Print announcements as JSON where the environment asks for JSON logs.
+
+    A service calls this before it reads its settings, so that an error in one of them is a JSON line, too.
+    """
+    announce_as_json(EnvSettingsSource(GreenAgentConfig)().get("log_format") == "json")
 
 
 def default_gateway() -> str:

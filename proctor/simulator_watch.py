@@ -2,16 +2,28 @@
 
 import sys
 
+import httpx
+
+from activities.simulation.addresses import known_addresses, public_address
 from activities.simulation.hosts import SimulationHost
+from activities.simulation.keys import host_key
 from proctor.state import secret_file
+from proctor_processes.announcing import announce
+from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
+    AsyncUESHost,
     AuthenticationError,
     PermissionDeniedError,
     UESConnectionError,
     UESError,
     UESTimeoutError,
+    UnexpectedAnswerError,
 )
+from purple_sdk.ues.tls import tls
+
+_SECONDS = 2
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
 class SimulatorWatch:
@@ -23,7 +35,7 @@ class SimulatorWatch:
     def __init__(self, config: GreenAgentConfig, host: SimulationHost) -> None:
         self._config = config
         self._host = host
-        self._troubles: dict[str, str | None] = {}
+        self._troubles: dict[str, Problem | None] = {}
 
     async def list_standing(self) -> dict[str, int]:
         """The names of the simulations that stand there, and the fences that hold them; none where the simulator gives
@@ -45,30 +57,90 @@ class SimulatorWatch:
         self._note(config, None)
         return standing
 
-    def _note(self, config: GreenAgentConfig, trouble: str | None) -> None:
+    def _note(self, config: GreenAgentConfig, trouble: Problem | None) -> None:
         if trouble == self._troubles.get(config.ues_url):
             return
         self._troubles[config.ues_url] = trouble
-        said = trouble or f"the simulator at {config.ues_url} answers now"
-        print(f"proctor worker: {said}", file=sys.stderr, flush=True)
+        said = f"{trouble}" if trouble else f"the simulator at {config.ues_url} answers now"
+        announce(f"proctor worker: {said}", "WARNING" if trouble else "INFO", sys.stderr)
 
 
-def trouble_with(config: GreenAgentConfig, problem: UESError) -> str:
-    """A sentence on why the simulator can't be worked with, and which setting to mend."""
+async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Problem | None:
+    """Why the simulator at an address can't be worked with; None while it answers and takes this deployment's key."""
+    try:
+        await _list(url, config)
+    except UESError as problem:
+        return trouble_with(config.model_copy(update={"ues_url": url}), problem)
+    return None
+
+
+async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answer: bool = False) -> Problem | None:
+    """Why participants can't work at the simulator's address that they are told (``ues_public_url``), as far as it can
+    be seen from here; None where all is well.
+
+    Args:
+        config: the deployment's settings.
+        must_answer: an address that doesn't answer is a problem, too. Networks exist in which it answers participants
+            alone.
+    """
+    if not config.ues_public_url or config.ues_command:
+        return None
+    for address in await known_addresses(config):
+        public = public_address(config, address)
+        if public == address:
+            continue
+        try:
+            await _list(public, config)
+        except (UESConnectionError, UESTimeoutError) as problem:
+            if must_answer:
+                return Problem(
+                    f"Participants are sent to {public}, where no simulator answers from here ({problem})",
+                    "see whether participants reach it, or set AGENTBEATS_GREEN_UES_PUBLIC_URL",
+                )
+        except UESError:
+            return Problem(
+                f"Participants are sent to {public}, and what answers there is not this deployment's simulator",
+                f"set AGENTBEATS_GREEN_UES_PUBLIC_URL to the address by which participants reach {address}",
+            )
+    return None
+
+
+async def _list(url: str, config: GreenAgentConfig) -> int:
+    """How many simulations are at a simulator.
+
+    Raises:
+        UESError: it doesn't answer, refuses the deployment's key, or is none.
+    """
+    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+        answer = await AsyncUESHost(url.rstrip("/"), host_key(config.secret.get_secret_value()), http=http).list()
+    try:
+        return len(answer["simulations"])
+    except (KeyError, TypeError):
+        raise UnexpectedAnswerError("GET /simulations: the answer lists none") from None
+
+
+def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
+    """Why the simulator can't be worked with, and which setting to mend."""
     if isinstance(problem, AuthenticationError | PermissionDeniedError):
-        return (
-            f"the simulator at {config.ues_url} refuses this worker's key ({problem.status}): both have to have the "
-            f"same secret. This worker's is from {_where_the_secret_is_from(config)}; give the simulator that one, or "
-            "set AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)"
+        return Problem(
+            f"the simulator at {config.ues_url} refuses this deployment's key ({problem.status})",
+            f"give it the secret of the workers. Here it is from {_where_the_secret_is_from(config)}; set "
+            "AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)",
+        )
+    if _UNTRUSTED in str(problem):
+        return Problem(
+            f"the certificate of the simulator at {config.ues_url} is not trusted here ({problem})",
+            "give it one for that name, or name its authority's certificate in SSL_CERT_FILE",
         )
     if isinstance(problem, UESConnectionError | UESTimeoutError):
-        return (
-            f"no simulator answers at {config.ues_url}: start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL "
-            "(--ues-url) to where it is"
+        return Problem(
+            f"no simulator answers at {config.ues_url} ({problem})",
+            "start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL (--ues-url) to where it is",
         )
-    return (
-        f"what answers at {config.ues_url} is no simulator of ours ({problem}): set AGENTBEATS_GREEN_UES_URL "
-        "(--ues-url) to a `proctor ues`, or AGENTBEATS_GREEN_UES_COMMAND for servers of another kind"
+    return Problem(
+        f"what answers at {config.ues_url} is no simulator of ours ({problem})",
+        "set AGENTBEATS_GREEN_UES_URL (--ues-url) to a `proctor ues`, or AGENTBEATS_GREEN_UES_COMMAND for servers of "
+        "another kind",
     )
 
 

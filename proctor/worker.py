@@ -35,7 +35,7 @@ from activities.judging.verdicts import VerdictActivities
 from activities.notifications.activities import NotificationActivities, Story
 from activities.notifications.plan import Notification
 from activities.participant.activities import ParticipantActivities
-from activities.scenario_code.confinement import hide_from_neighbours
+from activities.scenario_code.confinement import find_missing_protections, hide_from_neighbours
 from activities.simulation.hosts import SimulationHost
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.moving import Moving
@@ -45,7 +45,7 @@ from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.parts import Parts, open_parts
-from proctor.simulator_watch import SimulatorWatch
+from proctor.simulator_watch import SimulatorWatch, find_problem_of_public_address
 from proctor.telemetry import Telemetry
 from proctor.watchdog import watched
 from proctor.worker_needs import worker_needs
@@ -192,7 +192,12 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         needs = worker_needs(config, client, workers)
         address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
         await stack.enter_async_context(address)
-        await log_problems(logging.getLogger(__name__), {name: needs[name] for name in ("store", "fleet")})
+        log = logging.getLogger(__name__)
+        await log_problems(log, {name: needs[name] for name in ("store", "archive", "fleet")})
+        if wrong := await find_problem_of_public_address(config, must_answer=True):
+            log.warning(wrong)
+        if (missing := await asyncio.to_thread(find_missing_protections)) and not config.trust_scenarios:
+            log.warning("scenarios that did not come with proctor are refused here: %s", "; ".join(missing))
         if part is None:
             announce(f"proctor worker polling {config.task_queue} at {config.temporal_address}")
         else:

@@ -4,18 +4,20 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-import httpx
 from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from activities.simulation.addresses import known_addresses
+from proctor.engine_wait import find_problem_of_engine
+from proctor.simulator_watch import find_problem_of_public_address, find_problem_of_simulator
 from proctor_observing.readiness import Look, kept_for
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import find_fleet_problem
+from proctor_storage.namespaces import find_namespace_problem
 from proctor_storage.trying import find_problem_of_store
-from purple_sdk.ues.tls import tls
+from workflows.names import SEARCH_ATTRIBUTES
 
 _STORE_TRIED_EVERY = 30.0
 _SECONDS = 2
@@ -29,13 +31,18 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
             is_well = await client.service_client.check_health(timeout=timedelta(seconds=_SECONDS))
         except RPCError as problem:
             return f"Temporal at {config.temporal_address} doesn't answer ({problem.message})."
-        return None if is_well else f"Temporal at {config.temporal_address} says that it is not serving."
+        if not is_well:
+            return f"Temporal at {config.temporal_address} says that it is not serving."
+        return await find_namespace_problem(client, SEARCH_ATTRIBUTES)
 
     async def simulator() -> str | None:
-        problems = await asyncio.gather(*map(find_problem_of_simulator, await known_addresses(config)))
-        if not problems:
+        addresses = await known_addresses(config)
+        if not addresses:
             return f"Nobody knows where the simulators at {config.ues_url} are."
-        return problems[0] if None not in problems else None  # one that answers is enough
+        problems = [await find_problem_of_simulator(address, config) for address in addresses]
+        if None not in problems:  # one that answers is enough
+            return problems[0]
+        return await find_problem_of_public_address(config)
 
     async def polls() -> str | None:
         return None if all(worker.is_running for worker in workers) else "The worker asks for no more work."
@@ -43,8 +50,17 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def store() -> str | None:
         return await find_problem_of_store(config.storage_url)
 
+    async def archive() -> str | None:
+        return await find_problem_of_store(config.archive_url, "archive")
+
+    async def engine() -> str | None:
+        return await find_problem_of_engine(config)
+
     async def fleet() -> str | None:
-        return await find_fleet_problem(client, config)
+        try:
+            return await find_fleet_problem(client, config)
+        except RPCError:
+            return "It is not known whether the workers fit together, as Temporal is away."
 
     async def scenarios() -> str | None:
         try:
@@ -57,22 +73,10 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
         "temporal": temporal,
         "polls": polls,
         "store": kept_for(_STORE_TRIED_EVERY, store),
+        "archive": kept_for(_STORE_TRIED_EVERY, archive),
         "fleet": fleet,
         "scenarios": scenarios,
     }
+    if config.containers == "on":
+        needs["engine"] = engine
     return needs if config.ues_command or config.card_subject == "terminal-bench" else {**needs, "simulator": simulator}
-
-
-async def find_problem_of_simulator(url: str) -> str | None:
-    """Why the simulator at an address can't be used, as a sentence; None while it answers."""
-    try:
-        async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
-            answer = await http.get(f"{url.rstrip('/')}/health")
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        said = str(problem) or type(problem).__name__
-        return (
-            f"The simulator at {url} doesn't answer ({said}): start it (`proctor ues`) or set AGENTBEATS_GREEN_UES_URL."
-        )
-    if answer.status_code != 200:
-        return f"What answers at {url}/health is no simulator, or an ill one (status {answer.status_code})."
-    return None

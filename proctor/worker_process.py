@@ -20,8 +20,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     import_less()
     from proctor.services import read_worker_settings, work
+    from proctor.settings import announce_as_logs
     from proctor.worker import Part
 
+    announce_as_logs()
     given = json.loads(sys.argv[1])
     try:
         work(read_worker_settings(**given["flags"]), part=Part(given["number"], os.getppid(), given["attempts"]))

@@ -15,16 +15,16 @@ LOOKS_FOR = 3.0
 async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict[str, str]:
     """What each need says: ``ok`` or a sentence."""
 
-    async def one(look: Look) -> str:
+    async def one(name: str, look: Look) -> str:
         try:
             async with asyncio.timeout(seconds):
                 return await look() or "ok"
         except TimeoutError:
-            return f"It did not answer within {seconds:g} s."
+            return f"The look at {name} did not end within {seconds:g} s: what it needs hangs."
         except Exception as problem:  # a look must never be what fails
-            return f"It can't be looked at ({type(problem).__name__}: {problem})."
+            return f"The {name} can't be looked at ({type(problem).__name__}: {problem})."
 
-    return dict(zip(needs, await asyncio.gather(*map(one, needs.values())), strict=True))
+    return dict(zip(needs, await asyncio.gather(*map(one, needs.keys(), needs.values())), strict=True))
 
 
 async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:

@@ -99,6 +99,14 @@ class Fingerprint:
         return differing if is_readable else [*differing, "keys"]
 
 
+def no_worker_at(queue: str) -> Problem:
+    """That no worker asks for work at a task queue."""
+    return Problem(
+        f"No worker polls the task queue {queue!r}",
+        "start one (`proctor worker`), or give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",
+    )
+
+
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """Why the workers at the deployment's task queue can't work together, as a sentence; None where they can.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
+from proctor_processes.announcing import announce
 from proctor_processes.serving import Server, address_of, listen
 from proctor_processes.slow_senders import settings_for
 from ues_sim.host import Host
@@ -98,7 +99,7 @@ def serve(
         timeout_keep_alive=75,
     )
     if served.generated:
-        print(f"{'admin' if single else 'host'} key: {served.secret}", flush=True)
+        announce(f"{'admin' if single else 'host'} key: {served.secret}")
     # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from a2a_gateway.door.tokens import Tokens, TokensError, tokens_path
 from proctor_protocol.callers import ANYBODY, Caller, Quotas
+from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ class Identity:
         self._quotas = Quotas(
             at_once=config.quota_at_once, per_day=config.quota_per_day, cost_per_day=config.quota_cost_per_day
         )
+
+    def find_problem_of_tokens(self) -> Problem | None:
+        """Why the file of tokens can't be used; None where it can, or there is none."""
+        return self._tokens.find_problem() if self._is_named or self._tokens.is_there() else None
 
     def is_asked(self) -> bool:
         """Whether callers have to say who they are."""

@@ -100,6 +100,11 @@ class Oidc:
             name = _name_of(claims["sub"])
         except jwt.ExpiredSignatureError:
             raise OidcRefusedError("The token has expired: get a new one.") from None
+        except jwt.InvalidAudienceError:
+            raise OidcRefusedError(
+                f"The token is for another audience than this evaluator's, which is {self._audience!r} "
+                "(AGENTBEATS_GREEN_OIDC_AUDIENCE): ask the provider for a token for it."
+            ) from None
         except (jwt.PyJWTError, ValueError, RecursionError) as problem:
             raise OidcRefusedError(f"The token isn't good ({problem}).") from None
         return Caller(name=name, is_admin=claims["sub"] in self._admins)

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.callers import Quotas
-from proctor_protocol.problems import describe
+from proctor_protocol.problems import Problem, describe
 from proctor_settings.config import GreenAgentConfig
 
 _PREFIX = "proctor"
@@ -123,6 +123,14 @@ class Tokens:
             return True
         return True
 
+    def find_problem(self) -> Problem | None:
+        """Why the file can't be used; None where it can."""
+        try:
+            self._read()
+        except TokensError as problem:
+            return Problem.of(problem)
+        return None
+
     def find(self, text: str) -> Token | None:
         """The token that somebody sent, expired or not; None where it isn't one of ours.
 
@@ -158,7 +166,7 @@ class Tokens:
         try:
             found = self.path.stat()
             if found.st_mode & _WRITABLE_BY_OTHERS:
-                raise TokensError(f"{self.path} can be written by other users: chmod 600 it")
+                raise TokensError(Problem(f"{self.path} can be written by other users", "chmod 600 it"))
             version = (found.st_mtime_ns, found.st_size, found.st_ino)
             if version != self._version:
                 kept = TokenFile.model_validate_json(self.path.read_bytes())
@@ -166,7 +174,12 @@ class Tokens:
         except OSError as problem:
             raise TokensError(f"the tokens at {self.path} can't be read ({problem.strerror})") from None
         except ValidationError as problem:
-            raise TokensError(f"{self.path} is no file of tokens: {describe(problem)}") from None
+            raise TokensError(
+                Problem(
+                    f"{self.path} is no file of tokens ({describe(problem)})",
+                    "put it back from a copy, or remove it and make new tokens (`proctor token create`)",
+                )
+            ) from None
         return self._known
 
     @contextmanager

@@ -90,8 +90,22 @@ UNKNOWN = "Failure"
 """Anything else; the sentence has to do."""
 
 
+_REMEDIES = {
+    "AuthenticationError": "the simulator refuses the workers' key: give both the same AGENTBEATS_GREEN_SECRET",
+    "PermissionDeniedError": "the simulator refuses the workers' key: give both the same AGENTBEATS_GREEN_SECRET",
+    "NotFoundError": "is it a simulator of the workers' version? See AGENTBEATS_GREEN_UES_URL",
+    "UESConnectionError": "start the simulator, or set AGENTBEATS_GREEN_UES_URL",
+    "UnexpectedAnswerError": "set AGENTBEATS_GREEN_UES_URL to a simulator of the workers' version",
+}
+"""What an operator does about failed requests to the simulator, by the exceptions of ``purple_sdk.ues``."""
+
+
 def in_words(kind: str | None, message: str) -> str:
-    """What a failure says; one of Python's own exceptions is named too, since its message alone is no sentence."""
+    """What a failure says, with a remedy where one is known; one of Python's own exceptions is named too, since its
+    message alone is no sentence.
+    """
+    if remedy := _REMEDIES.get(kind or ""):
+        return f"{message.rstrip('.')} ({remedy})"
     return f"{kind}: {message}" if hasattr(builtins, kind or "") else message
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities.simulation.addresses import public_address
@@ -37,7 +37,7 @@ from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
-from purple_sdk.ues.errors import UESConnectionError, refusal
+from purple_sdk.ues.errors import UESConnectionError, UnexpectedAnswerError, refusal
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
@@ -272,7 +272,10 @@ class SharedHost(SimulationHost):
         return said, checkpoint
 
     def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
-        where = CurrentCheckpoint.read(said)
+        try:
+            where = CurrentCheckpoint.read(said)
+        except ValidationError:
+            raise UnexpectedAnswerError(f"what answers at {self._address} is no simulator of ours") from None
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:

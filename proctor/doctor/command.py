@@ -16,7 +16,14 @@ from proctor.console import make_console, show
 from proctor.doctor.findings import Finding, Look, State, take
 from proctor.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
 from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_scenarios, look_at_store
-from proctor.doctor.services import look_at_collector, look_at_gateway, look_at_provider, look_at_simulators
+from proctor.doctor.services import (
+    look_at_collector,
+    look_at_engine,
+    look_at_gateway,
+    look_at_provider,
+    look_at_simulators,
+    look_at_tokens,
+)
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
 from proctor.settings import default_gateway, read_settings, with_connection
@@ -82,6 +89,8 @@ def looks_at(
         Look("simulator", lambda: look_at_simulators(config)),
         Look("gateway", lambda: look_at_gateway(gateway), 15),
         Look("oidc", lambda: look_at_provider(config)),
+        Look("tokens", lambda: look_at_tokens(config)),
+        Look("engine", lambda: look_at_engine(config)),
         Look("traces", lambda: look_at_collector(config)),
     ]
     for (name, base_url), use in models_in(config).items():

@@ -12,14 +12,17 @@ from urllib.parse import urlsplit
 import httpx
 
 from a2a_gateway.door.oidc import Oidc
+from a2a_gateway.door.tokens import Tokens, tokens_path
 from activities.simulation.addresses import known_addresses
-from activities.simulation.keys import host_key
 from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
+from proctor.engine_wait import find_problem_of_engine
+from proctor.simulator_watch import find_problem_of_public_address, find_problem_of_simulator, trouble_with
 from proctor_observing import tracing
 from proctor_settings.config import GreenAgentConfig
-from purple_sdk.ues import AsyncUESHost, AuthenticationError, UESError
+from purple_sdk.ues import UESConnectionError
 from purple_sdk.ues.tls import tls
+from ues_sim.http.open_routes import VERSION
 
 _SECONDS = 5.0
 
@@ -34,9 +37,14 @@ async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
         said = f"Nobody knows where the simulators at {config.ues_url} are."
         return [Finding("simulator", "problem", said, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
     looks = await asyncio.gather(*(_look_at_simulator(address, config) for address in addresses))
-    is_one_well = any(look[0].state == "ok" for look in looks)
+    is_one_well = any(look[0].state != "problem" for look in looks)
     found = [each for look in looks for each in look]
-    return [replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in found]
+    found = [replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in found]
+    if is_one_well and (problem := await find_problem_of_public_address(config)):
+        found.append(of_problem("simulator", problem))
+    elif is_one_well and (problem := await find_problem_of_public_address(config, must_answer=True)):
+        found.append(replace(of_problem("simulator", problem), state="warning"))
+    return found
 
 
 async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding]:
@@ -45,27 +53,16 @@ async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding
         try:
             answer = await http.get(f"{url}/health")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = f"Nobody answers at {url} ({str(problem) or type(problem).__name__})."
-            return [_ill(said, "Start it (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL.")]
-        if answer.status_code != 200:
-            said = f"What answers at {url}/health is no simulator, or an ill one (status {answer.status_code})."
-            return [_ill(said, "Set AGENTBEATS_GREEN_UES_URL to the simulator's address.")]
+            said = str(problem) or type(problem).__name__
+            here = config.model_copy(update={"ues_url": url})
+            return [of_problem("simulator", trouble_with(here, UESConnectionError(said)))]
         clock = _clock("the simulator", answer.headers, asked)
-        try:
-            host = AsyncUESHost(url, host_key(config.secret.get_secret_value()), http=http)
-            standing = len((await host.list())["simulations"])
-        except AuthenticationError:
-            said = f"The one at {url} doesn't take this deployment's key."
-            remedy = "Give simulator and workers the same AGENTBEATS_GREEN_SECRET, or state folder."
-            return [_ill(said, remedy), *clock]
-        except (UESError, KeyError, TypeError) as problem:
-            return [_ill(f"The one at {url} can't be asked ({problem}).", "See its log."), *clock]
-    said = f"It answers at {url} and takes the key; simulations there: {standing}."
-    return [Finding("simulator", "ok", said), *clock]
-
-
-def _ill(said: str, remedy: str) -> Finding:
-    return Finding("simulator", "problem", said, remedy)
+    if trouble := await find_problem_of_simulator(url, config):
+        return [of_problem("simulator", trouble), *clock]
+    if (theirs := _json(answer).get("version")) != VERSION:
+        said = f"The one at {url} has version {theirs}, and this proctor comes with {VERSION}."
+        return [Finding("simulator", "warning", said, "Run simulator and workers from the same release."), *clock]
+    return [Finding("simulator", "ok", f"It answers at {url} and takes the key."), *clock]
 
 
 async def look_at_gateway(url: str) -> list[Finding]:
@@ -84,11 +81,52 @@ async def look_at_gateway(url: str) -> list[Finding]:
         said = f"What answers at {url} has no agent card (status {card.status_code})."
         return [Finding("gateway", "problem", said, "Say with --gateway where the gateway is.")]
     clock = _clock("the gateway", card.headers, asked)
+    if lost := await _look_at_card_url(url, _json(card)):
+        clock = [lost, *clock]
     if ready.status_code == 200:
         return [Finding("gateway", "ok", f"It answers at {url} and can serve."), *clock]
     told = {name: what for name, what in _json(ready).items() if name != "status" and what != "ok"}
     said = " ".join(str(what) for what in told.values()) or "it can't serve, and tells why to admins alone"
     return [Finding("gateway", "problem", f"It answers at {url}, but: {said}", "Mend what it names."), *clock]
+
+
+async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | None:
+    """A warning where callers who go by the agent card reach nothing; it may be that only this machine doesn't."""
+    ways = card.get("supportedInterfaces")
+    named = next((str(way.get("url")) for way in ways if isinstance(way, dict)), "") if isinstance(ways, list) else ""
+    if not named or named.rstrip("/") == url:
+        return None
+    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+        try:
+            if (await http.get(f"{named.rstrip('/')}/.well-known/agent-card.json")).status_code == 200:
+                return None
+            said = "no agent card is there"
+        except (httpx.HTTPError, httpx.InvalidURL) as problem:
+            said = str(problem) or type(problem).__name__
+    return Finding(
+        "gateway",
+        "warning",
+        f"Its agent card sends callers to {named}, which doesn't answer from here ({said}).",
+        "See whether callers reach it, or set AGENTBEATS_GREEN_CARD_URL to the address that they use.",
+    )
+
+
+async def look_at_tokens(config: GreenAgentConfig) -> Finding:
+    """Whether the file of tokens can be used."""
+    tokens = Tokens(tokens_path(config))
+    if not tokens.is_there() and not config.tokens_file:
+        return Finding("tokens", "skipped", "Nobody is asked for a token of this machine (`proctor token create`).")
+    if problem := tokens.find_problem():
+        return of_problem("tokens", problem)
+    return Finding("tokens", "ok", f"{tokens.path} can be used.")
+
+
+async def look_at_engine(config: GreenAgentConfig) -> Finding:
+    """Whether a Docker engine answers, where terminal trials are to be played."""
+    if config.containers != "on":
+        return Finding("engine", "skipped", "No Docker engine has to be here (AGENTBEATS_GREEN_CONTAINERS).")
+    problem = await find_problem_of_engine(config)
+    return of_problem("engine", problem) if problem else Finding("engine", "ok", "A Docker engine answers.")
 
 
 async def look_at_provider(config: GreenAgentConfig) -> Finding:

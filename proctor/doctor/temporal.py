@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import (
     DescribeNamespaceRequest,
@@ -17,6 +16,7 @@ from proctor.doctor.findings import Finding, of_problem
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import find_fleet_problem
+from proctor_storage.namespaces import find_missing_attributes
 from proctor_storage.pollers import ACTIVITIES, WORKFLOWS, count_workers, last_polls
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from workflows.names import SEARCH_ATTRIBUTES
@@ -70,14 +70,11 @@ def _of_retention(retention: timedelta) -> Finding:
 
 async def _of_search_attributes(client: Client) -> Finding:
     try:
-        known = await client.operator_service.list_search_attributes(
-            ListSearchAttributesRequest(namespace=client.namespace), timeout=_SECONDS
-        )
+        missing = await find_missing_attributes(client, SEARCH_ATTRIBUTES, _SECONDS)
     except RPCError as problem:
         if problem.status in (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED):
             return Finding("search attributes", "skipped", "This Temporal doesn't say which there are; workers will.")
         return Finding("search attributes", "problem", f"Temporal doesn't say which there are ({problem.message}).")
-    missing = [key for key in SEARCH_ATTRIBUTES if key.name not in known.custom_attributes]
     if missing:
         names = ", ".join(key.name for key in missing)
         return Finding(

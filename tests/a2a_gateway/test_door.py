@@ -314,6 +314,8 @@ async def test_an_identity_providers_tokens_count_where_they_are_for_us(
             return (await http.get("/temporal", headers={"Authorization": f"Bearer {token}"})).status_code
 
         assert {name: await ask(token) for name, token in refused.items()} == dict.fromkeys(refused, 401)
+        for_others = {"Authorization": f"Bearer {refused['another audience']}"}
+        assert f"which is '{AUDIENCE}'" in (await http.get("/temporal", headers=for_others)).text
         assert await ask(provider.token()) == 403  # known, and no admin
         assert await ask(provider.token(sub="root@example.com")) == 200
         assert provider.asked <= 2  # whatever strangers send, the provider is not asked each time

@@ -75,7 +75,8 @@ async def test_a_gateway_without_a_worker_says_so(client: Client, config: GreenA
     found = {
         "status": "degraded",
         "temporal": "ok",
-        "worker": f"No worker polls the task queue '{config.task_queue}': start one (`proctor worker`).",
+        "worker": f"No worker polls the task queue '{config.task_queue}': start one (`proctor worker`), or "
+        "give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",
     }
     for path, told in (("/health", found), ("/ready", found | {"store": "ok"})):
         unhealthy = await gateway.http.get(path)

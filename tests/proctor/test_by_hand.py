@@ -74,7 +74,8 @@ def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, 
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     with sandbox.started("worker", "--ues-url", url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for(f"no simulator answers at {url}: start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL")
+        worker.wait_for(f"no simulator answers at {url} (")
+        worker.wait_for("start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL")
         with sandbox.started("ues", "--port", str(port)) as ues:
             ues.wait_for("listening on")
             worker.wait_for(f"the simulator at {url} answers now")

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from proctor import worker_process
 from proctor_observing.logs import JsonLines, TextLines, about
+from proctor_processes.announcing import announce_as_json
 from tests.proctor_observing.conftest import Observed
 
 
@@ -61,3 +63,22 @@ def test_services_log_json_where_they_are_told_to(observed: Observed, service: s
     for line in lines:
         assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
     assert len(lines) == len(observed.log_of(service).splitlines()), observed.log_of(service)
+
+
+def test_a_wrong_setting_of_a_workers_process_is_a_line_of_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("agentbeats_green_log_format", "json")
+    monkeypatch.setenv("AGENTBEATS_GREEN_EVALUATOR_TIMEOUT", "soon")
+    monkeypatch.setattr(sys, "argv", ["worker_process", '{"number": 0, "attempts": 1, "flags": {}}'])
+    monkeypatch.setattr(worker_process, "leave", sys.exit)
+    monkeypatch.setattr(worker_process, "import_less", lambda: None)
+    monkeypatch.setattr(worker_process.signal, "signal", lambda *_: None)
+    try:
+        with pytest.raises(SystemExit):
+            worker_process.main()
+    finally:
+        announce_as_json(wanted=False)
+    line = json.loads(capsys.readouterr().err)
+    assert line["level"] == "ERROR"
+    assert "AGENTBEATS_GREEN_EVALUATOR_TIMEOUT" in line["message"]

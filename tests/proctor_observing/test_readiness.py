@@ -19,7 +19,7 @@ async def test_each_service_says_what_it_needs_and_that_it_has_it(observed: Obse
     needs = {
         "gateway": ["temporal", "worker", "store"],
         "ues": [],
-        "worker": ["temporal", "polls", "store", "fleet", "scenarios", "simulator"],
+        "worker": ["temporal", "polls", "store", "archive", "fleet", "scenarios", "simulator"],
     }
     for service, names in needs.items():
         address = observed.address_of(service)
@@ -50,8 +50,8 @@ async def test_a_look_that_hangs_or_fails_is_a_sentence() -> None:
         raise ConnectionResetError("gone")
 
     assert await look_at({"a": hangs, "b": fails}, seconds=0.01) == {
-        "a": "It did not answer within 0.01 s.",
-        "b": "It can't be looked at (ConnectionResetError: gone).",
+        "a": "The look at a did not end within 0.01 s: what it needs hangs.",
+        "b": "The b can't be looked at (ConnectionResetError: gone).",
     }
 
 

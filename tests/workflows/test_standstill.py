@@ -12,6 +12,7 @@ from temporalio.client import Client
 
 from a2a_gateway import standstill, stories
 from proctor_settings.config import GreenAgentConfig
+from proctor_storage.fleet import no_worker_at
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
 from tests.waiting import eventually
@@ -47,7 +48,8 @@ async def test_a_task_that_no_worker_takes(
     streaming: Caller, caller: Caller, client: Client, config: GreenAgentConfig
 ) -> None:
     sentence = (
-        "No worker has taken this assessment for over 0.5 s: it goes on by itself as soon as one runs and is free."
+        "No worker has taken this assessment for over 0.5 s: it goes on by itself as soon as one runs and is free. "
+        f"{no_worker_at(config.task_queue)}"
     )
     stream = streaming.send_message(message(data_part(REQUEST)))
     first = await anext(stream)
