@@ -14,6 +14,7 @@ from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.namespaces import NOT_OURS_TO_DO, find_missing_attributes
 from proctor_storage.temporal import TemporalUnreachableError
 from workflows.names import SEARCH_ATTRIBUTES
