@@ -124,7 +124,7 @@ def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
     if isinstance(problem, AuthenticationError | PermissionDeniedError):
         return Problem(
             f"the simulator at {config.ues_url} refuses this deployment's key ({problem.status})",
-            f"give it the secret of the workers. Here it is from {_where_the_secret_is_from(config)}; set "
+            f"give simulator and workers the same secret. The one here is from {_where_the_secret_is_from(config)}; set "
             "AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)",
         )
     if _UNTRUSTED in str(problem):

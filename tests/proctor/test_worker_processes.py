@@ -103,7 +103,7 @@ def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once_with_what_to_set(t
         worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
         assert worker.end(signal.SIGINT) == 0
         assert worker.output.count(f"the simulator at {two.ues_url} refuses this deployment's key (401)") == 1
-        assert f"This worker's is from {sandbox.folder}/state/secret" in worker.output
+        assert f"The one here is from {sandbox.folder}/state/secret" in worker.output
         assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
         assert "Traceback" not in worker.output
     assert not sandbox.processes()

@@ -66,7 +66,7 @@ async def test_a_simulator_with_another_key_and_a_server_that_is_none_are_named(
 ) -> None:
     assert await ask(config, "simulator") == ""
     theirs = merge_configs(config, {"secret": "another"})
-    assert "refuses this deployment's key (401): give it the secret" in await ask(theirs, "simulator")
+    assert "refuses this deployment's key (401): give simulator and workers the same" in await ask(theirs, "simulator")
     web = merge_configs(config, {"ues_url": other_server})
     assert f"what answers at {other_server} is no simulator of ours" in await ask(web, "simulator")
     found, *_ = await look_at_simulators(web)
