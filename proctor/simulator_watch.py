@@ -124,8 +124,8 @@ def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
     if isinstance(problem, AuthenticationError | PermissionDeniedError):
         return Problem(
             f"the simulator at {config.ues_url} refuses this deployment's key ({problem.status})",
-            f"give simulator and workers the same secret. The one here is from {_where_the_secret_is_from(config)}; set "
-            "AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)",
+            f"give simulator and workers the same secret. The one here is from {_where_the_secret_is_from(config)}; "
+            "set AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)",
         )
     if _UNTRUSTED in str(problem):
         return Problem(
