@@ -11,7 +11,7 @@ def test_a_room_with_services_of_its_own_stays_together_and_elsewhere_a_file() -
     assert group_of("tests/chaos/test_freezes.py::test_x[a::b]") == "tests/chaos/"
     assert group_of("tests/proctor/test_up.py::test_x[a::b]") == "tests/proctor/test_up.py"
     assert rank_of("tests/workflows/") == 0
-    assert rank_of("tests/proctor_protocol/test_config.py") == len(LONG)
+    assert rank_of("tests/proctor_settings/test_config.py") == len(LONG)
 
 
 def test_who_asks_for_the_shared_evaluator_is_known() -> None:
