@@ -16,8 +16,8 @@ from proctor.dataset_commands import configured_dataset
 from proctor.errors import UsageError
 from proctor.terminal_settings import DatasetSection
 from proctor_terminal.datasets import KnownDatasets, datasets_home
-from tests.activities.terminal.writing import format_one, format_two
 from tests.proctor.commands import Sandbox
+from tests.proctor_terminal.writing import format_one, format_two
 
 
 def call(folder: Path, *words: str) -> tuple[int, str]:

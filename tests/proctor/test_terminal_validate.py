@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.activities.terminal.test_formats import (
+from tests.proctor.commands import Sandbox
+from tests.proctor_terminal.test_formats import (
     BROKEN_ONE,
     BROKEN_TWO,
     NEEDS_COMPOSE,
@@ -11,8 +12,7 @@ from tests.activities.terminal.test_formats import (
     PLAYED_ONE,
     PLAYED_TWO,
 )
-from tests.activities.terminal.writing import format_one, format_two
-from tests.proctor.commands import Sandbox
+from tests.proctor_terminal.writing import format_one, format_two
 
 
 def write_variants(folder: Path) -> int:

@@ -34,8 +34,8 @@ from proctor_terminal.plan import StepInput, Worked
 from proctor_terminal.results import folder_of_run, write_results
 from proctor_terminal.runs import TerminalRuns
 from tests.a2a_gateway.conftest import Gateway
-from tests.activities.terminal.writing import format_one
 from tests.proctor.commands import Sandbox
+from tests.proctor_terminal.writing import format_one
 from tests.waiting import eventually
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play

@@ -7,8 +7,8 @@ import pytest
 from proctor_terminal.failures import TaskError
 from proctor_terminal.task_model import Limits, TaskFormat, TerminalTask
 from proctor_terminal.tasks import find_tasks, load_task, problems_of
-from tests.activities.terminal.writing import COMPOSE, format_one, format_two
 from tests.docker_engine import TASKS
+from tests.proctor_terminal.writing import COMPOSE, format_one, format_two
 
 ONE = "instruction: Do it.\ndifficulty: easy\n"
 

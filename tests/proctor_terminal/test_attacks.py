@@ -20,8 +20,8 @@ from proctor_terminal.failures import (
 )
 from proctor_terminal.images import prepare_image, remove_images
 from proctor_terminal.tasks import load_task
-from tests.activities.terminal.conftest import Trial, Trials
-from tests.activities.terminal.writing import DONE, format_one, format_two
+from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE
 from tests.work import NIGHTLY, only_nightly
 

@@ -13,8 +13,8 @@ from proctor_terminal.engine import labelled
 from proctor_terminal.failures import TaskError
 from proctor_terminal.task_files import TaskFolders, packed
 from proctor_terminal.tasks import load_task, problems_of
-from tests.activities.terminal.conftest import Trials
-from tests.activities.terminal.writing import COMPOSE, format_one, format_two
+from tests.proctor_terminal.conftest import Trials
+from tests.proctor_terminal.writing import COMPOSE, format_one, format_two
 
 MOUNTED = COMPOSE + "      - ./:/app\n      - ./settings.json:/etc/settings.json:ro\n"
 SCRIPT = """verdict=FAILED

@@ -15,9 +15,9 @@ from proctor_terminal import environments, fresh
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentLostError
 from proctor_terminal.references import EnvironmentRef
-from tests.activities.terminal.conftest import Trial, Trials
-from tests.activities.terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, command, harbor, version_one
-from tests.activities.terminal.writing import DONE, format_two
+from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, command, harbor, version_one
+from tests.proctor_terminal.writing import DONE, format_two
 from tests.work import NIGHTLY, only_nightly
 
 _FEW = ("python3 replaced", "conftest.py in /", "a listening process that rewrites tests")

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.activities.terminal.writing import format_one, format_two
+from tests.proctor_terminal.writing import format_one, format_two
 
 TESTED = "from pathlib import Path\n\ndef test_done():\n    assert Path('/app/done').exists()\n"
 _SCRIPT = "cd /app\npython3 -m pytest /tests/test_outputs.py -rA\n"

@@ -12,8 +12,8 @@ import pytest
 from proctor_terminal import command_endpoint, environments
 from proctor_terminal.command_endpoint import Access, CommandEndpoint
 from proctor_terminal.recording import Recordings
-from tests.activities.terminal.conftest import Trial, Trials
-from tests.activities.terminal.writing import format_two
+from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.writing import format_two
 from tests.waiting import PATIENCE
 
 

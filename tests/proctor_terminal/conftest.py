@@ -16,7 +16,7 @@ from proctor_terminal.solutions import play_solution
 from proctor_terminal.task_model import TerminalTask
 from proctor_terminal.tasks import load_task
 from proctor_terminal.testing import TestsOutcome, run_tests
-from tests.activities.terminal.writing import format_two
+from tests.proctor_terminal.writing import format_two
 
 LIMITS = DefaultLimits(memory_mb=256, storage_mb=1000, processes=200)
 

@@ -10,9 +10,9 @@ from typing import Any
 from proctor_terminal import exec_watch
 from proctor_terminal.commands import execute
 from proctor_terminal.recording import Recordings
-from tests.activities.terminal.conftest import Trial, Trials
-from tests.activities.terminal.writing import format_two
 from tests.docker_engine import BASE_IMAGE
+from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.writing import format_two
 
 
 async def docker_exec(trial: Trial, *command: str) -> None:

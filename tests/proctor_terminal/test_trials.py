@@ -15,9 +15,9 @@ from proctor_terminal.copying import copy_in, copy_out
 from proctor_terminal.engine import Engine, labelled
 from proctor_terminal.failures import EngineUnavailableError, EnvironmentLostError
 from proctor_terminal.tasks import find_tasks, load_task
-from tests.activities.terminal.conftest import Trial, Trials
-from tests.activities.terminal.writing import format_one, format_two
 from tests.docker_engine import BASE_IMAGE, TASKS, own_engine
+from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.writing import format_one, format_two
 from tests.work import NIGHTLY
 
 SHORT = ("exported-variable", "two-services")

@@ -7,7 +7,7 @@ import pytest
 from proctor_terminal.agent_changes import Change, ImageCommands, TaskTexts, held_back
 from proctor_terminal.process_needs import state_need
 from proctor_terminal.tasks import load_task
-from tests.activities.terminal.writing import format_two
+from tests.proctor_terminal.writing import format_two
 
 IMAGE = ImageCommands(
     folders=frozenset(["/usr/local/bin", "/usr/bin"]),
