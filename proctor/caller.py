@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 from urllib.parse import urlsplit
 
 import httpx
-from a2a.client import Client, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils.errors import (
@@ -141,6 +141,7 @@ class AssessmentCall:
             headers={**authorization(), **trace_of_environment()},
         )
         self._client: Client | None = None
+        self._goes_to = gateway_url
         self._accepted = asyncio.Event()
         self._task_id = ""
         self._last_sequence = -1
@@ -195,7 +196,8 @@ class AssessmentCall:
                     return
                 problem = "the gateway does not let us listen to this task"
             except (A2AError, httpx.HTTPError) as error:
-                problem, is_said = self._judge(error), isinstance(error, InternalError)
+                problem = self._judge(error)
+                is_said = isinstance(error, InternalError) or problem != str(error)
             now = asyncio.get_running_loop().time()
             lost_since = lost_since or now
             if now - lost_since > GIVE_UP_SECONDS:
@@ -268,7 +270,9 @@ class AssessmentCall:
         if self._client is None:
             factory = ClientFactory(ClientConfig(httpx_client=self._http, streaming=True))
             try:
-                self._client = await factory.create_from_url(self._gateway_url)
+                card = await A2ACardResolver(self._http, self._gateway_url).get_agent_card()
+                self._client = factory.create(card)
+                self._goes_to = next((way.url for way in card.supported_interfaces), "")
             except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
                 raise UnreachableError(
                     f"can't reach a gateway at {self._gateway_url} ({problem}): start one with `proctor up`, or give "
@@ -297,7 +301,11 @@ class AssessmentCall:
             raise UnreachableError(str(error)) from None
         if not self._task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
             raise CommandError(str(error)) from None
-        return said_with(error)
+        said = said_with(error)
+        is_elsewhere = self._goes_to.rstrip("/") != self._gateway_url.rstrip("/")
+        if said == str(error) and is_elsewhere and not self._task_id:
+            return f"{said} The agent card of {self._gateway_url} sends callers to {self._goes_to}"
+        return said
 
     def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
         if response.HasField("task"):

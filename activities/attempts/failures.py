@@ -104,6 +104,8 @@ def in_words(kind: str | None, message: str) -> str:
     """What a failure says, with a remedy where one is known; one of Python's own exceptions is named too, since its
     message alone is no sentence.
     """
+    if kind == "UESConnectionError" and "CERTIFICATE_VERIFY_FAILED" in message:
+        return f"{message} (the simulator's certificate is not trusted; its authority's can be named in SSL_CERT_FILE)"
     if remedy := _REMEDIES.get(kind or ""):
         return f"{message.rstrip('.')} ({remedy})"
     return f"{kind}: {message}" if hasattr(builtins, kind or "") else message

@@ -173,6 +173,13 @@ class Simulation(ABC):
         outlives the one that they were put there for.
         """
 
+    async def check_public_address(self) -> None:  # noqa: B027 - a server of one's own has no other address
+        """Make sure that what answers at the address for participants is this simulation.
+
+        Raises:
+            ApplicationError: it is another simulator.
+        """
+
     @abstractmethod
     async def make_reader_key(self) -> None:
         """Make the evaluators' key, in a simulation that has none yet."""

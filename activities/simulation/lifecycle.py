@@ -62,6 +62,7 @@ class LifecycleActivities:
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
             ) from None
         await simulation.make_reader_key()
+        await simulation.check_public_address()
         await simulation.admin.simulation.start()
         checkpoint = await simulations.keep(simulation, everything=True)
         shown = await simulations.show(simulation, plan.simulation_id, checkpoint)

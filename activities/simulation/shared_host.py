@@ -8,6 +8,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
+from activities.attempts import failures
 from activities.simulation.addresses import public_address
 from activities.simulation.hosts import (
     Access,
@@ -37,7 +38,13 @@ from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues.answers import CurrentCheckpoint
-from purple_sdk.ues.errors import UESConnectionError, UnexpectedAnswerError, refusal
+from purple_sdk.ues.errors import (
+    UESConnectionError,
+    UESError,
+    UESTimeoutError,
+    UnexpectedAnswerError,
+    refusal,
+)
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
@@ -136,6 +143,21 @@ class HostedSimulation(Simulation):
         await self.admin.keys.create(
             name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
         )
+
+    async def check_public_address(self) -> None:
+        """See ``Simulation``. An address that doesn't answer here may answer participants."""
+        if self._address == self.reader.base_url:
+            return
+        try:
+            await AsyncUESClient(self._address, self.reader_secret, http=self._http).time.get_state()
+        except (UESConnectionError, UESTimeoutError):
+            return
+        except UESError as problem:
+            raise failures.final(
+                failures.UNKNOWN,
+                f"Participants would be sent to {self._address}, where this simulation is not ({problem}): set "
+                "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names.",
+            ) from None
 
     async def change_keys(self) -> None:
         """See ``Simulation``."""

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,11 +15,13 @@ from a2a.client.errors import A2AClientError
 from a2a.utils.errors import InternalError
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
 from a2a_gateway.watching import Watching
 from activities.attempts.failures import in_words
+from activities.simulation.shared_host import SharedHost
 from proctor.caller import said_with
 from proctor.doctor.services import look_at_engine, look_at_gateway, look_at_simulators, look_at_tokens
 from proctor.worker_needs import worker_needs
@@ -81,6 +84,20 @@ async def test_a_public_address_of_another_simulator_is_named(config: GreenAgent
     away = merge_configs(config, {"ues_public_url": "http://127.0.0.1:1"})
     assert await ask(away, "simulator") == "", "participants may reach an address that workers do not"
     assert "warning" in [each.state for each in await look_at_simulators(away)]
+
+
+async def test_a_simulation_that_is_not_at_its_public_address_is_the_evaluators_fault(
+    config: GreenAgentConfig, other_server: str
+) -> None:
+    for public, is_wrong in ((other_server, True), ("http://127.0.0.1:1", False)):
+        wrong = merge_configs(config, {"ues_public_url": public})
+        async with httpx.AsyncClient(trust_env=False) as http:
+            host = SharedHost(wrong, http)
+            simulation = await host.create("nowhere", 1, 1)
+            await simulation.make_reader_key()
+            with pytest.raises(ApplicationError, match="this simulation is not") if is_wrong else nullcontext():
+                await simulation.check_public_address()
+            await host.end("nowhere", 1)
 
 
 async def test_an_archive_and_an_engine_that_are_away_are_named(config: GreenAgentConfig, tmp_path: Path) -> None:
