@@ -1,7 +1,7 @@
 """The documentation site's hooks: it shows pages from outside ``docs/``, and pages of schemas.
 
-Links in documents are those of the repository. A link to a file that is no page becomes plain text, so that the site
-works alone; a link to a file that doesn't exist is a warning, and with ``--strict`` an error.
+Links in documents are those of the repository. A link to any other file becomes plain text, so that the site works
+alone; a link to a file that doesn't exist is a warning, and with ``--strict`` an error.
 """
 
 import json

@@ -1,0 +1,68 @@
+"""The pages of docs/howto can be followed: their blocks are files, lines to insert and lines to replace.
+
+``<!-- file PATH -->`` before a block: it is that file. ``<!-- insert PATH after TEXT -->`` (or ``before``): it comes
+beside the only line with that text. ``<!-- replace PATH at TEXT -->``: it replaces that line. Then the tests that the
+page names are run.
+"""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import document, of_language
+from tests.processes import ROOT
+from tests.waiting import PATIENCE
+from tests.work import NIGHTLY
+
+LONG = pytest.mark.skipif(not NIGHTLY, reason="starts Temporal: make nightly")
+LONG_PAGES = ("docs/howto/activity.md",)
+ALL_PAGES = ("docs/howto/modality.md", "docs/howto/setting.md", "docs/howto/judge.md", *LONG_PAGES)
+PAGES = [pytest.param(page, marks=LONG if page in LONG_PAGES else ()) for page in ALL_PAGES]
+_CHANGE = re.compile(r"(?P<how>file|insert|replace) (?P<path>\S+)(?: (?P<where>after|before|at) (?P<text>.+))?")
+
+
+def follow(page: str, tree: Path) -> None:
+    """Make the changes of a page in a copy of the project."""
+    for block in of_language("python"):
+        change = _CHANGE.fullmatch(block.note)
+        if block.document != page or change is None:
+            continue
+        path = tree / change["path"]
+        if change["how"] == "file":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+            continue
+        lines = path.read_text().splitlines(keepends=True)
+        (at,) = [number for number, line in enumerate(lines) if change["text"] in line]
+        lines[at : at + 1] = {
+            "after": [lines[at], block.text],
+            "before": [block.text, lines[at]],
+            "at": [block.text],
+        }[change["where"]]
+        path.write_text("".join(lines))
+
+
+@pytest.mark.timeout(4 * PATIENCE)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
+    for entry in ROOT.iterdir():
+        if (entry / "__init__.py").exists():
+            shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+        elif not entry.name.startswith(".") and entry.name != "site":
+            (tmp_path / entry.name).symlink_to(entry)
+    follow(page, tmp_path)
+    (command,) = re.findall(r"`\.venv/bin/python -m pytest ([^`]+)`", document(page))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(command)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
