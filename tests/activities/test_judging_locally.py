@@ -9,7 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.judging import verdicts
+from activities.judging import by_evaluator, looks
 from activities.judging.payloads import JudgeInput
 from activities.plan import Plan
 from activities.scenario_code.processes import EvaluatorRetryError
@@ -80,7 +80,7 @@ def test_a_faulty_evaluator_fails_and_its_neighbours_are_judged(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that hangs is ended after the time of a local activity."""
-    monkeypatch.setattr(verdicts, "_LOCAL_SECONDS", 0.5)
+    monkeypatch.setattr(by_evaluator, "_LOCAL_SECONDS", 0.5)
 
     class Faulty(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def test_no_verdict_counts_where_the_simulation_was_lost_meanwhile(
         async def look(self, plan: Plan, evidence: Evidence) -> None:
             await self.judge_locally(plan, evidence, "asked")
 
-    monkeypatch.setattr(verdicts, "require_still", is_another)
+    monkeypatch.setattr(looks, "require_still", is_another)
     with pytest.raises(ApplicationError, match="lost meanwhile"):
         found(rehearsal, "good", Lost(rehearsal))
 
@@ -169,12 +169,12 @@ def test_a_judgement_that_could_not_reach_the_simulation_looks_again_though_othe
     class Interrupted(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> list[Any]:
             given = JudgeInput(plan=plan, criterion_id="asked", evidence=evidence)
-            neighbours = [await do(self.verdicts._look_at, given) for _ in range(2)]
+            neighbours = [await do(self.verdicts.evaluators.looks.look_at, given) for _ in range(2)]
             with monkeypatch.context() as patch:
                 patch.setattr(self.parts.scenarios.code, "judge", is_away)
                 with pytest.raises(Exception, match="nobody answers"):
                     await do(self.verdicts.judge_criterion, given)
-            return [*neighbours, await do(self.verdicts._look_at, given)]
+            return [*neighbours, await do(self.verdicts.evaluators.looks.look_at, given)]
 
     async def is_away(*_: Any) -> None:
         raise EvaluatorRetryError("nobody answers")

@@ -1,0 +1,55 @@
+"""The models that judge one criterion, and what is known of how well they judge."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from temporalio import activity
+
+from activities.judging.calibration import Asked, calibrations_of
+from activities.judging.panel import Judge, make_judges
+from activities.models.configured import ConfiguredModels
+from activities.models.usage import Meter
+from activities.plan import Plan
+from proctor_protocol.results import CriterionResult
+
+_SEEDS = 1_000
+
+
+@dataclass(frozen=True)
+class AskedModels:
+    """The panel of an assessment, for one attempt at one criterion.
+
+    Attributes:
+        plan: the assessment's.
+        configured: makes the models.
+        meter: counts what they are asked.
+        state: the folder with their calibrations.
+    """
+
+    plan: Plan
+    configured: ConfiguredModels
+    meter: Meter
+    state: Path
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names; without judges in the plan, the one of the settings."""
+        return list(self.plan.judges or [self.configured.judge_name])
+
+    def judges(self, prompt_version: str | None) -> list[Judge]:
+        """The panel; none offline. An attempt that follows one whose answers were refused asks with another seed."""
+        if self.plan.offline:
+            return []
+        seed = self.plan.seed + _SEEDS * (activity.info().attempt - 1)
+        return make_judges(self.configured, self.names, self.plan.votes, seed, self.meter, prompt_version)
+
+    async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
+        """A verdict with what is known of the models that were asked for it."""
+        found = await asyncio.to_thread(calibrations_of, self.state, self.plan.scenario_id, self.names, what)
+        return result.model_copy(
+            update={
+                "details": {**(result.details or {}), "calibration": found},
+                "judge_warnings": [each["warning"] for each in found if each["warning"]],
+            }
+        )

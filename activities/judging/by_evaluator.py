@@ -1,0 +1,145 @@
+"""A criterion is judged by an evaluator function of the scenario, in a confined process."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from temporalio import activity
+
+from activities.attempts import failures
+from activities.attempts.resets import asks_for_current_evaluators
+from activities.judging.asked_models import AskedModels
+from activities.judging.facts_by_model import read_facts
+from activities.judging.looks import SharedLooks
+from activities.judging.model_judge import PROMPT_VERSION
+from activities.judging.panel import Judge
+from activities.judging.payloads import JudgeInput
+from activities.models.factory import ModelError, prepare
+from activities.models.structured import classified
+from activities.scenario_code.facts_asked import FactsAsked
+from activities.scenario_code.manager import ScenarioError
+from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
+from activities.scenario_code.scenarios import Scenarios
+from activities.scenario_code.tasks import JudgeTask
+from activities.simulation.hosts import Simulation
+from activities.simulation.simulations import Simulations
+from proctor_protocol.results import CriterionResult
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobStore
+
+_LOCAL_SECONDS = 3.0
+"""How long an evaluator may take in a local activity, behind which there is an ordinary one."""
+
+_WISHES_KEPT = 1_000
+
+
+class EvaluatorJudge:
+    """Runs evaluators, each with a client of the simulation as it was when the turns were over."""
+
+    def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
+        self._store = store
+        self._scenarios = scenarios
+        self.looks = SharedLooks(simulations)
+        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._wants_current: dict[str, bool] = {}
+
+    async def judge(
+        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+    ) -> CriterionResult:
+        """Judge one criterion.
+
+        Raises:
+            ApplicationError: ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, to be tried again.
+        """
+        simulation = await self.looks.look_at(given)
+        try:
+            result = await self._run(given, scenario, criterion, models, simulation)
+        except EvaluatorRetryError as problem:
+            self.looks.forget(given, simulation)
+            raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
+        except (EvaluatorFailedError, ScenarioError) as problem:
+            # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
+            await self.looks.require_still(given, simulation)
+            raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
+        await self.looks.require_still(given, simulation)
+        return result
+
+    async def _run(
+        self,
+        given: JudgeInput,
+        scenario: ScenarioConfig,
+        criterion: EvaluationCriterion,
+        models: AskedModels,
+        simulation: Simulation,
+    ) -> CriterionResult:
+        is_offline = given.plan.offline
+        directory, code = await self._code(given)
+        bench = Bench(
+            task=JudgeTask(
+                directory=directory,
+                scenario=scenario,
+                simulation=simulation.reader.base_url,
+                reader_key=simulation.reader_secret,
+                has_model=not is_offline,
+                model="" if is_offline else ", ".join(dict.fromkeys(models.names)),
+            ),
+            evidence=f"{given.evidence.record.sha256} {code}",
+            fetch=lambda: self._store.get(given.evidence.record),
+            contents=self._store,
+        )
+        seconds = _LOCAL_SECONDS if activity.info().is_local else None
+        answering = _answering(scenario.user_prompt, models)
+        result = await self._scenarios.code.judge(bench, criterion, answering, seconds)
+        result = result.model_copy(update={"evaluator_hash": code})
+        return await models.with_calibration(result, "facts") if models.meter.read() else result
+
+    async def _code(self, given: JudgeInput) -> tuple[Path, str]:
+        """The folder of the evaluators, and the hash of its files: as they were at admission, unless a reset asks for
+        the current ones.
+        """
+        plan = given.plan
+        if given.is_reset and await self._is_current_wanted():
+            return await self._scenarios.unpack_current_code(plan.scenario_id)
+        return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
+
+    async def _is_current_wanted(self) -> bool:
+        """Whether this run is a reset that asks for the current evaluators; its history is read once."""
+        run = activity.info().workflow_run_id or ""
+        async with self._reading.setdefault(run, asyncio.Lock()):
+            if run not in self._wants_current:
+                while len(self._wants_current) >= _WISHES_KEPT:
+                    self._wants_current.pop(next(iter(self._wants_current)))
+                workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "", run_id=run)
+                self._wants_current[run] = await asks_for_current_evaluators(workflow.fetch_history_events())
+            return self._wants_current[run]
+
+
+def _answering(user_prompt: str, models: AskedModels) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
+    """What answers an evaluator's questions: facts in texts the whole panel, all else its first model."""
+    judges, panel = list[Judge](), list[Judge]()
+
+    async def answer(question: dict[str, Any]) -> bytes:
+        await prepare()
+        from activities.scenario_code.relayed_model import answer as ask_model
+
+        try:
+            if "facts" in question:
+                panel.extend([] if panel else models.judges(PROMPT_VERSION))
+                asked = FactsAsked.model_validate(question)
+                facts = await read_facts(asked, user_prompt, panel, models.configured.judge_window)
+                return json.dumps(facts).encode()
+            judges.extend([] if judges else models.judges(None))
+            return await ask_model(question, judges[0].llm)
+        except ModelError:
+            raise
+        except Exception as problem:
+            raise classified(problem, models.configured.judge_name) from problem
+
+    return answer
+
+
+def _blame(criterion: EvaluationCriterion, sentence: str) -> str:
+    return f"Criterion {criterion.criterion_id}: {sentence}."

@@ -1,0 +1,59 @@
+"""Simulations as they were when the turns were over, shared by all judgements that look at one at the same time."""
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from temporalio import activity
+
+from activities.attempts.fencing import own_fence
+from activities.judging.payloads import JudgeInput
+from activities.simulation.hosts import Simulation
+from activities.simulation.simulations import Simulations, require_still
+from proctor_storage.blobs import BlobRef
+
+_Place = tuple[str, str | None, BlobRef]
+"""Which simulation, on which of the simulator's servers, and at which checkpoint."""
+
+
+class SharedLooks:
+    """The simulations that judgements look at."""
+
+    def __init__(self, simulations: Simulations) -> None:
+        self._simulations = simulations
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._shared: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
+
+    async def look_at(self, given: JudgeInput) -> Simulation:
+        """The simulation. The first judgement restores it for all that run at the same time; each makes sure, when it
+        has judged, that it is still the same one.
+
+        A local activity looks with the fence of ``conclude``: its own time is the worker's, which must not be a fence.
+        """
+        place = _place_of(given)
+        async with self._locks.setdefault(given.plan.simulation_id, asyncio.Lock()):
+            simulation = self._shared.get(place)
+            if simulation is None:
+                simulation = self._shared[place] = await self._simulations.of(given.plan).look_at(
+                    given.plan.simulation_id,
+                    given.evidence.checkpoint,
+                    given.evidence.fence if activity.info().is_local else own_fence(),
+                )
+        return simulation
+
+    async def require_still(self, given: JudgeInput, simulation: Simulation) -> None:
+        """As ``activities.simulation.simulations.require_still``; if it isn't, the next judgement looks again."""
+        try:
+            await require_still(simulation)
+        except BaseException:
+            self.forget(given, simulation)
+            raise
+
+    def forget(self, given: JudgeInput, simulation: Simulation) -> None:
+        """Let the next judgement look again: this simulation can't be reached, or is another one now."""
+        place = _place_of(given)
+        if self._shared.get(place) is simulation:
+            del self._shared[place]
+
+
+def _place_of(given: JudgeInput) -> _Place:
+    return given.plan.simulation_id, given.plan.simulator, given.evidence.checkpoint
