@@ -91,7 +91,7 @@ class EntryDamagedError(ValueError):
 
 
 class Archive:
-    """The entries below an fsspec URL or a local folder. All methods wait for as long as it takes.
+    """The entries below an fsspec URL or a local folder. All methods wait; each access has a time limit (``Folder``).
 
     The entries that were read last are kept in memory, since they never change.
 
@@ -335,7 +335,7 @@ class Archive:
 
     def _checked(self, path: str, expected: Content) -> bytes:
         try:
-            content = self.folder.read(path)
+            content = self.folder.read(path, expected.size)
         except FileNotFoundError:
             raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
         if content_of(content) != expected:

@@ -63,9 +63,7 @@ class Fingerprint:
     @classmethod
     async def of(cls, config: GreenAgentConfig) -> Self:
         """The identities of the services in these settings. The identity of an unreadable store is left out."""
-        store, archive = await asyncio.gather(
-            asyncio.to_thread(_id_of, config.storage_url), asyncio.to_thread(_id_of, config.archive_url)
-        )
+        store, archive = await asyncio.gather(_id_of(config.storage_url), _id_of(config.archive_url))
         keys = read_keys(config.payload_keys.get_secret_value()) if config.payload_keys else {}
         secret = config.secret.get_secret_value()
         return cls(
@@ -161,7 +159,7 @@ def _digest(content: bytes) -> str:
     return sha256(b"proctor fingerprint " + content).hexdigest()[:_DIGITS]
 
 
-def _id_of(url: str) -> str:
+async def _id_of(url: str) -> str:
     """The id of a store, which its first user writes into it."""
     if url.startswith("memory://"):  # each process has its own
         return _UNKNOWN
@@ -169,7 +167,11 @@ def _id_of(url: str) -> str:
         return _ids[url]
     try:
         new = secrets.token_hex(_DIGITS // 2).encode()
-        _ids[url] = Folder(url, "store").write_once(_ID_FILE, new).decode()
+        folder = await asyncio.to_thread(Folder, url, "store")
+        found = await folder.within_time(
+            lambda: folder.write_once(_ID_FILE, new), "written", seconds=_SECONDS.total_seconds()
+        )
+        _ids[url] = found.decode()
     except (StoreUnavailableError, OSError, ImportError, ValueError):
         return _UNKNOWN
     return _ids[url]

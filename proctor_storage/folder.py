@@ -2,19 +2,20 @@
 
 import asyncio
 import errno
+import functools
 import os
 import posixpath
 import shutil
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import fsspec
 
 from proctor_protocol.problems import Problem
+from proctor_storage import threads
 from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
 from proctor_storage.object_stores import (
     MAKE_BUCKET,
@@ -28,6 +29,7 @@ from proctor_storage.object_stores import (
 )
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 ANSWERS_WITHIN = 30.0
 """Seconds after which a folder that does not answer counts as unavailable; more for what is large."""
@@ -46,8 +48,8 @@ _REMEDIES = {
 
 _OPERATIONS = {"written": "write", "read": "read"}
 
-_threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="store")
-"""Threads for one store: a store that hangs holds up only its own callers."""
+_LISTS_WITHIN = 20
+"""Times ``ANSWERS_WITHIN``, for the list of everything."""
 
 
 class StoreUnavailableError(Exception):
@@ -57,11 +59,33 @@ class StoreUnavailableError(Exception):
     """
 
 
+def _bounded(
+    done: str, size: Callable[..., int] = lambda *_: 0, times: int = 1
+) -> Callable[[Callable[Concatenate["Folder", P], T]], Callable[Concatenate["Folder", P], T]]:
+    """Give a method of ``Folder`` a time limit; ``size`` tells the bytes that it moves, from its arguments."""
+
+    def bounded(method: Callable[Concatenate["Folder", P], T]) -> Callable[Concatenate["Folder", P], T]:
+        @functools.wraps(method)
+        def call(self: "Folder", /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if threads.is_one_of_ours():  # the call around this one has the limit
+                return method(self, *args, **kwargs)
+            return self._wait(lambda: method(self, *args, **kwargs), done, times * _limit(size(*args, **kwargs)))
+
+        return call
+
+    return bounded
+
+
+def _limit(size: int) -> float:
+    return ANSWERS_WITHIN + size // _SLOWEST
+
+
 class Folder:
     """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
     A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
-    meets half a file. All methods wait for as long as it takes; ``within_time`` is for callers with an event loop.
+    meets half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers
+    with an event loop.
 
     Args:
         url: where it is; it is made when something is written, but for a store's bucket.
@@ -88,6 +112,7 @@ class Folder:
         """Whether it is in a store of objects, where each look is a request to a machine far away."""
         return self._store is not None
 
+    @_bounded("written", lambda _, content: len(content))
     def write(self, path: str, content: bytes) -> None:
         """Write a file, or overwrite it.
 
@@ -105,6 +130,7 @@ class Folder:
         except Exception as problem:  # every kind of file system has its own
             raise self.unavailable(problem, "written", path) from problem
 
+    @_bounded("written", lambda _, content: len(content))
     def write_first(self, path: str, content: bytes) -> bool | None:
         """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
         request for it.
@@ -157,8 +183,9 @@ class Folder:
             self.write(path, content)
         return self.read(path)
 
-    def read(self, path: str) -> bytes:
-        """A file's content.
+    @_bounded("read", lambda _, size=0: size)
+    def read(self, path: str, size: int = 0) -> bytes:
+        """A file's content; give the ``size`` of a large one, which may take longer.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -173,6 +200,7 @@ class Folder:
             raise self.unavailable(problem, "read", path) from problem
         return content
 
+    @_bounded("read", times=2)
     def read_all(self, paths: list[str]) -> dict[str, bytes]:
         """Many files' contents, at the same time where the file system can; those that aren't there are left out."""
         if self._is_local:
@@ -187,6 +215,7 @@ class Folder:
         at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
         return {at[self._fs._strip_protocol(name)]: content for name, content in found.items()}
 
+    @_bounded("read")
     def names(self, path: str = "") -> list[str]:
         """The names of what is in a folder below; none where there is no such folder."""
         try:
@@ -200,6 +229,7 @@ class Folder:
             raise self.unavailable(problem, "read") from problem
         return sorted(posixpath.basename(str(each).rstrip("/")) for each in found)
 
+    @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
         """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
         try:
@@ -217,6 +247,7 @@ class Folder:
             posixpath.basename(str(about["name"])): _version_of(about) for about in listed if about["type"] == "file"
         }
 
+    @_bounded("read", times=_LISTS_WITHIN)
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
         try:
@@ -231,6 +262,7 @@ class Folder:
             for name, about in found.items()
         }
 
+    @_bounded("read")
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
         try:
@@ -238,6 +270,7 @@ class Folder:
         except Exception as problem:
             raise self.unavailable(problem, "read", path) from problem
 
+    @_bounded("written")
     def remove(self, path: str) -> None:
         """Remove a file or a folder with its contents; a missing one is fine."""
         try:
@@ -251,6 +284,7 @@ class Folder:
         except Exception as problem:
             raise self.unavailable(problem, "written", path) from problem
 
+    @_bounded("read")
     def written_at(self, path: str) -> datetime | None:
         """When a file was written; None where the file system doesn't say.
 
@@ -265,21 +299,39 @@ class Folder:
             return None
         return written.astimezone(UTC)
 
-    async def within_time(self, work: Callable[[], T], done: str, size: int = 0) -> T:
-        """Do something with the folder in a thread; ``size`` are the bytes that this moves.
+    async def within_time(self, work: Callable[[], T], done: str, size: int = 0, seconds: float | None = None) -> T:
+        """Do something with the folder in a thread.
+
+        Args:
+            work: what to do.
+            done: what an error says can't be done: ``written`` or ``read``.
+            size: the bytes that this moves.
+            seconds: the time limit, where it is not ``ANSWERS_WITHIN`` and the time that the bytes take.
 
         Raises:
-            StoreUnavailableError: it took longer than ``ANSWERS_WITHIN`` plus the time for the bytes.
+            StoreUnavailableError: the folder doesn't answer within that time.
         """
-        running = asyncio.get_running_loop().run_in_executor(_threads, work)
+        limit = seconds or _limit(size)
+        with self._counted(done, limit):
+            return await asyncio.wait_for(asyncio.wrap_future(threads.submit(self.place, work)), limit)
+
+    def _wait(self, work: Callable[[], T], done: str, limit: float) -> T:
+        with self._counted(done, limit):
+            running = threads.submit(self.place, work)
+            try:
+                return running.result(limit)
+            finally:
+                running.cancel()
+
+    @contextmanager
+    def _counted(self, done: str, limit: float) -> Iterator[None]:
         operation = _OPERATIONS.get(done, done)
-        seconds = ANSWERS_WITHIN + size // _SLOWEST
         try:
             with STORE_SECONDS.labels(operation).time():
-                return await asyncio.wait_for(running, seconds)
+                yield
         except TimeoutError:
             STORE_FAILURES.labels(operation).inc()
-            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {seconds:g} s")
+            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {limit:g} s")
             raise self.unavailable(slow, done) from None
         except StoreUnavailableError:
             STORE_FAILURES.labels(operation).inc()

@@ -14,10 +14,13 @@ from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
+from proctor_storage import threads
 from proctor_storage.folder import Folder
 from proctor_storage.trying import find_problem_of_store
 
-_SLOW_STORE = 2.0
+_SLOW_STORE, _WAITS = 2.0, 10.0
+"""Seconds after which a store is slow, and after which it does not answer."""
+
 _SCARCE, _TOO_SCARCE = 5e9, 500e6
 """Bytes free on a disk below which something is said: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
 
@@ -25,7 +28,7 @@ _SCARCE, _TOO_SCARCE = 5e9, 500e6
 async def look_at_store(url: str, name: str) -> list[Finding]:
     """Whether a store can be written, read and cleaned up, how long that takes, and when it says that it was."""
     began = time.monotonic()
-    problem = await find_problem_of_store(url, name)
+    problem = await find_problem_of_store(url, name, _WAITS)
     if problem:
         return [of_problem(name, problem)]
     seconds = time.monotonic() - began
@@ -79,7 +82,7 @@ async def look_at_confinement(config: GreenAgentConfig) -> Finding:
 
 async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
     """How much room there is where the state folder and local stores are."""
-    return await asyncio.to_thread(_disks, config)
+    return await asyncio.wrap_future(threads.submit("disks", lambda: _disks(config)))
 
 
 def _disks(config: GreenAgentConfig) -> list[Finding]:

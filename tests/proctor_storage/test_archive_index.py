@@ -42,9 +42,9 @@ class Watched(Folder):
         self._note("written", path)
         super().write(path, content)
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, size: int = 0) -> bytes:
         self._note("read", path)
-        return super().read(path)
+        return super().read(path, size)
 
     def names(self, path: str = "") -> list[str]:
         self._note("listed", path)

@@ -3,18 +3,27 @@
 import asyncio
 import errno
 import os
+import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverStoreContext
 
+from proctor_observing.readiness import LOOKS_FOR
 from proctor_storage import blobs, folder
+from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
+from proctor_storage.folder import Folder
 from proctor_storage.temporal import BlobPayloads
+from proctor_storage.trying import TRIED_WITHIN, find_problem_of_store
+from tests.viewer.entries import write_day
+from tests.waiting import PATIENCE
 
 CONTENT = os.urandom(300_000)
 
@@ -100,6 +109,69 @@ async def test_a_store_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.
             await BlobStore(str(tmp_path)).put(CONTENT)
     finally:
         answers.set()
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in which no write ever ends."""
+    answers = threading.Event()
+    monkeypatch.setattr(folder, "ANSWERS_WITHIN", 0.05)
+    monkeypatch.setattr(os, "fsync", lambda _: answers.wait())
+    yield tmp_path
+    answers.set()
+
+
+def test_an_archive_that_hangs_is_reported_and_counted_like_one_that_refuses(hanging: Path) -> None:
+    def failures() -> float:
+        return REGISTRY.get_sample_value("proctor_store_failures_total", {"operation": "write"}) or 0.0
+
+    before = failures()
+    with pytest.raises(
+        StoreUnavailableError, match=r"archive at .* can't be written \(no answer within 0.05 s\): see whe"
+    ):
+        write_day(Archive(str(hanging)), "day", turns=1)
+    assert failures() == before + 1
+
+
+async def test_a_store_that_hangs_is_a_problem_before_readiness_stops_looking(hanging: Path) -> None:
+    assert str(await find_problem_of_store(str(hanging), seconds=0.05)) == (
+        f"The evaluator's store at {hanging} can't be written (no answer within 0.05 s): see whether it is there and "
+        "works."
+    )
+    assert TRIED_WITHIN < LOOKS_FOR
+
+
+async def test_a_store_that_hangs_holds_up_no_other_one(
+    hanging: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "file").write_bytes(b"content")
+    hung = Folder(str(hanging), "store")
+    tried = [hung.within_time(lambda: hung.write("file", b""), "written") for _ in range(40)]
+    assert {type(each) for each in await asyncio.gather(*tried, return_exceptions=True)} == {StoreUnavailableError}
+    assert await asyncio.to_thread(Folder(str(other), "archive").read, "file") == b"content"
+
+
+async def test_an_endpoint_that_accepts_connections_and_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        problem = await find_problem_of_store("s3://bucket/prefix", seconds=0.5)
+    assert str(problem).startswith(
+        "The evaluator's store at s3://bucket/prefix can't be written (bucket bucket: no answer"
+    )
+
+
+def test_a_process_ends_though_its_store_hangs(tmp_path: Path) -> None:
+    """Reading a pipe that has no writer waits for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    code = "import sys; from proctor_storage import folder; folder.ANSWERS_WITHIN = 0.1"
+    code += "; folder.Folder(sys.argv[1], 'store').read('pipe')"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert "can't be read (no answer within 0.1 s)" in ended.stderr
 
 
 @pytest.mark.parametrize("damage", [b"", b"not zlib", CONTENT], ids=["emptied", "garbage", "other content"])

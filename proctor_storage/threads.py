@@ -1,0 +1,58 @@
+"""Daemon threads for calls that may never return. Each place has its own, and no exit waits for them."""
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_AT_ONCE = 16
+
+_here = threading.local()
+_pools: dict[tuple[int, str], "_Pool"] = {}
+
+
+def submit(place: str, work: Callable[[], T]) -> "Future[T]":
+    """Do something in one of a place's threads. A place that hangs holds up its own callers only."""
+    pool = _pools.setdefault((os.getpid(), place), _Pool())  # a forked process has none of its parent's threads
+    return pool.submit(work)
+
+
+def is_one_of_ours() -> bool:
+    """Whether this code runs in such a thread."""
+    return getattr(_here, "is_one_of_ours", False)
+
+
+class _Pool:
+    """``ThreadPoolExecutor`` with daemon threads: Python waits for its own at exit, however long they take."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = 0
+        self._lock = threading.Lock()
+
+    def submit(self, work: Callable[[], T]) -> "Future[T]":
+        future: Future[T] = Future()
+        self._work.put((future, work))
+        if not self._idle.acquire(blocking=False):
+            with self._lock:
+                if self._started < _AT_ONCE:
+                    self._started += 1
+                    threading.Thread(target=self._run, daemon=True, name="store").start()
+        return future
+
+    def _run(self) -> None:
+        _here.is_one_of_ours = True
+        while True:
+            future, work = self._work.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as problem:
+                    future.set_exception(problem)
+            del future, work  # they may hold much while nothing else comes
+            self._idle.release()
