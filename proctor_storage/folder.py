@@ -304,7 +304,7 @@ class Folder:
 
         Args:
             work: what to do.
-            done: what an error says can't be done: ``written`` or ``read``.
+            done: ``written`` or ``read``, for the error.
             size: the bytes that this moves.
             seconds: the time limit, where it is not ``ANSWERS_WITHIN`` and the time that the bytes take.
 
