@@ -304,7 +304,7 @@ class AssessmentCall:
         said = said_with(error)
         is_elsewhere = self._goes_to.rstrip("/") != self._gateway_url.rstrip("/")
         if said == str(error) and is_elsewhere and not self._task_id:
-            return f"{said} The agent card of {self._gateway_url} sends callers to {self._goes_to}"
+            return f"{said.rstrip('.')}. The agent card of {self._gateway_url} sends callers to {self._goes_to}"
         return said
 
     def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
