@@ -42,7 +42,18 @@ _SOURCES = {page: source for source, page in PAGES.items()}
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _NOTE = re.compile(r"^<!-- [^\n]* -->\n", re.MULTILINE)
+_CHANGED = re.compile(r"^<!-- (?:file|insert|replace) ([^\n]*) -->\n```python$", re.MULTILINE)
 _log = logging.getLogger("mkdocs.hooks.site")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the generated reference pages, where they are written, at the head of their section."""
+    (reference,) = [section["Reference"] for section in config.nav or () if "Reference" in section]
+    for name in ("commands", "settings"):
+        page = f"reference/{name}.md"
+        if (ROOT / "docs" / page).exists() and page not in [each for entry in reference for each in entry.values()]:
+            reference.insert(0, {name.capitalize(): page})
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -74,6 +85,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.generated_by and here not in _SOURCES:
         return markdown
     source = _SOURCES.get(here, f"docs/{here}")
+    markdown = _CHANGED.sub(lambda change: f"```python title='{change[1].replace(chr(39), chr(34))}'", markdown)
     parts = _FENCED.split(_NOTE.sub("\n", markdown))
     return "".join(part if part.startswith("```") else _linked(part, here, source) for part in parts)
 
