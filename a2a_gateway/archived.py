@@ -35,7 +35,7 @@ class ArchivedTasks:
         self._archive = open_archive(config)
 
     async def entry(self, task_id: str, run_id: str | None = None) -> ArchiveEntry | None:
-        """A task's entry; None where there is none, or it is of another run than ``run_id``."""
+        """A task's entry; None if it has no entry, or one of another run than ``run_id``."""
         entry = await asyncio.to_thread(self._archive.get, task_id)
         if entry is None or entry.kind == "trial":  # which is no task of a caller's
             return None

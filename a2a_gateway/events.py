@@ -47,7 +47,7 @@ def update_message(task: Task, update: Update) -> Message:
 
 
 def standing_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
-    """The task stands still: no update of the assessment, so without a sequence number; the state is what it was."""
+    """The task waits: this event is not an update of the assessment, so it has the old state and no sequence number."""
     status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
     return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status)
 

@@ -104,7 +104,7 @@ class AssessmentHandler(RequestHandler):
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         """The task as it is now, with the artifact once there is one; a running one's status says its last update, or
-        why it stands still.
+        why it waits.
 
         Where the caller says how much history it wants, the history has the updates too, so that one who polls sees
         as much as one who streams. Those of a running task come from a worker, without which it has its state alone;
@@ -202,7 +202,7 @@ class AssessmentHandler(RequestHandler):
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Have a webhook told the task's whole story, from the first update on; the same id replaces."""
+        """Register a webhook, which gets all updates from the first one on; the same id replaces it."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             return await self._webhooks.register(params.task_id, await checked(params, protocol_of(context)))
@@ -266,9 +266,9 @@ class AssessmentHandler(RequestHandler):
             return started
 
     async def _check_references(self, request: dict[str, Any] | str | None, caller: Caller) -> None:
-        """Refuse a request that builds on somebody else's task; one that there isn't gets the same answer.
+        """Refuse a request that builds on another caller's task, as if the task didn't exist.
 
-        Where a caller may see everything, whatever there is to say of the task the workflow says.
+        Callers who may see everything get the workflow's own answer.
         """
         for setting, task_id in ({} if caller.is_admin else built_on(request)).items():
             try:
@@ -296,7 +296,7 @@ class AssessmentHandler(RequestHandler):
 
 
 def caller_in(context: ServerCallContext) -> Caller:
-    """Who calls, as the door has found; nobody where no door was passed."""
+    """The caller that the middleware found; an anonymous one without the middleware."""
     return context.user.caller if isinstance(context.user, CallerUser) else Caller()
 
 

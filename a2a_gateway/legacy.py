@@ -42,9 +42,7 @@ LEGACY_CARD_PATH = "/.well-known/agent.json"
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
-    """Notes in a call's context who calls, where it came in, from which its protocol can be told, and whether it wants
-    no history.
-    """
+    """Notes in a call's context its caller, its endpoint (which shows its protocol), and its wish for no history."""
 
     def build(self, request: Request) -> ServerCallContext:
         """The default context and the path."""
@@ -126,7 +124,7 @@ def _checking_params(endpoint: Endpoint) -> Endpoint:
 
 
 def _problem_of_call(body: bytes) -> tuple[InvalidParamsError | None, str | int | None]:
-    """What is wrong with the parameters of a 0.3 call, and the call's id; whatever else is wrong, a2a-sdk tells."""
+    """What is wrong with the parameters of a 0.3 call, and the call's id; a2a-sdk reports other errors."""
     try:
         call = json.loads(body)
         model = JSONRPC03Adapter.METHOD_TO_MODEL[call["method"]]

@@ -20,7 +20,7 @@ _BODY_WITHIN = 60.0
 
 
 class BodyLimit:
-    """Refuses bodies over ``MOST_BYTES``, slow ones and what is no text, with an A2A error, before anything else."""
+    """Refuses bodies that are too large (``MOST_BYTES``), too slow or not text, with an A2A error."""
 
     def __init__(self, app: ASGIApp, rpc_path: str) -> None:
         self._app = app
@@ -43,7 +43,7 @@ class BodyLimit:
             await self._refusal(scope["path"], long, 413)(scope, receive, send)
             return
         if scope["path"] != self._rpc_path and not _is_text(body):
-            error = InvalidRequestError("The body is no UTF-8: send JSON in UTF-8.")
+            error = InvalidRequestError("The body is not UTF-8: send JSON in UTF-8.")
             await JSONResponse(build_rest_error_payload(error), status_code=400)(scope, receive, send)
             return
         pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]

@@ -42,7 +42,7 @@ _CONDITIONS: dict[TaskState, str] = {
 
 
 def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str | None:
-    """The visibility query for a request; None where nothing can match.
+    """The visibility query for a request; or None without possible matches.
 
     A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
     future, and those that ended at that time or later.
@@ -128,12 +128,12 @@ def _read_token(text: str, query: str, key: bytes) -> bytes | None:
     mark, token = marked[:_MARK], marked[_MARK:]
     if not hmac.compare_digest(mark, _mark(query, token, key)):
         raise InvalidParamsError(
-            "pageToken is none that this agent gave for these filters: take nextPageToken of the page before, and "
+            "pageToken is not one that this agent gave for these filters: take nextPageToken of the page before, and "
             "leave the filters as they were."
         )
     return token
 
 
 def _mark(query: str, token: bytes, key: bytes) -> bytes:
-    """What nobody else can put before a token."""
+    """The signature in front of a page token."""
     return hmac.digest(key, b"page " + query.encode() + b"\0" + token, "sha256")[:_MARK]

@@ -1,4 +1,4 @@
-"""Whatever is refused is one line in the log, with its sentence; only defects of ours come with a traceback."""
+"""Log each refused request as one line with its sentence; only our own defects come with a traceback."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class RefusalLog:
-    """Logs the error that an answer, or an event of a stream, tells a caller; so many a second."""
+    """Logs the error that an answer, or an event of a stream, tells a caller; limited per second."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class RefusalLog:
 
 
 def leave_refusals_to_us() -> None:
-    """Have a2a-sdk log nothing but exceptions that nobody foresaw, once for the process."""
+    """Have a2a-sdk log only unexpected exceptions, once for the process."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_is_defect)
 

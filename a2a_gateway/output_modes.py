@@ -1,6 +1,6 @@
 """``acceptedOutputModes``: callers that take text or JSON only get what they take.
 
-What the evaluator has to say is text (``text/plain``: sentences) and JSON (``application/json``: updates, results).
+The evaluator sends text (``text/plain``: sentences) and JSON (``application/json``: updates, results).
 """
 
 from collections.abc import Iterable

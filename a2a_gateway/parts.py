@@ -51,8 +51,8 @@ def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Pa
 def request_of(message: Message) -> dict[str, Any] | str | None:
     """What a message asks for, unchecked: its data part or JSON file, else its text, else None.
 
-    Several data parts and files come as the text of all of them, for whoever reads the request to see whether they are
-    the same; so does a data part that is no object. Text beside a data part or a JSON file is for people.
+    Several data parts and files become one text, so that the reader of the request can compare them. A data part that
+    isn't an object becomes text, too. Text beside a data part or a JSON file is for people.
     """
     documents = [
         _document(part) for part in message.parts if part.WhichOneof("content") == "data" or _is_json_file(part)
@@ -85,7 +85,7 @@ def check_nesting(message: Message) -> None:
     """Refuse a message that couldn't be shown in its task's history.
 
     Raises:
-        InvalidParamsError: protobuf can't carry so many levels.
+        InvalidParamsError: more levels than protobuf can carry.
     """
     try:
         shown = StreamResponse(task=Task(history=[message]))

@@ -82,7 +82,7 @@ def _message_in(body: bytes) -> Message:
     """The message of a request's body.
 
     Raises:
-        ValueError: it is none; says what to send instead.
+        ValueError: it is invalid; the message says what to send instead.
     """
     try:
         found = json.loads(body)

@@ -1,4 +1,4 @@
-"""Requests are checked before a2a-sdk reads them, so that what is refused is refused in words of the protocol.
+"""Check requests before a2a-sdk reads them, so that refusals use the words of the protocol.
 
 * ``?A2A-Version=`` counts as the header of that name.
 * A body that is not JSON, a field that doesn't fit its type and a status that doesn't exist get a sentence that names
@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from proctor_protocol.problems import show_value
 
 WITHOUT_HISTORY = "a2a_gateway.without_history"
-"""In the scope of a request that asks for a task with no history (``historyLength: 0``), whatever its protocol."""
+"""In the scope of a request that asks for a task with no history (``historyLength: 0``), in any protocol."""
 
 _VERSION = VERSION_HEADER.lower().encode()
 _SENT = re.compile(r"^(?:/[^/]+)?/message:(?:send|stream)$")

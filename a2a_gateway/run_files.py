@@ -1,4 +1,4 @@
-"""Files of a run's trials (logs, recordings, transcripts), for whoever may read the run's result."""
+"""Files of a run's trials (logs, recordings, transcripts), for callers who may read the run's result."""
 
 from collections.abc import Awaitable, Callable
 
@@ -19,7 +19,7 @@ _RUNS_REMEMBERED = 8
 
 
 def run_files_route(config: GreenAgentConfig, connection: TemporalConnection) -> Route:
-    """``GET``: a file that the result of a run names, by its hash; nothing else of the store is to be had here."""
+    """``GET``: a file that the result of a run names, by its hash; other contents of the store are not served."""
     known: dict[str, tuple[str, dict[str, int]]] = {}
     store = BlobStore(config.storage_url)
 

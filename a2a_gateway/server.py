@@ -55,16 +55,16 @@ _OTHERS_START_WITHIN = 20.0
 """Seconds after the gateway's start in which no worker, store or provider is missed yet."""
 
 SHUTDOWN_GRACE = 5
-"""Seconds that requests under way get when the process is told to stop; streams end at once, to be taken up again."""
+"""Seconds that requests under way get when the process is asked to stop; streams end at once, to be taken up again."""
 
 
 def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, and for
-    who watches it ``/health`` (assessments can be played), ``/ready`` (all that it needs is well) and ``/metrics``.
+    monitoring ``/health`` (assessments can be played), ``/ready`` (all that it needs is well) and ``/metrics``.
 
     Args:
         config: the deployment's settings; ``effective_card_url`` goes on the card.
-        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` where nobody answers. Called when a
+        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` where no server answers. Called when a
             client is first needed, and again until it succeeds.
         pages: routes for people, who come with a browser.
     """
@@ -75,7 +75,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
 
     async def temporal(request: Request) -> JSONResponse:
         if not caller_of(request.scope).is_admin:
-            return JSONResponse({"error": {"code": 403, "message": "Only admins are told where Temporal is."}}, 403)
+            return JSONResponse({"error": {"code": 403, "message": "Only admins may see Temporal's address."}}, 403)
         return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
 
     async def with_security(public: AgentCard) -> AgentCard:

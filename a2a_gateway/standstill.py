@@ -1,7 +1,7 @@
-"""Why an assessment stands still: what Temporal waits for that no worker does.
+"""Why an assessment waits: the task that Temporal has for a worker, and that no worker takes.
 
 The workflow itself reports troubles of a step that is under way (``activities.attempts.troubles``). Where there is no
-worker, or none that can go on with the workflow, the gateway asks Temporal what it is waiting for and reports that.
+worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from proctor_storage.pollers import WORKFLOWS, count_workers
 T = TypeVar("T")
 
 NOT_TAKEN = timedelta(seconds=10)
-"""After so long without a worker that takes a step, the caller is told."""
+"""After this time without a worker that takes a step, the caller is informed."""
 
 LOOK_SECONDS = 5.0
-"""Seconds of silence in a stream after which, and again after which, Temporal is asked whether it stands still."""
+"""Seconds of silence in a stream after which Temporal is asked whether the task waits; repeated at this interval."""
 
 _SECONDS = timedelta(seconds=2)
 _FAILING_FROM = 3
@@ -64,7 +64,7 @@ def why_it_stands(execution: WorkflowExecution) -> str | None:
 
 
 async def or_silence(news: AsyncIterator[T], seconds: float) -> AsyncIterator[T | None]:
-    """The same news, and None whenever none has come for so many seconds."""
+    """The same news, and None after each ``seconds`` of silence."""
     coming = asyncio.ensure_future(_next(news))
     try:
         while True:
@@ -92,7 +92,7 @@ def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None
     if pending.attempt >= _FAILING_FROM:
         return (
             f"The evaluator's workers fail at the next step of this assessment (try {pending.attempt}): their logs say "
-            "why. It goes on by itself once they don't."
+            "why. It continues once they succeed."
         )
     is_waiting = pending.state == PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
     if is_waiting and _has_passed(pending.original_scheduled_time, now):
@@ -101,7 +101,7 @@ def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None
 
 
 def _is_left(activity: PendingActivityInfo, now: datetime) -> bool:
-    """Whether it is due, and nobody takes it."""
+    """Whether it is due, and no worker takes it."""
     if activity.paused or activity.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED:
         return False
     due = activity.next_attempt_schedule_time if activity.HasField("next_attempt_schedule_time") else None
@@ -114,4 +114,4 @@ def _has_passed(since: Timestamp, now: datetime) -> bool:
 
 def _left(what: str) -> str:
     seconds = f"{NOT_TAKEN.total_seconds():g}"
-    return f"No worker has taken {what} for over {seconds} s: it goes on by itself as soon as one runs and is free."
+    return f"No worker has taken {what} for over {seconds} s: it continues as soon as one runs and is free."

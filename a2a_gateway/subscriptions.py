@@ -47,7 +47,7 @@ POLL_COOLDOWN = 0.25
 """Seconds between polls, so that updates come in batches and not each as five events of history."""
 
 _FEW = 50
-"""So many streams are read at full speed. Where there are more, each is read more rarely: a poll is a step of the
+"""The number of streams that are read at full speed. Beyond it, each is read more rarely: a poll is a step of the
 workflow, which keeps the workers from others, and so is a look at why nothing happens.
 """
 
@@ -157,8 +157,8 @@ class Subscriptions:
 class _Polls:
     """Starts polls, and sees every start through, even when the reader that wanted it is stopped.
 
-    An update that is called off before a worker has it can leave its workflow with a workflow task that nobody gets:
-    Temporal notices after ten seconds, for which the assessment stands still.
+    If an update is cancelled before a worker has it, its workflow may be left with a workflow task that no worker gets.
+    Temporal notices after ten seconds, and the assessment waits meanwhile.
     """
 
     def __init__(self) -> None:
@@ -291,7 +291,7 @@ class _Reader:
         """Ask by query; says whether it was answered.
 
         A run that was not read before is read from its start. After a reset it repeats the story up to some point and
-        then tells another one; one that was continued as new goes on with the old one.
+        then tells another one; one that was continued as new keeps the old one.
         """
         with suppress(RPCError, WorkflowQueryFailedError):
             latest = await find_assessment(self._client, self._task_id)

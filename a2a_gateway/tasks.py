@@ -66,7 +66,7 @@ class Outcome:
     Attributes:
         state: one of A2A's terminal states.
         sentence: the same in words, with the reason.
-        results: what was scored; None where it never came to that.
+        results: the scores; None before there are any.
     """
 
     state: TaskState
@@ -78,7 +78,7 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
     """The latest run of a task's workflow.
 
     Raises:
-        TaskNotFoundError: no assessment has this id; other workflows are none of a caller's business.
+        TaskNotFoundError: no assessment has this id; callers can't see other workflows.
         temporalio.service.RPCError: Temporal doesn't answer, or doesn't know the id.
     """
     if len(task_id) <= _LONGEST_TASK_ID:
@@ -101,7 +101,7 @@ async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExec
 
 
 def owner_of(execution: WorkflowExecution) -> str:
-    """Whose a task is; empty where nobody was asked who they are."""
+    """A task's owner; empty without authentication."""
     return execution.typed_search_attributes.get(PROCTOR_OWNER) or ""
 
 
@@ -130,7 +130,7 @@ async def read_task(
 ) -> Task:
     """A workflow as the A2A task that it is.
 
-    The status of a running task carries the time of its start, and says why where it does not go on; that of a closed
+    The status of a running task carries the time of its start, and says why if it waits; that of a closed
     one carries the time of its end.
     """
     asked = await execution.memo_value(MEMO_MESSAGE, None)
@@ -188,7 +188,7 @@ def task_metadata(task_id: str, config: GreenAgentConfig, **known: str | None) -
 
 
 def standing_message(task: Task, why: str) -> Message:
-    """The message of a status that is what it was, since nothing goes on."""
+    """The message of an unchanged status, of a task that waits."""
     return agent_message(f"{task.id}-stands", task.id, task.context_id, [text_part(why)])
 
 
@@ -273,7 +273,7 @@ async def _outcome_of_campaign(client: Client, execution: WorkflowExecution, con
 async def _results_so_far(
     execution: WorkflowExecution, config: GreenAgentConfig, read: Callable[[dict[str, Any]], Results]
 ) -> Results | None:
-    """What was done by the time of the end; None where nothing was, or it is lost."""
+    """The results at the end; None without any, or if they are lost."""
     ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
     if ref is None:
         return None

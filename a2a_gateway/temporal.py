@@ -20,7 +20,7 @@ from workflows.names import SEARCH_ATTRIBUTES
 ClientFactory = Callable[[], Awaitable[Client]]
 
 TEMPORAL_PATH = "/temporal"
-"""Where the gateway says on which Temporal it stands, for the tools of its operators (``proctor replay``)."""
+"""The path that reports the gateway's Temporal, for the tools of its operators (``proctor replay``)."""
 
 RPC_TIMEOUT = timedelta(seconds=10)
 """For one quick call; the SDK repeats a call within it while Temporal doesn't answer."""
@@ -29,7 +29,7 @@ RPC_TIMEOUT = timedelta(seconds=10)
 class TemporalConnection:
     """One Temporal client for the whole gateway, connected when first needed.
 
-    The gateway starts, and goes on, without Temporal. Requests that arrive while a connection attempt is under way
+    The gateway starts and keeps running without Temporal. Requests that arrive while a connection attempt is under way
     share its outcome, so that an outage doesn't queue them up behind one another.
     """
 
@@ -41,7 +41,7 @@ class TemporalConnection:
         """The connected client.
 
         Raises:
-            TemporalUnreachableError: nobody answers; the next call tries again.
+            TemporalUnreachableError: no server answers; the next call tries again.
         """
         attempt = self._attempt
         if attempt is None or (attempt.done() and (attempt.cancelled() or attempt.exception() is not None)):

@@ -2,7 +2,7 @@
 (``/ready``: the store, too), what it counts (``/metrics``).
 
 The first two are there for everybody, and tell reasons to admins alone; so are the metrics for admins. At an observing
-address (``observe_port``) all of it is told without asking who wants to know.
+address (``observe_port``) all of it is served without authentication.
 """
 
 import asyncio

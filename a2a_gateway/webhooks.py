@@ -36,7 +36,7 @@ _NEVER = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class _Kept:
-    """A webhook in its place; what was sealed with another secret is there, and nobody knows what it is."""
+    """A webhook in its place; one sealed with another secret is listed without its content."""
 
     execution: WorkflowExecution
     webhook: Webhook | None

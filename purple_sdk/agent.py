@@ -30,7 +30,7 @@ class BasePurpleAgent(ABC):
         config: the settings.
         state: everything that the agent remembers from turn to turn: a dataclass, a pydantic model, a dict, anything
             that ``copy.deepcopy`` copies. It is copied when a turn starts, and set back when that turn is played
-            again. What stands in other attributes isn't.
+            again. Other attributes aren't.
         ues: the client of the assessment's simulation, route by route. Actions that go through it report themselves.
         ues_client: the same by what an assistant does most: unread mail, replies, today's appointments, ... .
         current_time: the simulated time at the turn's start.
@@ -140,7 +140,7 @@ class BasePurpleAgent(ABC):
             time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
 
         Raises:
-            pydantic.ValidationError: ``time_step`` is no duration.
+            pydantic.ValidationError: ``time_step`` is not a duration.
         """
         chosen = {} if time_step is None else {"time_step": time_step}
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._model_usage_said())

@@ -1,10 +1,10 @@
-"""What an agent process remembers of the assessments it takes part in: one conversation per A2A context.
+"""The memory of an agent process about its assessments: one conversation per A2A context.
 
 Nothing is done twice: a message id that was seen before gets the same turn again, whether that still runs or has
 ended. A new id for a turn that was played before is a new try: the turn that runs is stopped, the agent's state is
 set back to what it was when the turn first started, and the turn is played from there.
 
-Nobody from the past is listened to: messages carry a fence that only rises, and a lower one than was heard is refused.
+Old senders are refused: messages carry a fence that only rises, and a fence lower than an earlier one is refused.
 
 An evaluator may greet again in mid-assessment, with another address or key, and says which turn comes next. An agent
 that knows the assessment gets in by these from then on, stops what it is still at, and forgets nothing else.
@@ -102,10 +102,10 @@ class Conversation:
         )
 
     async def get_in_by(self, message_id: str, message: AssessmentStartMessage) -> None:
-        """Take note of address and key, where they are new; what was being played in the old way is stopped.
+        """Store a new address and key; a turn that runs with the old ones is stopped.
 
         Raises:
-            TurnStuckError: a turn was told to stop and goes on.
+            TurnStuckError: a turn was cancelled and keeps running.
         """
         self.last_used = time.monotonic()
         if message_id == self._start_id or message.resumes_turn is None:
@@ -124,7 +124,7 @@ class Conversation:
         """The turn that belongs to a message: known already, or started now.
 
         Raises:
-            TurnStuckError: an earlier turn was told to stop and goes on.
+            TurnStuckError: an earlier turn was cancelled and keeps running.
         """
         self.last_used = time.monotonic()
         if message_id not in self._turns:
@@ -162,7 +162,7 @@ class Conversation:
             return
         if any(known > number for known in self._states):
             _log.warning(
-                "turn %d is played again, and its state is no longer kept: going on with the present one", number
+                "turn %d is played again, and its state is no longer kept: continuing with the present one", number
             )
         self._states[number] = copy.deepcopy(self.agent.state)
         while len(self._states) > MOST_STATES_KEPT:
@@ -172,7 +172,7 @@ class Conversation:
 class Conversations:
     """The conversations of a process, by A2A context.
 
-    ``idle_limit`` is in seconds: a conversation in which nothing runs and nothing has come for that long is dropped.
+    ``idle_limit`` is in seconds: a conversation without turns and messages for that long is dropped.
     """
 
     def __init__(self, factory: AgentFactory, config: PurpleAgentConfig, idle_limit: float = 6 * 3600.0) -> None:
@@ -188,7 +188,7 @@ class Conversations:
         return len(self._known)
 
     def hear(self, context_id: str, fence: int) -> None:
-        """Take note of a message's fence (0: it has none), and let nobody from the past speak in this context any more.
+        """Store a message's fence (0: it has none), and refuse messages with lower ones in this context from now on.
 
         Raises:
             FromThePastError: a newer attempt has spoken since.
@@ -205,7 +205,7 @@ class Conversations:
             )
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
-        """Begin an assessment; a message about the one that runs does nothing, another one begins anew.
+        """Begin an assessment; a message about the running one has no effect, another one starts a new one.
 
         Raises:
             Exception: what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then.
@@ -231,7 +231,7 @@ class Conversations:
 
         Raises:
             NoAssessmentError: no assessment runs in this context.
-            TurnStuckError: an earlier turn was told to stop and goes on.
+            TurnStuckError: an earlier turn was cancelled and keeps running.
         """
         await self._drop_idle()
         async with self._lock(context_id):

@@ -43,8 +43,8 @@ class PurpleAgentExecutor(AgentExecutor):
     """Routes ``assessment_start``, ``turn_start`` and ``assessment_complete`` to the context's agent.
 
     A turn's task ends ``completed`` with the answer in the artifact ``turn_answer`` (a data part, and the same JSON as
-    text), ``failed`` with a sentence, or ``canceled``. What can't be read is ``rejected``. ``keep_alive`` is the time
-    in seconds between status updates while a turn runs.
+    text), ``failed`` with a sentence, or ``canceled``. An unreadable message is ``rejected``. ``keep_alive`` is the
+    time in seconds between status updates while a turn runs.
     """
 
     def __init__(self, conversations: Conversations, keep_alive: float = KEEP_ALIVE) -> None:

@@ -1,4 +1,4 @@
-"""Where an agent process keeps its A2A tasks: in memory, and only so many."""
+"""The A2A tasks of an agent process: in memory, and limited in number."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""What participants do most, in the words of the task (seed 000, section 4.5), with typed answers."""
+"""The most frequent actions of participants, in the words of the task (seed 000, section 4.5), with typed answers."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +17,7 @@ _CREATED = re.compile(r"calendar_event_id: (\S+)")
 class PurpleUESClient:
     """The user's environment by what a personal assistant does in it.
 
-    Whatever acts goes through the client that it is given, and so reports itself. An action answers an
+    All actions go through the given client, which reports them. An action answers an
     ``ActionResult``, whose ``succeeded`` says whether it was carried out; ``create_event`` gives the new appointment.
 
     Raises (every method):
@@ -141,7 +141,7 @@ class PurpleUESClient:
         return await self._ues.calendar.respond(event_id=event_id, response=status, response_comment=comment)
 
     async def get_user_timezone(self) -> ZoneInfo:
-        """The user's time zone; UTC where the simulator names none that is known here."""
+        """The user's time zone; UTC if the simulator's is unknown here."""
         state = await self._ues.calendar.get_state(compact=True)
         try:
             return ZoneInfo(str(state.get("user_timezone") or "UTC"))
@@ -175,7 +175,7 @@ class PurpleUESClient:
         return await self._ues.chat.send(role="assistant", content=content)
 
     async def find_contacts(self, text: str | None = None) -> list[Contact]:
-        """Contacts in whose names, addresses or notes a text stands; all without one; none where there is no book."""
+        """Contacts whose names, addresses or notes contain a text (by default, all); empty without an address book."""
         try:
             return await self._all(
                 Contact, "contacts", lambda **page: self._ues.contacts.query(search_text=text, **page)

@@ -1,4 +1,4 @@
-"""Requests that arrive whole: whoever hangs up in the middle of one has asked for nothing."""
+"""Pass on only complete requests: a request whose caller hangs up in the middle has no effect."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -6,8 +6,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 class WholeRequests:
     """An ASGI application that gives requests to another one when their bodies are there.
 
-    Without it a caller that is gone before it has said all (its time was over, say) is reported by whoever reads the
-    body, with a traceback, and answered although nobody listens.
+    Without it, if a caller disconnects in the middle of a request (at its time limit, say), the reader of the body logs
+    a traceback. The application then sends an answer that is not received.
 
     Args:
         app: what answers them; its bodies are small enough to be held in memory, and it holds them there itself.

@@ -7,7 +7,7 @@ from typing import Any
 from ues_sim.schema import JsonObject
 
 KEPT = 10_000
-"""Entries kept per simulation; the counts of ``stats`` go on beyond it."""
+"""Entries kept per simulation; the counts of ``stats`` include older ones."""
 
 LONGEST_PATH = 200
 """Characters of a path that are kept."""

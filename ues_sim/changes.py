@@ -16,7 +16,7 @@ State = dict[str, Any]
 """A modality's state: plain JSON-ready data, in the shape of the scenario file."""
 
 Path = Sequence[str | int]
-"""Where a value stands in a state: dictionary keys and list positions from the top."""
+"""The path of a value in a state: dictionary keys and list positions from the top."""
 
 Step = list[Any]
 """One reversible step: ``["put", path, value]``, ``["remove", path]`` or ``["insert", path, value, position]``."""
@@ -30,7 +30,7 @@ STEP_BYTES = 100
 
 
 def _place(node: dict[str, Any], key: str | int) -> int:
-    """Where ``key`` stands in the dictionary's order; quick for the newest entry, which is what undo takes away."""
+    """The position of ``key`` in the dictionary's order; quick for the newest entry, which is what undo takes away."""
     return len(node) - 1 if next(reversed(node)) == key else list(node).index(str(key))
 
 
@@ -104,8 +104,8 @@ class Change:
         self.neighbours = neighbours or {}
         """The states of the modalities that this one has declared as neighbours, to be read only."""
         self.index = {} if index is None else index
-        """What operations have derived from the state to find things quickly, and keep in step with it. It is emptied
-        whenever the state changes in another way than through them."""
+        """Look-up data that operations derive from the state and keep in step with it. It is emptied whenever the state
+        changes in another way than through them."""
         self.room = room
         """How many bytes may still be written; None for any number."""
         self._inverse: Patch = []
@@ -155,7 +155,7 @@ class Change:
         return True
 
     def fail(self, reason: str) -> OperationFailed:
-        """The exception to raise when the operation can't be carried out; what was done so far is taken back."""
+        """The exception to raise when the operation can't be carried out; its changes so far are undone."""
         return OperationFailed(reason)
 
     def undo_patch(self) -> Patch:

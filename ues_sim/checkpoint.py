@@ -4,10 +4,10 @@ A *whole* one is one dump of plain data; restoring is one load. One *in parts* i
 large collections, and these in pages (``parts``): it costs what has changed since the last one. A small simulation's
 manifest has it all. Either is known by the SHA-256 of its bytes, the second by its manifest's. While nothing has
 changed since the last one, it is answered from memory, so that equal states have equal bytes even though the access log
-went on.
+continued.
 
-A checkpoint carries a seal over its own content. So whatever isn't one, or was altered, is told apart at once and
-without going through every email, and what passes can be taken over as it is.
+A checkpoint carries a seal over its own content. So altered or foreign content is recognized at once,
+without a check of every email, and content that passes can be used unchanged.
 """
 
 from collections.abc import Mapping
@@ -182,7 +182,7 @@ def _join(
 
 
 def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
-    """The collections that a restored simulation has, as they are cut; their tails are written anew."""
+    """The collections that a restored simulation has, as they are cut; their tails are written again."""
     found: list[tuple[Path, Cut]] = []
     for path, pages in cuts:
         if path == ("events",):
@@ -203,7 +203,7 @@ def _seal(content: bytes) -> str:
 
 
 def _read(content: bytes) -> JsonObject:
-    """The checked content. One that was parsed and written anew, but not altered, passes too."""
+    """The checked content. One that was parsed and written again, but not altered, passes too."""
     try:
         data: Any = orjson.loads(content)
     except orjson.JSONDecodeError as error:

@@ -31,12 +31,12 @@ class Claim:
     Attributes:
         fence: the claimer's.
         admin_key, seed: for a simulation that has to be made.
-        anew: make it empty, whatever was there; else ``checkpoint`` says where it stands, or ``keep``.
+        ``anew``: start empty, regardless of its content; else ``checkpoint`` has its state, or ``keep`` keeps it.
         checkpoint: the digest of the checkpoint that it is to equal.
         keep: where this is its mark, it is left as it is: this is the work in hand.
         mark: its mark from now on; a turn that was over (``steps``) is not any more.
         key: see ``KeyWanted``; active keys of the same name are revoked.
-        looks: the claimer only reads; one that stands there already needs no higher fence.
+        looks: the claimer only reads; an existing simulation needs no higher fence.
     """
 
     fence: int
@@ -79,7 +79,7 @@ def claim(
     if claim.anew:
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
     elif claim.checkpoint is None:
-        raise NotFound(f"What was under way in simulation {simulation_id[:80]!r} is not there any more.")
+        raise NotFound(f"The running state of simulation {simulation_id[:80]!r} is lost.")
     elif not stands_there:
         simulation = _restored(host, simulation, simulation_id, claim, content, parts or {})
     assert simulation is not None

@@ -1,4 +1,4 @@
-"""The simulator's clock: it stands still unless it is moved, or follows the wall clock at a given scale."""
+"""The simulator's clock: it doesn't move unless it is moved, or follows the wall clock at a given scale."""
 
 from datetime import UTC, datetime, timedelta
 

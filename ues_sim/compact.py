@@ -26,7 +26,7 @@ def shorten(value: Any) -> Any:
 
 
 def fit(records: Iterable[tuple[str, Any]], room: int) -> JsonObject:
-    """The first of the records, by their names, shortened, that have room in so many bytes of JSON."""
+    """The first of the records, by their names, shortened, that fit into a number of bytes of JSON."""
     kept: JsonObject = {}
     for number, (name, record) in enumerate(records):
         short = shorten(record)

@@ -21,7 +21,7 @@ Place = tuple[str, int, int, str]
 class EventLog:
     """All events by id, in order of creation, with their order of execution and the queue of pending ones.
 
-    The order is (scheduled_time, priority high to low, creation), whatever the status.
+    The order is (scheduled_time, priority high to low, creation), for events of any status.
     """
 
     def __init__(self, events: list[Event] | None = None) -> None:

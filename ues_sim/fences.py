@@ -1,11 +1,11 @@
-"""Fences: who holds a simulation, and that nobody who held it before can still act on it.
+"""Fences: a simulation has one holder, and earlier holders can no longer act on it.
 
-A fence is a number that only rises. Whoever is about to change a simulation *claims* it with a fence of its own, in the
-same step in which the simulation is put where it is to stand (``claims``), and sends that fence with every request that
-changes it. Requests with a lower one are refused, whatever they ask for: their sender was overtaken while it was
-stopped, cut off, or given up. A simulation that nobody has claimed takes requests without a fence, as UES does.
+A fence is a number that only rises. Before changes, a caller *claims* the simulation with its own fence, in the same
+step that brings it to the wanted state (``claims``). The caller sends that fence with every request that changes the
+simulation. All requests with a lower one are refused: their sender was overtaken while it was stopped, cut off, or
+given up. A simulation without a claim takes requests without a fence, as UES does.
 
-A simulation that was ended leaves its fence behind, so that nobody from the past can bring it back.
+An ended simulation leaves its fence behind, so that no earlier holder can bring it back.
 """
 
 from collections import OrderedDict
@@ -33,9 +33,9 @@ def refuse_lower(fence: int, held: int) -> None:
 
 
 def require(fence: int | None, held: int, *, changes: bool) -> None:
-    """Check the fence of a request to a simulation that is held by ``held`` (0: by nobody).
+    """Check the fence of a request to a simulation that is held by ``held`` (0: not held).
 
-    Raises Overtaken (412, lower), Conflict (409, higher: what its sender had claimed was lost since), or FenceMissing
+    Raises Overtaken (412, lower), Conflict (409, higher: the sender's claim was lost since), or FenceMissing
     (428, none, for a request that changes something).
     """
     if fence is None:
@@ -45,8 +45,8 @@ def require(fence: int | None, held: int, *, changes: bool) -> None:
     refuse_lower(fence, held)
     if fence > held:
         raise Conflict(
-            f"nobody has claimed this simulation with the fence {fence} of this request; it is held by {held}: "
-            "it was lost and made anew since. Claim it again."
+            f"the fence {fence} of this request has not claimed this simulation; it is held by {held}: "
+            "it was lost and made again since. Claim it again."
         )
 
 

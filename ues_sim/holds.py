@@ -1,4 +1,4 @@
-"""Holds keep the clock still while somebody thinks. They expire by themselves, in wall time."""
+"""Holds keep the clock still while somebody thinks. They expire after a wall time."""
 
 from datetime import datetime, timedelta
 

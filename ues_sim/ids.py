@@ -4,8 +4,8 @@ from hashlib import blake2b
 
 
 class IdSource:
-    """Draws UUID-shaped ids from (seed, counter). Both are part of a checkpoint, so a restored simulation goes on
-    with the very ids that the original would have drawn.
+    """Draws UUID-shaped ids from (seed, counter). Both are part of a checkpoint, so a restored simulation draws
+    the same ids as the original would have.
     """
 
     __slots__ = ("drawn", "seed")

@@ -77,8 +77,8 @@ class Key:
 class KeyRing:
     """The keys of one simulation, in order of creation.
 
-    The admin key belongs to the server that runs the simulation, so that whoever restores a foreign checkpoint isn't
-    locked out: after ``load`` both the server's own admin secret and the checkpoint's open the simulation.
+    The admin key belongs to the server that runs the simulation, so that restoring a foreign checkpoint doesn't
+    lock it out: after ``load`` both the server's own admin secret and the checkpoint's open the simulation.
     """
 
     def __init__(self, admin_secret: str) -> None:

@@ -1,7 +1,7 @@
-"""Limits for participants: what their keys may ask of a simulation, and what is left of it in the turn that runs.
+"""Limits for participants: the requests that their keys may make, and the rest that the current turn allows.
 
-A participant is a stranger: whatever its key sends is bounded here, so that it can neither fill the memory nor keep the
-server from the others. Over a limit a request is refused with a sentence and nothing else happens: the turn goes on.
+A participant is a stranger: these limits bound all requests of its key, so that it can neither fill the memory nor keep
+the server from the others. Over a limit a request is refused with a sentence, and the turn continues.
 Keys of the evaluator's have none of these limits, since scenarios and checkpoints are large.
 
 A turn begins when the evaluator moves the clock or puts the simulation back to a checkpoint.
@@ -28,8 +28,8 @@ class Limits(BaseSettings):
     Attributes:
         request_bytes: bytes of one request's body.
         admin_request_bytes: the same for every other key, whose scenarios may be large. A checkpoint has no limit, so
-            that there is none that can't be restored.
-        requests_per_turn: requests, whatever they are answered.
+            that every checkpoint can be restored.
+        requests_per_turn: requests, successful or not.
         growth_per_turn: bytes by which the simulation may grow: what is written, and what it takes to undo it.
         work_per_turn: seconds of processor time.
         nesting: how deep the JSON of a request may nest.
@@ -82,12 +82,12 @@ class Allowance:
         if self._requests >= self.limits.requests_per_turn:
             raise TooMany(
                 f"You have sent {self._requests:,} requests in this turn, which is the limit "
-                f"{_named('requests_per_turn')}; the turn goes on, and the next one has as many again."
+                f"{_named('requests_per_turn')}; the turn continues, and the next one has as many again."
             )
         if self._worked >= self.limits.work_per_turn:
             raise TooMany(
                 f"Your requests have kept the server busy for {self._worked:.1f} s in this turn, and the limit is "
-                f"{self.limits.work_per_turn:g} s {_named('work_per_turn')}; the turn goes on, and the next one has as "
+                f"{self.limits.work_per_turn:g} s {_named('work_per_turn')}; the turn continues; the next one has as "
                 "much again. Queries with a limit take less than whole states."
             )
         self._requests += 1
@@ -108,16 +108,16 @@ class Allowance:
         self._grown += size
 
     def fill(self) -> TooLarge:
-        """Note that all room is used up: whoever reached for more has no more of it in this turn. Returns the 413."""
+        """Note that all room is used up, also for smaller requests of this turn. Returns the 413."""
         self._grown = self.limits.growth_per_turn
         return self.full()
 
     def full(self) -> TooLarge:
         """The 413 that says so."""
         return TooLarge(
-            f"What you write would let the simulation grow by more than {self.limits.growth_per_turn:,} bytes in this "
-            f"turn, which is the limit {_named('growth_per_turn')}, and {self._grown:,} are used up; the turn goes on, "
-            "and the next one has as many again."
+            f"Your data would let the simulation grow by more than {self.limits.growth_per_turn:,} bytes in this "
+            f"turn, which is the limit {_named('growth_per_turn')}, and {self._grown:,} are used up; the turn "
+            "continues; the next one has as many again."
         )
 
 

@@ -1,9 +1,9 @@
-"""Parts of a checkpoint: what is large in a simulation is cut into pages, each named by the SHA-256 of its content.
+"""Parts of a checkpoint: large lists of a simulation are cut into pages, each named by the SHA-256 of its content.
 
 A *collection* (a mailbox, a folder's list, the events, the history, the access log) that takes more than ``CUT_FROM``
 bytes of JSON is a row of pages and a tail; the checkpoint's manifest names the pages and holds the tail, and everything
 small, itself. What an operation writes to is noted (``touch…``), so that the next checkpoint writes only those pages
-anew and looks at no other: it costs what changed, however much there is.
+again and reads no other: its cost depends on the changes, not on the size.
 
 In a manifest ``parts`` lists the collections, those that are within others after these::
 
@@ -26,8 +26,8 @@ CUT_FROM = 24 * 1024
 """Bytes of JSON from which a collection is cut."""
 
 PAGE, LARGE_PAGE = 16 * 1024, 128 * 1024
-"""Bytes that a page has about; the second, where more than ``LARGE`` is cut for the first time: what is never touched
-again may as well lie in few files, and what is touched is cut finer then."""
+"""The approximate bytes of a page; the second, where more than ``LARGE`` is cut for the first time: unchanged content
+can be in few files, and changed content is cut finer later."""
 
 LARGE = 4 * 1024 * 1024
 
@@ -142,7 +142,7 @@ class Parts:
         """Cut a simulation's data (``checkpoint``).
 
         Returns the data with tails instead of collections that are cut, what a manifest says of these, and the
-        contents of the parts that were cut anew, indexes among them.
+        contents of the parts that were cut again, indexes among them.
         """
         self._fresh = {}
         known, self._cuts = self._cuts, {}
@@ -254,7 +254,7 @@ class Parts:
     def _write_keyed(
         self, known: dict[Path, Cut], path: Path, cut: Cut, pages: list[Page], keys: list[str], size: int, is_end: bool
     ) -> None:
-        """Write entries anew, behind the pages; those at the end as tail."""
+        """Write entries again, behind the pages; those at the end as tail."""
         if not keys and not is_end:
             return
         if not is_end and pages and pages[-1].size < PAGE // 2:
@@ -315,7 +315,7 @@ class Parts:
     def list_held(self) -> dict[Name, Callable[[], Any]]:
         """The pages that are in the simulation as they were cut: a function for each that returns what is in it.
 
-        An entry that is a list cut by itself is an empty one in there. The access log's are left out: it may have lost
+        An entry that is a separately cut list is an empty one in there. The access log's are left out: it may have lost
         its oldest entries.
         """
         return {name: read for path, name, read in self._walk() if path[0] != "access_log"}
@@ -417,7 +417,7 @@ def lacking_of(names: Iterable[Name], *found: Mapping[Name, Any]) -> list[Name]:
 
 
 def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
-    """How many entries each page takes; what is left at the end is the tail, with at most so many bytes."""
+    """How many entries each page takes; the rest at the end is the tail, with a limited number of bytes."""
     left = sum(sizes)
     count = held = 0
     for each in sizes:

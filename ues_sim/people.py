@@ -1,4 +1,4 @@
-"""How people are told apart and found again: addresses in one form, and what the address book says of them.
+"""How people are distinguished and found: addresses in one form, and what the address book says of them.
 
 Every modality that shows or receives something from somebody may read the address book (``Modality.neighbours``).
 """

@@ -166,7 +166,7 @@ class _Import:
 
 
 def _section(data: JsonObject, name: str, *inside: str) -> tuple[JsonObject, Loc]:
-    """The section ``name`` of whatever was given: the section itself, a scenario file, or one in its wrapper."""
+    """The section ``name`` of the input: the section itself, a scenario file, or one in its wrapper."""
     loc: Loc = ()
     while isinstance(data.get("scenario"), dict):
         data, loc = data["scenario"], (*loc, "scenario")

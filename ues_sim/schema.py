@@ -78,7 +78,7 @@ class _InFiles(BaseModel):
 
 
 class StateModel(_InFiles):
-    """A modality's state as it stands in a scenario file under ``modality_states``. Subclasses add their fields and
+    """A modality's state as it is in a scenario file under ``modality_states``. Subclasses add their fields and
     narrow ``modality_type``.
     """
 
@@ -149,7 +149,7 @@ class ValidationProblemResponse(Response):
 
 
 MOST_PROBLEMS = 100
-"""How many things that are wrong with a request are told of."""
+"""The most errors that the answer to a request lists."""
 
 
 def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:

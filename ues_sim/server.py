@@ -30,7 +30,7 @@ class Served:
     app: Application
     secret: str
     generated: bool
-    """Whether the secret was made up here, so that nobody knows it yet."""
+    """Whether the secret was made here, so that it has to be shown."""
 
 
 def _build(
@@ -56,7 +56,7 @@ def create_app(
 ) -> Application:
     """The ASGI application, with its secret given or in ``UES_HOST_KEY`` (``UES_ADMIN_KEY`` with ``single``).
 
-    Raises ValueError when there is no secret: in-process, nobody would learn one that was made up.
+    Raises ValueError without a secret: in-process, a generated one would never be shown.
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
     if served.generated:

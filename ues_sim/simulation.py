@@ -78,13 +78,13 @@ class Simulation:
         self.mark: str | None = None
         """What the evaluator notes of the work in hand; a restore forgets it, and no checkpoint holds it."""
         self.fence = 0
-        """The fence of whoever holds the simulation (``fences``); 0 until somebody does. No checkpoint holds it."""
+        """The fence of the simulation's holder (``fences``); 0 without a holder. Checkpoints don't contain it."""
         self.is_untouched = False
         """Whether nothing has changed since the simulation was last claimed."""
         self.is_turn_over = False
-        """Whether only who holds it may change it, until it is marked anew or restored. No checkpoint holds it."""
+        """Whether only the holder may change it, until the next mark or restore. Checkpoints don't contain it."""
         self.life = new_life()
-        """Drawn anew when the simulation is made and when it is restored: who finds another one has missed a loss."""
+        """Drawn when the simulation is made and when it is restored: a caller that finds another one missed a loss."""
         self.checkpoints: dict[bool, tuple[str, bytes]] = {}
         """Digest and bytes of the last checkpoints taken or restored, while nothing has changed since: of a whole one
         (False), and of the manifest of one in parts (True). The newest is the last."""
@@ -131,7 +131,7 @@ class Simulation:
         return {name: self.states[name] for name in modality.neighbours if name in self.states}
 
     def replace_states(self, states: dict[str, State]) -> None:
-        """Set the modalities' states anew; those that aren't given start empty."""
+        """Replace the modalities' states; omitted ones start empty."""
         now = self.clock.text
         self.states = {name: states.get(name) or item.make_state(now) for name, item in MODALITIES.items()}
         self._memos = {name: {} for name in MODALITIES}
@@ -515,7 +515,7 @@ class Simulation:
         return removed
 
     def replace_events(self, events: list[Event]) -> None:
-        """Set the events anew. The undo history goes: it belongs to what was there before."""
+        """Replace the events. The undo history is removed: it belongs to the old ones."""
         self.note_change()
         self.events = EventLog(events)
         self.undo_stack = []

@@ -1,4 +1,4 @@
-"""What an evaluator does with a simulation that it has claimed, all in one go: fewer places at which to be interrupted.
+"""An evaluator's requests to a claimed simulation, in a single step: fewer points of interruption.
 
 Events are scheduled, the clock moves, and what an evaluator wants to know of it is read.
 """
@@ -32,8 +32,8 @@ class Step:
 
     Attributes:
         revoke: end every key of that name.
-        ends_turn: nobody but who holds the simulation may change it from now on, until it is marked anew or restored:
-            what was read of a turn stays all that was done in it.
+        ends_turn: only the holder of the simulation may change it from now on, until the next mark or restore, so that
+            no action is added to the turn after it was read.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
         deeds_of, deeds_at: read the events at that instant that were made with keys of that name, and what is new since
@@ -51,7 +51,7 @@ class Step:
 
 
 def carry_out(simulation: Simulation, step: Step) -> JsonObject:
-    """Do it, and say what there is to say. Raises what scheduling and moving the clock raise."""
+    """Do it, and return the answer. Raises the errors of scheduling and of moving the clock."""
     if step.revoke is not None:
         revoke_all(simulation, step.revoke)
     if step.ends_turn:

@@ -64,7 +64,7 @@ class Years(NamedTuple):
 def _canonical(
     value: Any, read: core_schema.ValidatorFunctionWrapHandler, info: core_schema.ValidationInfo[Any]
 ) -> str:
-    """Canonical text of what a caller sent. Numbers, which pydantic would read as Unix time, are no ISO 8601."""
+    """Canonical text of what a caller sent. Numbers, which pydantic would read as Unix time, are refused."""
     if isinstance(value, str):
         if value.strip().lstrip("+-").replace(".", "", 1).isdigit():
             raise PydanticCustomError("datetime_parsing", "Input should be a valid ISO 8601 date-time")

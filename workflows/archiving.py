@@ -1,4 +1,4 @@
-"""What has ended is archived, on every way out that has results."""
+"""Archive ended work that has results, however it ended."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -23,7 +23,7 @@ from workflows.steps import Steps
 from workflows.telling import Telling
 
 _WORDS = 80
-"""Characters by which a message without subject is told."""
+"""The number of characters that identify a message without subject."""
 
 
 async def archive(
@@ -34,7 +34,7 @@ async def archive(
     progress: Progress | None,
     results: AssessmentResults,
 ) -> None:
-    """Archive an assessment; all that is told of it has to have been told."""
+    """Archive an assessment, after its last update was published."""
     await steps.do(
         ArchiveActivities.archive,
         ArchiveInput(
@@ -68,7 +68,7 @@ async def archive_trial(steps: Steps, telling: Telling, given: TrialArchiveInput
 
 
 async def archive_campaign(steps: Steps, given: CampaignArchiveInput, telling: Telling) -> None:
-    """Archive a campaign; all that is told of it has to have been told."""
+    """Archive a campaign, after its last update was published."""
     await steps.do(
         CampaignArchiving.archive_campaign,
         given.model_copy(update={"updates": _updates(telling)}),

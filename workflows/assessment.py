@@ -97,7 +97,7 @@ class Assessment:
 
     @workflow.signal(name=TROUBLE_SIGNAL)
     async def hear_of(self, trouble: Trouble) -> None:
-        """A step that is under way has not succeeded for a while, and is still being tried: the caller is told."""
+        """Signal: a running step fails repeatedly and is still retried. The caller gets an update."""
         self._steps.hear_of(trouble)
 
     @workflow.query(name=SO_FAR_QUERY)
@@ -281,8 +281,8 @@ class Assessment:
     async def _end(
         self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
     ) -> None:
-        """On every way out: the participant is told, the simulation and its keys are gone, the next one may begin; and
-        what has results is archived.
+        """At every end: inform the participant, remove the simulation and its keys, let the next assessment begin, and
+        archive the results.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

@@ -42,7 +42,7 @@ class AssessmentCell:
 
     @workflow.run
     async def run(self, given: CellInput) -> CellOutcome:
-        """Play the assessment; whatever fails is part of the outcome, and only a cancellation is raised."""
+        """Play the assessment; failures are part of the outcome, and only a cancellation is raised."""
         began_at = workflow.now()
         workflow.upsert_memo({"task": self._task_id})
         try:

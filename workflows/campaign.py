@@ -1,8 +1,8 @@
-"""The story of a campaign: many cells, each played by a workflow of its own, so many at a time, until all have ended.
+"""The story of a campaign: many cells, each played by its own workflow, a limited number at a time, until all end.
 
-A cell is an assessment, a trial, or whatever else returns a ``CellOutcome``; the campaign knows none of them. Cells go
-on while the campaign itself begins anew (as its history grows too long, or after a reset): it finds them by their
-workflows' ids, and one that has ended is never played again.
+A cell is an assessment, a trial, or any workflow that returns a ``CellOutcome``. Cells continue while the campaign
+itself starts a new run (since its history grows too long, or after a reset). The new run finds them by their workflows'
+ids, and an ended cell is never played again.
 """
 
 import asyncio
@@ -54,10 +54,10 @@ from workflows.telling import Telling
 from workflows.what_failed import WhatFailed, what_failed
 
 _PAGE = 100
-"""So many cells are read at a time, and so many outcomes make a page of the ledger."""
+"""The number of cells read at a time, and of outcomes on a page of the ledger."""
 
 _PROGRESS_STEPS = 20
-"""Into so many parts the campaign's progress is told to callers who want milestones alone."""
+"""The number of progress updates for callers who want milestones only."""
 
 
 @workflow.defn(name=names.CAMPAIGN_WORKFLOW)
@@ -120,7 +120,7 @@ class Campaign:
 
     @workflow.signal(name=names.GROW_SIGNAL)
     async def grow(self, more: CellList) -> None:
-        """More cells join; whoever sends them sees to it that none of them is in the campaign already."""
+        """Add cells; the sender makes sure that they are new to the campaign."""
         self._grown.append(more)
 
     # The story, chapter by chapter
@@ -323,7 +323,7 @@ class Campaign:
         )
 
     async def _carry_on(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
-        """Go on in a new run, which finds the cells that are at play by their ids."""
+        """Continue in a new run, which finds the running cells by their ids."""
         for task in [task for task in self._at_play if task.done()]:
             await self._take(plan, progress, task)
         progress.lists += self._grown
@@ -402,13 +402,13 @@ class Campaign:
         return ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     async def _call_off(self) -> None:
-        """End a cancelled campaign: its cells first. The memo names what there was so far."""
+        """End a cancelled campaign: its cells first. The memo names the results so far."""
         await run_undisturbed(self._stop_cells())
         await self._sum_up_so_far("canceled", WhatFailed("Canceled", "the campaign was cancelled"))
         await self._end(names.Status.CANCELED)
 
     async def _sum_up_so_far(self, status: CellStatus, failure: WhatFailed) -> None:
-        """Results of what there is; none where there is nothing, or they can't be made."""
+        """The results so far; None without any, or if they can't be made."""
 
         async def sum_up() -> None:
             try:
@@ -440,8 +440,8 @@ class Campaign:
                     )
 
     async def _end(self, status: names.Status) -> None:
-        """On every way out: what has results is archived, what is left on hosts is removed, the next one of the context
-        may begin.
+        """At every end: archive the results, remove leftovers on hosts, and let the next campaign of the context
+        begin.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

@@ -121,7 +121,7 @@ class CampaignProgress(BaseModel):
             self.tokens = (self.tokens or 0) + outcome.tokens
 
     def take_over(self, taken: TakenOver) -> None:
-        """What another campaign has played counts here."""
+        """Count the results taken over from another campaign."""
         self.taken_over = taken.count
         self.done += taken.count
         self.succeeded += taken.succeeded
@@ -131,7 +131,7 @@ class CampaignProgress(BaseModel):
         self.ledger.append(taken.page)
 
     def limit_reached(self, plan: CampaignPlan, elapsed: float) -> str | None:
-        """A sentence on the limit that nothing more may be started for, whatever it is; None for none."""
+        """A sentence on the limit that forbids more cells, or None."""
         if plan.max_cost is not None and self.unpriced:
             why = "a model was asked that has no known price. Add it to the worker's table of prices"
             if plan.kind == BENCHMARK:
@@ -150,7 +150,7 @@ class CampaignProgress(BaseModel):
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
-        """A sentence on the limit that a cell would probably pass; None for none.
+        """A sentence on the limit that a cell would probably pass, or None.
 
         The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
         all plays for a group that has none yet, and for all where no cell is given.
@@ -167,7 +167,7 @@ class CampaignProgress(BaseModel):
         return None
 
     def limits_passed(self, plan: CampaignPlan, elapsed: float) -> str | None:
-        """A sentence on each limit that was passed, and by how much; None for none."""
+        """A sentence on each limit that was passed, and by how much, or None."""
         return (
             " ".join(
                 f"The limit of {each.in_words(each.most)} was passed by {each.in_words(each.spent - each.most)}."

@@ -30,7 +30,7 @@ def queue_id(context_id: str, owner: str = "") -> str:
 
 @workflow.defn(name=CONTEXT_QUEUE)
 class ContextQueue:
-    """Started by whoever joins where there is none; ends when nobody is left."""
+    """The first to join starts it; it ends when the queue is empty."""
 
     @workflow.init
     def __init__(
@@ -43,7 +43,7 @@ class ContextQueue:
     async def run(
         self, waiting: list[str] | None = None, at_work: str | None = None, founder: str | None = None
     ) -> None:
-        """Grant in the order of joining, until nobody waits and nobody is at work; first of all wait for the end of the
+        """Grant in the order of joining until the queue is empty and no holder is left. First wait for the end of the
         ``founder``, for which the context was made, and which never joined.
         """
         if founder is not None:

@@ -18,7 +18,7 @@ from workflows.telling import Telling
 
 
 async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:
-    """Do something of a workflow's end to its own end, whatever is cancelled meanwhile."""
+    """Finish a part of a workflow's end, even if the workflow is cancelled meanwhile."""
     doing = asyncio.create_task(ending)
     while not doing.done():
         try:
@@ -36,11 +36,11 @@ async def end(
 ) -> None:
     """On every way out: all are parted from, the next one of the context may begin, and the status is found.
 
-    A cancellation that comes only now comes too late: what is being ended ends as it would have.
+    A cancellation that arrives now has no effect: the end continues as before.
 
     Args:
-        part: gives what has to be told, taken down and archived, all at the same time; its failures keep nothing from
-            ending.
+        part: informs, removes and archives, all in parallel; its failures don't delay the
+            end.
         so_far: results that are kept as a blob which the memo names, since a canceled workflow has no result.
     """
     await run_undisturbed(_end(place, telling, status, part, so_far))
@@ -74,7 +74,7 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
 
 
 def tell_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) -> Awaitable[None]:
-    """The participant stops what it is ``left`` at, and is told that all is over, if it can be."""
+    """Ask the participant to stop the tasks in ``left``, and inform it of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(left)),

@@ -14,9 +14,9 @@ class _RequestInput(BaseModel):
 
     Attributes:
         task_id: the A2A task id, which is the workflow id too. context_id: the A2A context; assessments of one
-        context run one after another. request: the message's data part, else its text, else None; nobody has checked
-        it yet. message: the A2A message as JSON data, for the task's history. owner: the caller whose it is, empty
-        where nobody is asked who they are. carried: what an earlier run of the same workflow hands on; never set by
+        context run one after another. request: the message's data part, else its text, else None, not
+        validated. message: the A2A message as JSON data, for the task's history. owner: the caller whose it is, empty
+        without authentication. carried: what an earlier run of the same workflow hands on; never set by
         callers.
     """
 

@@ -21,7 +21,7 @@ from workflows.time_played import TimePlayed
 from workflows.what_failed import what_failed
 
 _SENTENCES_TOLD = 5
-"""How many failed judgements are told one by one."""
+"""The number of failed judgements that get an update each."""
 
 
 class Judging:
@@ -36,9 +36,9 @@ class Judging:
     async def judge(self, plan: Plan, evidence: Evidence) -> None:
         """Judge all criteria at the same time, except for the first one that a model judges.
 
-        An offline judgement takes milliseconds and changes nothing, so a local activity makes it. A criterion that gets
-        no verdict there (its evaluator raises, hangs or dies, or the simulation is not at its checkpoint) is judged
-        again by an ordinary activity, which can restore the simulation and says why it fails.
+        An offline judgement takes milliseconds and changes nothing, so a local activity makes it. If it yields no
+        verdict (the evaluator raises, hangs or dies, or the simulation left its checkpoint), an ordinary activity
+        judges the criterion again. That one can restore the simulation and says why it fails.
 
         Raises:
             ApplicationError: ``EvaluatorFailed``, with the sentences of all evaluators that failed.
@@ -81,7 +81,7 @@ class Judging:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
 
         async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
-            """All models' criteria share the evidence: what has read it for one has it in its cache for the others."""
+            """All models' criteria share the evidence: after the first criterion a model has it in its cache."""
             return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
 
         if plan.offline:
@@ -103,7 +103,7 @@ class Judging:
         return added_up([*(use for verdict in reached for use in verdict.usage), *failed])
 
     def _note(self, plan: Plan, verdict: CriterionResult) -> None:
-        """A verdict is reached, and told."""
+        """Store a verdict and publish it."""
         self.verdicts[verdict.criterion_id] = verdict
         judged = sum(criterion.items for criterion in plan.criteria if criterion.criterion_id in self.verdicts)
         count = sum(criterion.items for criterion in plan.criteria)

@@ -30,7 +30,7 @@ CAMPAIGN_EVENTS = 1_000
 """The same for a campaign, beside what its cells at play take: some 1,600 events are replayed per second."""
 
 _EVENTS_AT_PLAY = 8
-"""So many events, or fewer, it takes a campaign's next run to find one of the cells that are at play."""
+"""The most events that a campaign's next run needs to find one of its running cells."""
 
 WORKFLOW_TASK = timedelta(seconds=6)
 """How long a worker may take over one step of a workflow, local activities not counted: it reports on those while they
@@ -38,11 +38,11 @@ run. A worker that is killed in a step is noticed after this time, where Tempora
 """
 
 CAMPAIGN_TASK = timedelta(seconds=10)
-"""The same for a campaign: its cells go on meanwhile, and a worker that has much else to do may replay it in peace."""
+"""The same for a campaign: its cells continue meanwhile, and a busy worker has time to replay it."""
 
 WITH_MODEL_SECONDS = 24 * 3600.0
-"""For an activity that asks a model. Each of its requests has a time limit of its own, and there are only so many; how
-long they wait for each other at a slow server is unknown. Heartbeats tell of a worker that is lost meanwhile.
+"""For an activity that asks a model. Each of its requests has its own time limit, and their number is limited. Their
+waiting time at a slow server is unknown. Missing heartbeats reveal a lost worker.
 """
 
 EVALUATORS_SECONDS = 3600.0
@@ -105,7 +105,7 @@ _ENGINE = RetryPolicy(
 """Outlasts some four minutes without a Docker engine."""
 
 HOST_GONE = timedelta(minutes=3)
-"""After so long without a worker a host is given up, with what stands on it."""
+"""After this time without a worker a host is given up, with the environments on it."""
 
 ENVIRONMENT_LOSSES = 10
 """How often a trial's environment may be lost before the trial fails; no fault of the participant's."""
@@ -140,12 +140,12 @@ def prepared(summary: str) -> dict[str, Any]:
 
 
 def campaign_events(at_once: int) -> int:
-    """The longest history of a campaign's run that has at most so many cells at play."""
+    """The longest history of a campaign's run that plays at most ``at_once`` cells at a time."""
     return CAMPAIGN_EVENTS + _EVENTS_AT_PLAY * at_once
 
 
 def summed_up(summary: str, cells: int) -> dict[str, Any]:
-    """Options of the activity that reads the results of so many cells, and sums them up."""
+    """Options of the activity that reads the results of ``cells`` cells, and sums them up."""
     seconds = {"start_to_close_timeout": timedelta(minutes=5) + cells * timedelta(seconds=0.1)}
     return prepared(summary) | seconds | {"heartbeat_timeout": _SUMMING_UP}
 
@@ -210,7 +210,7 @@ def summary(*words: str) -> str:
 
 
 def parting(summary: str) -> dict[str, Any]:
-    """Options of an activity that must not keep an assessment from ending; it ends by itself after two seconds."""
+    """Options of an activity that must not keep an assessment from ending; it ends after two seconds in any case."""
     return {
         "start_to_close_timeout": timedelta(seconds=10),
         "heartbeat_timeout": HEARTBEAT,
@@ -230,7 +230,7 @@ def kept(summary: str) -> dict[str, Any]:
 
 
 def notified(summary: str) -> dict[str, Any]:
-    """Options of an activity that follows a whole assessment for a webhook; after a day it is taken up anew."""
+    """Options of an activity that follows a whole assessment for a webhook; after a day it is started again."""
     return {
         "start_to_close_timeout": timedelta(days=1),
         "heartbeat_timeout": timedelta(seconds=10),
@@ -283,7 +283,7 @@ def terminal_agent(summary: str, seconds: float) -> dict[str, Any]:
 
 
 def swept(summary: str) -> dict[str, Any]:
-    """Options of an activity that removes what nobody needs any more; should it fail, whoever comes next does it."""
+    """Options of an activity that removes leftovers; if it fails, the next clean-up does it."""
     return {
         "start_to_close_timeout": timedelta(seconds=60),
         "schedule_to_close_timeout": timedelta(minutes=3),

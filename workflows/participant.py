@@ -16,7 +16,7 @@ from workflows.steps import Steps
 from workflows.telling import Telling
 from workflows.what_failed import what_failed
 
-_LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins anew."
+_LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
 async def greet(
@@ -104,5 +104,5 @@ def _was_lost_with_workers(problem: ActivityError) -> bool:
 
 
 def _has_stopped(problem: ActivityError) -> bool:
-    """Whether the participant is known to be at this try of the turn no more."""
+    """Whether the participant has certainly stopped this try of the turn."""
     return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details

@@ -24,7 +24,7 @@ class PlaceInContext:
     async def wait_for(self) -> None:
         """Join the queue, and wait until it says that no other workflow of the context is at work.
 
-        A task that its context was made for has nobody to wait for.
+        A task whose context was made for it doesn't wait.
         """
         task_id, context_id = self._given.task_id, self._given.context_id
         if context_id == task_id:

@@ -18,7 +18,7 @@ from workflows.time_played import Timed
 
 
 class Progress(Timed):
-    """Where the assessment stands between two turns; ``tasks_left`` are those the participant may still be at."""
+    """The state of the assessment between two turns; the participant may still work on ``tasks_left``."""
 
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
@@ -41,7 +41,7 @@ class Progress(Timed):
 
     @classmethod
     def of_fork(cls, started_at: datetime, fork: ForkSetUp) -> Self:
-        """A fork stands where the original stood after the turns that it inherits."""
+        """Give a fork the original's state after the turns that it inherits."""
         inherited = fork.inherited
         last = inherited.turns[-1]
         return cls(

@@ -1,4 +1,4 @@
-"""The steps of a workflow: activities whose troubles are told while they are being tried."""
+"""The steps of a workflow: activities whose troubles are published while they are retried."""
 
 import asyncio
 from collections import defaultdict
@@ -25,13 +25,13 @@ Done = TypeVar("Done")
 
 
 class Steps:
-    """What a workflow has activities do. A step that goes past here has troubles that nobody is told of."""
+    """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published."""
 
     def __init__(self, telling: Telling) -> None:
         self._telling = telling
         self._under_way = UnderWay()
         self.simulator: str | None = None
-        """The simulator's server that the assessment is on (``Plan.simulator``): every step is told."""
+        """The simulator's server that the assessment is on (``Plan.simulator``): every step gets it."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
         """What steps without a result asked of models, by the names of the activities."""
 
@@ -49,7 +49,7 @@ class Steps:
                 self._telling.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
-        """The same, for whoever decides what is to be done again."""
+        """The same for callers that handle failures and repeat steps."""
         with self._under_way.begin_step(step.__name__):
             try:
                 return await workflow.execute_activity_method(step, self._placed(given), **options)
@@ -68,7 +68,7 @@ class Steps:
         if (there := moved_to(cause)) is None:
             return False
         if lost_of(cause) == self.simulator:
-            workflow.logger.warning("the simulator at %s is lost: going on at %s", self.simulator, there)
+            workflow.logger.warning("the simulator at %s is lost: continuing at %s", self.simulator, there)
             self.simulator = there
         return True
 
@@ -88,7 +88,7 @@ class Steps:
             return await workflow.execute_local_activity_method(step, self._placed(given), **options)
 
     def hear_of(self, trouble: Trouble) -> None:
-        """A step that is under way has not succeeded for a while, and is still being tried: the caller is told."""
+        """Publish that a running step fails repeatedly and is still retried."""
         if self._under_way.is_news(trouble):
             self._telling.publish(
                 updates.ErrorOccurredUpdate(

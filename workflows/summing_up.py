@@ -1,4 +1,4 @@
-"""The results of an assessment, and what is told and found of them."""
+"""The results of an assessment, their updates and search attributes."""
 
 from temporalio import workflow
 

@@ -1,4 +1,4 @@
-"""What the caller is told: updates on the stream of a workflow, and the turn that they are about."""
+"""The caller's updates on the stream of a workflow, with the turn that they belong to."""
 
 from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
@@ -29,7 +29,7 @@ class Telling:
 
         Args:
             state: one line of Markdown.
-            begins: what begins in this workflow task and can be repeated by a reset to it, such as ``turn 3``.
+            begins: the part that begins in this workflow task, such as ``turn 3``; a reset to the task repeats it.
         """
         if begins is not None:
             # The history so far ends with the workflow task's start; its completion comes next.
@@ -52,6 +52,6 @@ class Telling:
         )
 
     async def end(self) -> None:
-        """Nothing comes any more: who waits for updates is let go, and every handler is waited for."""
+        """End the stream: release callers that wait for updates, and wait for every handler."""
         self.stream.detach_pollers()
         await workflow.wait_condition(workflow.all_handlers_finished)

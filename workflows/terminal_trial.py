@@ -1,8 +1,8 @@
-"""The story of a terminal trial: image, environment, agent, tests, logs; what stands on a host is taken down on every
-way out.
+"""The story of a terminal trial: image, environment, agent, tests, logs. At every end the environment is
+removed from its host.
 
-An environment stands on one host, and so every step after the image goes to that host's task queue. Should a worker
-die, the step goes on with the same environment; where that stands no more, the trial begins again from the image.
+An environment runs on one host, and so every step after the image goes to that host's task queue. If a worker dies,
+the step continues with the same environment. If that is gone, the trial begins again from the image.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from workflows.telling import Telling
 from workflows.what_failed import what_failed
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
-"""How a step fails by nobody's fault: the trial begins again."""
+"""Failures that neither side caused: the trial begins again."""
 
 
 @workflow.defn(name=names.TRIAL_WORKFLOW)
@@ -70,7 +70,7 @@ class TerminalTrial:
 
     @workflow.run
     async def run(self, given: CellInput) -> CellOutcome:
-        """Play the trial; whatever fails is part of the outcome, and only a cancellation is raised."""
+        """Play the trial; failures are part of the outcome, and only a cancellation is raised."""
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
@@ -108,7 +108,7 @@ class TerminalTrial:
 
     @workflow.signal(name=TROUBLE_SIGNAL)
     async def hear_of(self, trouble: Trouble) -> None:
-        """A step has not succeeded for a while, and is still being tried: the campaign's caller is told."""
+        """Signal: a step fails repeatedly and is still retried. The campaign's caller gets an update."""
         self._steps.hear_of(trouble)
         about = trouble.model_copy(update={"about": self._label})
         try:
@@ -205,7 +205,7 @@ class TerminalTrial:
         return tested
 
     async def _take_down(self, prepared: PreparedTrial) -> None:
-        """On every way out; should it fail, whoever sweeps next removes what is left."""
+        """At every end; if it fails, the next sweep removes the leftovers."""
         began_at = workflow.now()
         try:
             await workflow.execute_activity_method(
@@ -259,7 +259,7 @@ class TerminalTrial:
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
-        """The result of a trial that could not go on."""
+        """The result of a trial that could not continue."""
         details = _details_of(problem) or {}
         _, sentence = _kind_of(problem)
         return TrialResult(
@@ -305,12 +305,12 @@ def _noticed(tested: Tested) -> dict[str, Any]:
 
 
 def _kind_of(problem: BaseException) -> tuple[str, str]:
-    """A failure's type and a sentence; workers or a host that are gone are a loss of what stood there."""
+    """A failure's type and a sentence; lost workers or hosts lose their environments."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
     silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:
         step = problem.activity_type
-        return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins anew."
+        return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins again."
     failure = what_failed(problem)
     return failure.kind, failure.sentence
 

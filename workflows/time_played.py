@@ -24,7 +24,7 @@ class Timed(BaseModel):
 
 
 def seconds_played(timed: Timed | None) -> float:
-    """For how long it was played until now; no time where it has not begun, or where Temporal's clock went back."""
+    """The seconds played until now; 0 before the start, or after Temporal's clock went back."""
     if timed is None:
         return 0.0
     return max((workflow.now() - timed.started_at).total_seconds() - timed.paused, 0.0)
@@ -50,11 +50,11 @@ class TimePlayed:
         return self._resets
 
     def _be_reset(self, _seed: int) -> None:
-        """A run that is a reset gets a new seed at the point from which on it is no repetition."""
+        """Give the run of a reset a new seed from the point where it stops repeating the old run."""
         self._resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
-        """Before time played is told: a run that is a reset finds out how much of its time was not played."""
+        """Before the time played is reported: the run of a reset finds out how much of its time was not played."""
         if timed is None or not self.is_reset:
             return
         try:
@@ -69,7 +69,7 @@ class TimePlayed:
         timed.paused = self._paused_before + found
 
     async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do work that must end before so many seconds were played.
+        """Do work that must end before a number of seconds were played.
 
         Raises:
             TimeoutError: the deadline has passed.

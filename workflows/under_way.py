@@ -1,4 +1,4 @@
-"""Which steps of an assessment are under way, so that what is told of their troubles is news."""
+"""The running steps of an assessment, so that each of their troubles is published once."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from activities.attempts.troubles import Trouble
 
 
 class UnderWay:
-    """The steps that have begun and not ended, and what was told of them."""
+    """The running steps, and their published troubles."""
 
     def __init__(self) -> None:
         self._steps: Counter[str] = Counter()
@@ -26,7 +26,7 @@ class UnderWay:
             self._steps[name] -= 1
 
     def is_news(self, trouble: Trouble) -> bool:
-        """Whether a trouble should be told.
+        """Whether a trouble should be published.
 
         It should not where its step isn't under way, as after a reset, which repeats the signals of the time after its
         point; nor where a parallel step has failed of the same thing at the same try.

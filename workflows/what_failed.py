@@ -1,4 +1,4 @@
-"""What failed, whatever Temporal has wrapped it in: the one reader of exceptions that reach the workflow.
+"""The cause of a failure, unwrapped from Temporal's exceptions: the one reader of those that reach the workflow.
 
 A remote activity's failure arrives as the cause of an ``ActivityError``; a local activity's arrives bare; a deadline is
 Python's ``TimeoutError``; and a defect of the workflow's own code is any exception at all. All of them end an

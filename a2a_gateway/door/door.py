@@ -1,6 +1,6 @@
-"""The door in front of an application: every request passes its checks, and is told who its caller is.
+"""The authentication middleware of an application: it checks every request and adds its caller.
 
-Who was let in may stay, as with a stream of updates, only for as long as they would be let in again.
+An open stream of updates ends as soon as its caller would no longer be let in.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ PUBLIC_PATHS = frozenset(
 
 
 class Door:
-    """Refuses requests for other hosts, from other sites, and of nobody known; hands on the others with their caller.
+    """Refuses requests for other hosts, from other sites, and of unknown callers; passes the others with their caller.
 
     Args:
         app: what is behind the door; it reads the caller with ``caller_of``.
         hosts: the names that it answers to.
-        identity: who its callers are.
+        identity: identifies callers.
         sessions: the cookies of browsers.
-        admins_only: whether nobody else may come in, where callers are asked who they are.
+        admins_only: whether, with authentication, only admins may come in.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Door:
                 await self._serve(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on; it ends where its caller is known no more."""
+        """Pass a request on; it ends when its caller is no longer known."""
         has_begun = False
 
         async def note(message: Message) -> None:

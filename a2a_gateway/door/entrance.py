@@ -1,4 +1,4 @@
-"""What stands in front of an application that isn't the gateway itself: the same door, and the same way in."""
+"""The gateway's authentication and login for another application."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class Entrance:
     Args:
         config: its settings.
         origins: sites whose pages may ask it, beside those of the settings; their cookies count.
-        admins_only: whether nobody but admins may come in, where callers are asked who they are.
+        admins_only: whether, with authentication, only admins may come in.
     """
 
     def __init__(self, config: GreenAgentConfig, origins: Sequence[str] = (), *, admins_only: bool = False) -> None:

@@ -1,9 +1,8 @@
-"""The ``Host`` and ``Origin`` of a request: what keeps other people's web pages away.
+"""The ``Host`` and ``Origin`` of a request: they keep other people's web pages away.
 
-A page from anywhere can have its browser send requests to the evaluator, and with a name of its own that it lets
-point to this machine (DNS rebinding) it could read the answers, too. So a request has to name the evaluator by an
-address, by a name without dots, or by a name that somebody said is its own; and what changes something mustn't come
-from another site.
+A page from anywhere can have its browser send requests to the evaluator. With its own name that points to this machine
+(DNS rebinding) it could read the answers, too. So a request has to name the evaluator by an address, by a name without
+dots, or by a configured name. A request that changes something mustn't come from another site.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 ANY_HOST = "*"
 _NO_NAME = frozenset("@/?#\\")
-"""What a URL may have beside the name, and a ``Host`` may not."""
+"""Characters that a URL may have beside the name, and a ``Host`` may not."""
 
 
 def words_of(text: str) -> list[str]:

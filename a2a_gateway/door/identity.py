@@ -16,7 +16,7 @@ LONGEST_TOKEN = 8_192
 
 
 class UnknownCallerError(Exception):
-    """Nobody we know; the message is a sentence for them."""
+    """The caller is unknown; the message is a sentence for them."""
 
 
 class IdentityUnavailableError(Exception):
@@ -27,7 +27,7 @@ class Identity:
     """Knows the callers of a deployment.
 
     They are asked for a token once there is a file of tokens or an identity provider; until then everybody is
-    ``ANYBODY``. A file that vanishes later lets nobody in.
+    ``ANYBODY``. If the file vanishes later, all callers are refused.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -47,7 +47,7 @@ class Identity:
         return self._oidc is not None or self._is_named or self._tokens.is_there()
 
     async def find(self, text: str) -> Caller:
-        """Whose token somebody sent; an empty one is none.
+        """The caller who owns a token; an empty token counts as missing.
 
         Raises:
             UnknownCallerError: it isn't good, or there is none.
@@ -58,7 +58,7 @@ class Identity:
         if not text:
             raise UnknownCallerError("Say who you are: send a token as the header Authorization: Bearer TOKEN.")
         if len(text) > LONGEST_TOKEN:
-            raise UnknownCallerError(f"The token has more than {LONGEST_TOKEN} characters, so it is none of ours.")
+            raise UnknownCallerError(f"The token has more than {LONGEST_TOKEN} characters: longer than any of ours.")
         return await self._find(text)
 
     async def _find(self, text: str) -> Caller:

@@ -34,7 +34,7 @@ _PAGE = """<!doctype html>
 </head><body><header class="bar"><span class="brand">proctor</span></header><main id="main"><h1>Log in</h1>
 {problem}<form method="post" action="{action}"><p><label>Token <input type="password" name="token" required autofocus
 autocomplete="current-password"></label> <button>Log in</button></p></form>
-<p class="quiet">Whoever runs this evaluator makes one: <code>proctor token create NAME</code>.</p></main></body></html>
+<p class="quiet">The operator creates tokens: <code>proctor token create NAME</code>.</p></main></body></html>
 """
 
 
@@ -108,7 +108,7 @@ def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
 
 
 def _next(request: Request) -> str:
-    """Where to go after the login: a path of this server's, whatever was asked for."""
+    """The path after the login; anything but a path of this server is ignored."""
     path = request.query_params.get("next", "/")
     is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if is_ours else "/"

@@ -1,7 +1,7 @@
 """Tokens of an identity provider (OpenID Connect): signed by its keys, for us, and not expired.
 
 Anybody can send what looks like a token. So the provider is asked neither for each unknown key nor again at once after
-it didn't answer, and whoever waits for it waits in one thread: the others are for those who need none of this.
+it didn't answer, and all requests to it share one thread: the other threads serve callers without such tokens.
 """
 
 import asyncio
@@ -174,4 +174,4 @@ def _name_of(subject: object) -> str:
         name = f"{RESERVED}:{quote(subject, safe='@')}"
         if len(name) <= _LONGEST_NAME:
             return name
-    raise ValueError("its subject is no name, or too long for one")
+    raise ValueError("its subject is not a name, or too long for one")

@@ -47,7 +47,7 @@ _EXPIRES = timedelta(seconds=30)
 history stays short, and the next ticket begins another run."""
 
 _COUNTED_EVERY = 2.0
-"""Seconds for which a gateway keeps its counts; what is started meanwhile has its ticket."""
+"""Seconds for which a gateway keeps its counts; newer tasks have tickets."""
 
 _DECIDED_WITHIN = 10.0
 """Seconds after its ticket within which a start is decided: well before the ticket expires."""
@@ -99,7 +99,7 @@ class _UndecidedError(Exception):
 
 
 class Allowance:
-    """What callers have of their quotas."""
+    """The quotas of callers, and their use."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._archive = open_archive(config)
@@ -176,7 +176,7 @@ class Allowance:
                 await asyncio.sleep(_PAUSE)
 
     async def _counts(self, client: Client, caller: Caller, at_most: float = 0.0) -> _Counts:
-        """What a caller has, counted at most so many seconds ago; a count that is under way is shared."""
+        """The tasks of a caller, counted at most ``at_most`` seconds ago; a running count is shared."""
         now = time.monotonic()
         began, counting = self._counting.get(caller, (now, None))
         is_failed = counting is not None and counting.done() and (counting.cancelled() or counting.exception())

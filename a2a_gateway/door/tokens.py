@@ -1,7 +1,7 @@
 """The bearer tokens of a deployment: a file with the hash of each, and whose it is.
 
 A token is ``proctor_ID_SECRET``; the secret has 256 random bits, so that its SHA-256 gives nothing away. The file is
-read anew whenever it has changed: what is created or revoked counts at once, in every gateway that shares it.
+read again whenever it has changed: created and revoked tokens count at once, in every gateway that shares it.
 """
 
 import fcntl
@@ -36,14 +36,14 @@ class TokensError(ValueError):
 
 
 def _check_name(name: str) -> str:
-    """A caller's name as it is; it stands in queries to Temporal, and is nobody else's.
+    """A caller's name, unchanged; queries to Temporal contain it, and it is unique.
 
     Raises:
-        TokensError: it is none.
+        TokensError: it is invalid.
     """
     if not _NAME.fullmatch(name) or name.lower() == RESERVED:
         raise TokensError(
-            f"{name!r} is no name for a caller: take 1 to 64 letters, digits and . _ @ -, such as nightly-runs"
+            f"{name!r} is not a name for a caller: take 1 to 64 letters, digits and . _ @ -, such as nightly-runs"
         )
     return name
 
@@ -60,7 +60,7 @@ class Token(WireModel):
     quotas: Quotas = Quotas()
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether it counts no more."""
+        """Whether it has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
@@ -79,10 +79,10 @@ def tokens_path(config: GreenAgentConfig) -> Path:
 def make_token(
     name: str, *, is_admin: bool = False, lasts: timedelta | None = None, quotas: Quotas | None = None
 ) -> tuple[Token, str]:
-    """A new token, and what its owner sends; the latter is known to nobody else.
+    """A new token, and the secret that its owner sends; the secret is not stored.
 
     Raises:
-        TokensError: the name is none.
+        TokensError: the name is invalid.
     """
     _check_name(name)
     token_id, now = secrets.token_hex(4), datetime.now(UTC)
@@ -176,7 +176,7 @@ class Tokens:
         except ValidationError as problem:
             raise TokensError(
                 Problem(
-                    f"{self.path} is no file of tokens ({describe(problem)})",
+                    f"{self.path} is not a file of tokens ({describe(problem)})",
                     "put it back from a copy, or remove it and make new tokens (`proctor token create`)",
                 )
             ) from None

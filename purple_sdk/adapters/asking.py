@@ -57,7 +57,7 @@ class Told:
 async def ask(url: str, task: TerminalTaskMessage) -> Told:
     """Send a task to an agent and wait until it is done; a caller that gives up has the agent's task canceled.
 
-    Whatever goes wrong is in the answer.
+    The answer reports errors, too.
     """
     timeout = httpx.Timeout(None, connect=10)
     async with httpx.AsyncClient(timeout=timeout) as http:

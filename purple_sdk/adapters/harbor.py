@@ -5,7 +5,7 @@
 
 ``A2AAgent`` tells the agent the container's name, so the environment must be one of containers on this host.
 ``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, and those of several services with
-whatever compose there is, where Harbor's own asks for one that is newer than what many distributions have.
+the installed compose. Harbor's own environment needs a newer compose than many distributions have.
 """
 
 import asyncio

@@ -4,7 +4,7 @@
 
 The agent gets in by ``docker exec``: it needs Docker's command and its socket on the harness's host.
 
-The harness can't stop an agent whose time is over: it waits some five minutes for it before it tests, and for ever at
+The harness can't stop an agent whose time is over: it waits some five minutes for it before it tests, and forever at
 its own end. So name the limit here, too, where agents may take long (``--agent-kwarg agent_timeout_sec=600``). In any
 case an agent is stopped when its container is gone.
 """
@@ -73,7 +73,7 @@ class A2AWhiteAgent(BaseAgent):
 
 
 async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> Told:
-    """What the agent answers, within its time and while its container stands."""
+    """The agent's answer, within its time and while its container runs."""
     asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_stands(container))
     try:
         await asyncio.wait({asking, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -34,7 +34,7 @@ Method = Literal["GET", "POST", "DELETE"]
 
 @dataclass(frozen=True)
 class OwnValue:
-    """A required field that a user's client can fill in by itself: a value in the answer to a GET."""
+    """A required field that a user's client can fill in: a value in the answer to a GET."""
 
     path: str
     key: str

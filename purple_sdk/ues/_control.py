@@ -43,7 +43,7 @@ class TimeRoom(Room[Runner]):
 
     @wire.post("/simulator/time/resume", json_object)
     def resume(self) -> None:
-        """Let the clock go on."""
+        """Continue the clock."""
 
 
 class EnvironmentRoom(Room[Runner]):
@@ -75,7 +75,7 @@ class EnvironmentRoom(Room[Runner]):
 
 
 class EventsRoom(Room[Runner]):
-    """What has happened and what will, ``/events``."""
+    """Past and future events, ``/events``."""
 
     @wire.get("/events", answers.EventList.read)
     def list(
@@ -200,7 +200,7 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/checkpoint/mark", answers.CurrentCheckpoint.read)
     def mark(self, mark: str) -> None:
-        """Note what is going on in the simulation; the note lasts until the next restore."""
+        """Note the current step of the simulation; the note lasts until the next restore."""
 
 
 class ScenarioRoom(Room[Runner]):

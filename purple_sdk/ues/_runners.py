@@ -22,7 +22,7 @@ from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
-"""Is told of every call that may change something, after it: the call with all its fields, and answer or error."""
+"""Gets every call that may change something, after it: the call with all its fields, and answer or error."""
 
 _TRIES = 4
 _FIRST_PAUSE = 0.1
@@ -169,7 +169,7 @@ class AsyncRunner:
             return answer
 
     async def close(self) -> None:
-        """Close the connections, unless they are somebody else's."""
+        """Close the connections, unless the caller owns them."""
         if self._owns_http:
             await self.http.aclose()
 
@@ -203,6 +203,6 @@ class SyncRunner:
             return answer
 
     def close(self) -> None:
-        """Close the connections, unless they are somebody else's."""
+        """Close the connections, unless the caller owns them."""
         if self._owns_http:
             self.http.close()

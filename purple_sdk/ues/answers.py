@@ -11,7 +11,7 @@ from proctor_protocol._wire import WHEN_USED
 Json = dict[str, Any]
 
 Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
-"""A point in time, always aware: the contract reads a naive one as UTC."""
+"""An instant, always aware: the contract reads a naive one as UTC."""
 
 
 def json_object(body: bytes) -> Json:

@@ -69,7 +69,7 @@ class AsyncUESClient(_Simulation[AsyncRunner]):
 
     ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
     step of a request. Reading requests are repeated up to three times when the server can't be reached or is
-    overloaded; whatever changes something is sent once. ``observer`` is told of every call that changes something.
+    overloaded; requests that change something are sent once. ``observer`` gets every call that changes something.
     ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES).
 
     Raises:

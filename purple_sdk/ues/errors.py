@@ -83,7 +83,7 @@ _MOST_PROBLEMS = 3
 
 
 def refusal(request: str, status: int, body: bytes) -> UESResponseError:
-    """Make the exception for an answer that is no success.
+    """Make the exception for an answer that is not a success.
 
     Args:
         request: method and path, for the sentence.

@@ -1,4 +1,4 @@
-"""What stands in a user's environment, typed: emails, appointments, text messages, chat messages, contacts.
+"""The items of a user's environment, typed: emails, appointments, text messages, chat messages, contacts.
 
 Fields that a server adds are kept; what it leaves out has a default, so that other servers' answers are read, too.
 """

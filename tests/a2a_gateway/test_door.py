@@ -207,7 +207,7 @@ async def test_a_cookie_of_ones_own_making_is_none(config: GreenAgentConfig) -> 
 
 @pytest.mark.parametrize("name", ["", "a b", "it's", "x" * 65, "oidc", "oidc:alice", "-x", "ünïcode"])
 def test_a_name_that_could_be_more_than_one_is_refused(name: str) -> None:
-    with pytest.raises(TokensError, match="is no name for a caller"):
+    with pytest.raises(TokensError, match="is not a name for a caller"):
         make_token(name)
 
 
@@ -217,7 +217,7 @@ async def test_a_file_with_such_a_name_lets_nobody_in(config: GreenAgentConfig, 
     path.write_text(path.read_text().replace('"alice"', json.dumps(name)))
     async with coming(config, Authorization=f"Bearer {text}") as http:
         refused = await http.get("/tasks")
-    assert (refused.status_code, "is no name for a caller" in refused.text) == (503, True)
+    assert (refused.status_code, "is not a name for a caller" in refused.text) == (503, True)
 
 
 async def test_a_link_that_leads_nowhere_opens_no_door(config: GreenAgentConfig) -> None:

@@ -158,7 +158,7 @@ async def test_a_hostile_context_finds_its_own_task_only(
 @pytest.mark.parametrize("token", ["not base64!", "bm9uZQ==", "✓"])
 async def test_a_foreign_page_token_is_refused(gateway: Gateway, token: str) -> None:
     async with sdk_client(gateway.url) as caller:
-        with pytest.raises(InvalidParamsError, match="pageToken is none that this agent gave"):
+        with pytest.raises(InvalidParamsError, match="pageToken is not one that this agent gave"):
             await caller.list_tasks(ListTasksRequest(page_token=token))
 
 
@@ -169,7 +169,7 @@ async def test_a_page_token_goes_with_its_filters(desk: Desk) -> None:
         with pytest.raises(InvalidParamsError, match="leave the filters as they were"):
             await caller.list_tasks(ListTasksRequest(context_id="other", page_token=page.next_page_token))
         changed = page.next_page_token[:16] + base64.urlsafe_b64encode(b"junk").decode()
-        with pytest.raises(InvalidParamsError, match="pageToken is none"):
+        with pytest.raises(InvalidParamsError, match="pageToken is not one"):
             await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=1, page_token=changed))
 
 

@@ -145,7 +145,7 @@ async def test_tokens_that_cannot_be_used_are_named(config: GreenAgentConfig, tm
     file.chmod(0o600)
     broken = merge_configs(config, {"tokens_file": str(file)})
     look = Watching(broken, TemporalConnection(partial(connect, broken))).needs["tokens"]
-    assert "is no file of tokens" in str(await look())
+    assert "is not a file of tokens" in str(await look())
     file.write_text('{"format": 1, "tokens": []}')
     assert await look() is None
     file.chmod(0o622)

@@ -114,7 +114,7 @@ def _of_python(tree: ast.Module) -> Iterator[tuple[int, str]]:
         else:
             continue
         if _SENTENCE.search(text) and not _CODE.match(text):
-            yield node.lineno, _prose(text)
+            yield node.lineno, _prose(_blanked(_TAG, text, "; ") if text.startswith("<!doctype") else text)
 
 
 def _blanked(pattern: re.Pattern[str], text: str, word: str) -> str:

@@ -48,7 +48,7 @@ async def test_a_task_that_no_worker_takes(
     streaming: Caller, caller: Caller, client: Client, config: GreenAgentConfig
 ) -> None:
     sentence = (
-        "No worker has taken this assessment for over 0.5 s: it goes on by itself as soon as one runs and is free. "
+        "No worker has taken this assessment for over 0.5 s: it continues as soon as one runs and is free. "
         f"{no_worker_at(config.task_queue)}"
     )
     stream = streaming.send_message(message(data_part(REQUEST)))
@@ -68,7 +68,7 @@ async def test_a_step_that_no_worker_takes(caller: Caller, client: Client, confi
     scripted = ScriptedActivities(
         models_task_queue="nobody", offline=False, criteria=[criterion.model_copy(update={"by_model": True})]
     )
-    sentence = "No worker has taken the step judge_criterion of this assessment for over 0.5 s: it goes on by itself "
+    sentence = "No worker has taken the step judge_criterion of this assessment for over 0.5 s: it continues "
     async with scripted.worker(client, config.task_queue):
         task = await send(caller, at_once(message(data_part(REQUEST))))
 

@@ -253,7 +253,7 @@ async def test_lost_workers_are_no_failure_of_the_participant(
     assert over.results.turn_tries == tries
     said = [found["error_message"] for found in over.problems if found["error_type"] == failures.WORKERS_LOST]
     place = "the start message" if step == "greet" else "turn 1"
-    assert said == [f"The evaluator's workers were lost at {place}: it begins anew."]
+    assert said == [f"The evaluator's workers were lost at {place}: it begins again."]
     assert await replayed(client, over.task.id) == 1
 
 

@@ -275,7 +275,7 @@ class Application:
         return reply
 
     def _keep_ticking(self, simulation: Simulation) -> None:
-        """Run a light task while auto-advance is on, so that events run near their time though nobody asks."""
+        """Run a light task while auto-advance is on, so that events run near their time without requests."""
         if simulation.simulation_id not in self._ticking:
             task = asyncio.create_task(self._tick(simulation))
             self._ticking[simulation.simulation_id] = task

@@ -26,7 +26,7 @@ HOST_PERMISSION = "host"
 
 
 class CreateSimulationRequest(Request):
-    """A simulation to be made. What isn't given is drawn. The same seed and the same requests give the same ids."""
+    """A simulation to be made. Omitted values are drawn. The same seed and the same requests give the same ids."""
 
     simulation_id: Annotated[str, Field(pattern=f"^{SIMULATION_ID_PATTERN.pattern}$")] | None = None
     admin_key: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")] | None = None
@@ -34,7 +34,7 @@ class CreateSimulationRequest(Request):
 
 
 class CreateSimulationResponse(Response):
-    """Where the simulation stands, and the secret of its admin key, shown this once."""
+    """The simulation's address, and the secret of its admin key, shown this once."""
 
     simulation_id: str
     base_url: str
@@ -168,7 +168,7 @@ class HostCall:
     fence: int | None
 
     def locate(self, simulation: Simulation) -> str:
-        """Where a simulation stands."""
+        """A simulation's address."""
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
 
@@ -221,7 +221,7 @@ def _step(call: HostCall) -> Reply:
     asked: StepRequest = read_json(head, _STEP, required=True)
     simulation_id = call.path["simulation_id"]
     if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
-        raise NotFound(f"There can be no simulation {simulation_id[:80]!r}.")
+        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
     for name in asked.states:
         if name not in MODALITIES:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
@@ -270,7 +270,7 @@ def _leave(call: HostCall) -> JsonObject:
     asked: LeaveRequest = read_json(head, _LEAVE, required=True)
     simulation_id = call.path["simulation_id"]
     if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
-        raise NotFound(f"There can be no simulation {simulation_id[:80]!r}.")
+        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
     return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
 
 
@@ -310,7 +310,7 @@ HOST_ROUTES: tuple[Route[HostCall], ...] = (
     Route(
         method="DELETE",
         path="/simulations/{simulation_id}",
-        summary="End a simulation. Its keys die with it; nobody with a lower fence can bring it back.",
+        summary="End a simulation. Its keys end with it; a lower fence can't bring it back.",
         handler=_delete,
         permission=HOST_PERMISSION,
         tag="host",
@@ -353,4 +353,4 @@ HOST_ROUTES: tuple[Route[HostCall], ...] = (
 )
 
 OF_THE_HOST = frozenset(route.path.rpartition("/")[2] for route in HOST_ROUTES if route.path.count("/") == 3)
-"""What stands under a simulation's address and is the host's nevertheless."""
+"""The paths under a simulation's address that belong to the host."""

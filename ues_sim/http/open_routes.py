@@ -18,7 +18,7 @@ OPEN_PATHS = ("/", "/health", "/docs", "/redoc", "/openapi.json")
 
 
 class RootResponse(Response):
-    """What this is and where to go on."""
+    """The server's name and links."""
 
     name: str
     version: str
@@ -40,7 +40,7 @@ class OpenPages:
 
     title: str
     routes: Sequence[tuple[str, Sequence[Route[Any]]]]
-    """Route tables, each with the prefix under which it stands."""
+    """Route tables, each with its prefix."""
 
     @cached_property
     def document(self) -> JsonObject:
@@ -97,7 +97,7 @@ def _declared() -> tuple[Route[Any], ...]:
             responses=responses,
         )
         for path, summary, responses in (
-            ("/", "What this is.", (RootResponse,)),
+            ("/", "The server's name and links.", (RootResponse,)),
             ("/health", "Whether the server answers.", (HealthResponse,)),
         )
     )

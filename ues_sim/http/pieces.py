@@ -7,7 +7,7 @@ from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
 ALONG = 1024 * 1024
-"""Bytes of new parts that come along with a manifest; the rest is fetched one by one, so that nobody holds it all."""
+"""Bytes of new parts that come along with a manifest; the rest is fetched one by one, to save memory."""
 
 
 def split(content: bytes, lengths: Sequence[int]) -> list[bytes]:

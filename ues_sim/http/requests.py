@@ -52,7 +52,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int | None, setti
 
 
 async def _let_finish(receive: Receive, size: int) -> None:
-    """Let a caller send the rest of a body that nobody reads, where it isn't much: else it would miss the answer."""
+    """Let a caller send the rest of an unread body if it is small: otherwise the caller would miss the answer."""
     more = size <= LET_FINISH
     while more:
         message = await receive()
@@ -71,7 +71,7 @@ def secret_of(headers: Headers) -> str | None:
 
 
 def fence_of(headers: Headers) -> int | None:
-    """The fence that a request carries. Raises Invalid (422) for one that is no whole number from 1 up."""
+    """The fence that a request carries. Raises Invalid (422) unless it is a whole number from 1 up."""
     for name, value in headers:
         if name == fences.HEADER:
             text = value.decode("latin-1")
@@ -134,7 +134,7 @@ def _is_within(data: Any, nesting: int) -> bool:
 
 
 def _refuse_too_deep(data: Any) -> None:
-    """What can be read must be answerable later: the writer stops at a depth that the reader would go beyond."""
+    """Check that a value can be sent back later: the writer accepts fewer levels than the reader."""
     wrapped = data
     for _ in range(DEPTH_MARGIN):
         wrapped = [wrapped]

@@ -28,7 +28,7 @@ class Call:
     path: Mapping[str, str]
     """The path's variable parts."""
     allowance: Allowance | None = None
-    """What the caller may still do in this turn; None for one without limits, which is no participant."""
+    """The caller's limits in this turn; None for callers other than participants, which have no limits."""
 
     @property
     def author(self) -> Author:
@@ -76,7 +76,7 @@ class Route(Generic[C]):
     body_required: bool = True
     params: type[Request] | None = None
     responses: tuple[type[BaseModel], ...] = ()
-    """What a success looks like; several when it depends on the parameters; none for free-form JSON."""
+    """What a success looks like; several when it depends on the parameters; none where it is free-form JSON."""
     status: int = 200
     also_text: bool = False
     """Whether a success may be plain text instead of JSON, depending on the parameters."""
@@ -112,7 +112,7 @@ class Route(Generic[C]):
 class Router(Generic[C]):
     """Finds a route by method and path: whole paths by dictionary, the few with variable parts by their segments.
 
-    A whole path hides variable ones, as OpenAPI says: ``DELETE /events/next`` is no wrong id but a wrong method.
+    A whole path hides variable ones, as OpenAPI says: ``DELETE /events/next`` has a wrong method.
     """
 
     def __init__(self, routes: Iterable[Route[C]]) -> None:

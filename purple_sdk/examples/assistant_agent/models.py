@@ -41,7 +41,7 @@ def provider_and_name(model: str) -> tuple[str, str]:
     """Who serves a model, and what it is called there.
 
     Raises:
-        ModelNotUsableError: a name that tells nobody's.
+        ModelNotUsableError: the name has an unknown provider.
     """
     provider, slash, name = model.strip().partition("/")
     if slash and provider and name:

@@ -63,7 +63,7 @@ class Conversation:
     _messages: list[BaseMessage] = field(default_factory=list)
 
     def begin(self, instructions: str, news: str) -> None:
-        """Start with what the model is, and with what there is to do."""
+        """Start with the model's instructions and its task."""
         self._instructions = instructions
         self._functions = [tool.as_function() for tool in self.tools]
         self._messages = [HumanMessage(news)]
@@ -77,7 +77,7 @@ class Conversation:
         """Have the model answer.
 
         Raises:
-            Exception: whatever the provider's package raises.
+            Exception: any that the provider's package raises.
         """
         if not self.is_native:
             return await self._ask_in_json()
@@ -164,7 +164,7 @@ class Conversation:
 def read_json_answer(text: str) -> tuple[str, list[Wish]]:
     """Thoughts and wishes in a JSON answer, which may stand in a code block or among words.
 
-    What is no JSON is a wish that can't be read, so that the model is told so.
+    Text that isn't JSON becomes an unreadable wish, so that the model gets an error.
     """
     for candidate in (text, *re.findall(r"```(?:json)?\s*(.*?)```", text, re.DOTALL), text[text.find("{") :]):
         try:
@@ -174,7 +174,7 @@ def read_json_answer(text: str) -> tuple[str, list[Wish]]:
         if isinstance(found, dict):
             break
     else:
-        return "", [Wish("0", "(none)", problem="error: the answer is no JSON object: write one, and nothing else")]
+        return "", [Wish("0", "(none)", problem="error: the answer is not a JSON object: write one, and nothing else")]
     calls = found.get("calls")
     wishes = []
     for number, call in enumerate(calls if isinstance(calls, list) else []):

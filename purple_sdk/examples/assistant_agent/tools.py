@@ -20,7 +20,7 @@ _NOT_TOLD: Mapping[str, frozenset[str]] = {
     "sms_send": frozenset({"from_number"}),
     "chat_send": frozenset({"role", "metadata"}),
 }
-"""Fields that the client fills in by itself, or that a model has no use for."""
+"""Fields that the client fills in, or that a model has no use for."""
 _FIXED: Mapping[str, Mapping[str, Any]] = {"chat_send": {"role": "assistant"}}
 
 
@@ -41,7 +41,7 @@ class Tool:
     acts: bool
 
     def as_function(self) -> dict[str, Any]:
-        """The tool in the form in which models are told of functions."""
+        """The tool as a function declaration for models."""
         schema = _short(self.arguments.model_json_schema())
         return {
             "type": "function",
@@ -49,7 +49,7 @@ class Tool:
         }
 
     def signature(self) -> str:
-        """One line for a model that is told of tools in words: ``email_send(to_addresses, subject, [...])``."""
+        """One line for a model that gets its tools as text: ``email_send(to_addresses, subject, [...])``."""
         fields = self.arguments.model_fields
         needed = [name for name, field in fields.items() if field.is_required()]
         others = [name for name in fields if name not in needed]

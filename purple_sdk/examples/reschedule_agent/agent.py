@@ -29,8 +29,8 @@ class Meeting:
         event_id, length: of its entry in the calendar.
         address: email or phone of the other side.
         zone: the one in which the other side writes its times.
-        proposed: what was suggested last and isn't answered.
-        agreed: what both sides have said yes to.
+        proposed: the last suggestion, without an answer so far.
+        agreed: the time that both sides have accepted.
         was_agreed: what they had, until something came in the way.
         offers: what the other side suggested last.
         refused: proposals that came to nothing.
@@ -69,9 +69,9 @@ class RescheduleState:
         user: the first name.
         orders: the user's wishes, once read.
         meetings: what is being moved.
-        before: where the other appointments stood at first.
+        before: the other appointments' times at first.
         heard: ids of messages that were dealt with.
-        declined: the title of what goes on without the user, once that is said.
+        declined: the title of the event that takes place without the user, once that is said.
         has_reported: whether the overview is written.
     """
 
@@ -187,7 +187,7 @@ class RescheduleAgent(BasePurpleAgent):
                 meeting.refuse(offers)
 
     async def _answers(self, meeting: Meeting, events: list[CalendarEvent]) -> list[str]:
-        """What the other side has written since it was last heard."""
+        """The other side's messages since the last look."""
         if meeting.wish.channel == "invitation":
             event = next((event for event in events if event.event_id == meeting.event_id), None)
             answers = [one for one in event.attendees if one.email == meeting.address] if event else []
@@ -286,7 +286,7 @@ class RescheduleAgent(BasePurpleAgent):
             await self.ues_client.send_email([meeting.address], f"{meeting.wish.title}: a new time", text)
 
     async def _decline(self, orders: Orders) -> None:
-        """Decline what goes on without the user, and tell whom the user named."""
+        """Decline the event that takes place without the user, and inform the person that the user named."""
         if orders.declined is None or self.state.declined is not None:
             return
         event = self._on_the_cleared_day(orders.declined, orders, await self._events(orders))

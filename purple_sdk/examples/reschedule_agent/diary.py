@@ -13,7 +13,7 @@ Span = tuple[datetime, datetime]
 
 @dataclass
 class Diary:
-    """The offered days, and what stands in them.
+    """The offered days, and their appointments.
 
     Attributes:
         hours: the user's hours on each day that is offered.

@@ -51,8 +51,8 @@ class Orders:
         cleared: the day that the user is away.
         moves: what has to move.
         days: where it may move to, and the user's hours on each.
-        declined: the title of what goes on without the user, if anything does.
-        informed: who is to be told of that.
+        declined: the title of the event that takes place without the user, if any.
+        informed: the person to inform of that.
         ends: when the user wants to hear how it went.
     """
 

@@ -1,4 +1,4 @@
-"""A participant of Terminal-Bench that a language model drives: it is told a task, and runs commands in its container.
+"""A participant of Terminal-Bench that a language model drives: it gets a task, and runs commands in its container.
 
 * ``executor``: between A2A and the agent
 * ``task``: what the evaluator's message says, as data or in words

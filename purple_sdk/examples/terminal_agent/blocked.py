@@ -1,4 +1,4 @@
-"""Commands that the agent refuses to run, whatever the model wants: a list, looked for where commands stand."""
+"""Commands that the agent refuses to run for the model: a list, searched at the places of commands."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ _RUNNERS = {"sudo", "env", "nohup", "exec", "time", "command", "xargs", "nice", 
 
 
 def blocked_command(line: str, blocked: Collection[str]) -> str | None:
-    """The first command of a line that is one of the blocked; None where there is none.
+    """The first command of a line that is one of the blocked; or None.
 
     It is a seat belt and no wall: who wants to run something has a shell. What must not happen, the container's limits
     keep from happening.

@@ -18,13 +18,13 @@ _SLACK = 15.0
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a command; ``exit_code`` is None where it was ended at its time limit."""
+    """The result of a command; ``exit_code`` is None where it was ended at its time limit."""
 
     exit_code: int | None
     output: str
 
     def in_words(self) -> str:
-        """As the model is told."""
+        """The text for the model."""
         how = "ended at its time limit" if self.exit_code is None else f"exit code {self.exit_code}"
         return f"[{how}]\n{self.output}".rstrip()
 
@@ -85,7 +85,7 @@ class EndpointShell:
         return Ran(exit_code=told.get("exit_code"), output=str(told.get("output", "")))
 
     async def _sent(self, asked: dict[str, object], seconds: float) -> httpx.Response:
-        """Send a command; again where nobody answers, since the evaluator's worker may be about to be started again.
+        """Send a command; again if no server answers, since the evaluator's worker may be starting again.
 
         Raises:
             httpx.HTTPError: it was not answered.

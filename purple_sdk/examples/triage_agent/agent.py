@@ -1,8 +1,8 @@
 """A baseline participant: sorts the user's mail by rules, with no model.
 
-Every turn it reads the unread mail that it hasn't seen, labels it, archives the noise, tells whom the user named of
-incidents, and writes a summary to the chat when there is something new. It goes by the user's instructions where its
-rules understand them, and leaves undone what they don't.
+Every turn it reads the unread mail that it hasn't seen, labels it, and archives the noise. It informs the named
+person of incidents, and writes a summary to the chat when there is something new. It follows the
+user's instructions as far as its rules understand them.
 
 Its rules know no scenario, but they were revised after a look at how they fared on ``email_triage_basic``: on mail that
 their author has never seen they do worse.
@@ -31,7 +31,7 @@ class TriageState:
 
     Attributes:
         handled: ids of the mails that have been dealt with.
-        told: (incident, what) of what others were told, so that they are told once.
+        told: (incident, text) of each report to others, so that they get it once.
         starred: thread of each private mail that was starred, with its message id.
     """
 

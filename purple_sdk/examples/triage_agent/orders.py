@@ -26,7 +26,7 @@ class Orders:
         labels: the label for each kind of mail.
         word_limit: for a summary.
         archives_noise, marks_read, stars_private: whether these were asked for.
-        incident_contact: who is to be told of incidents, without asking.
+        incident_contact: the person to inform of incidents, without asking.
     """
 
     labels: dict[Category, str]

@@ -126,7 +126,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Acquaintances:
-    """What is known of people before a mail comes.
+    """Facts about people from before a mail.
 
     Attributes:
         user: the user's address.
@@ -202,7 +202,7 @@ def _is_advertising(sender: str, text: str, known: Acquaintances) -> bool:
 
 
 def _is_automatic(sender: str, text: str, known: Acquaintances) -> bool:
-    """Whether a machine says that all is well, or what nobody asked it for."""
+    """Whether a machine reports that all is well, or something unasked."""
     is_machine = bool(_BULK_SENDER.match(sender)) or "automatic message" in text.lower()
     if known.is_colleague(sender):
         return is_machine and bool(_ALL_IS_WELL.search(text))

@@ -54,7 +54,7 @@ class PartsResponse(Response):
     """The first line of a checkpoint in parts.
 
     ``checkpoint`` is the SHA-256 of its manifest, ``lengths`` are those of the pieces that follow: the manifest, and
-    the first of the ``new`` parts, of each of which its name (SHA-256) and its size is told.
+    the first of the ``new`` parts, each listed with its name (SHA-256) and size.
     """
 
     checkpoint: str
@@ -72,7 +72,7 @@ def _take_in_parts(call: Call) -> Reply:
 def _part(call: Call) -> Reply:
     content = call.simulation.parts.waiting.get(call.path["name"])
     if content is None:
-        raise NotFound(f"No part {call.path['name'][:80]!r} of a checkpoint waits: take it anew.")
+        raise NotFound(f"No part {call.path['name'][:80]!r} of a checkpoint waits: take the checkpoint again.")
     return Reply(content)
 
 
@@ -137,7 +137,7 @@ ROUTES = (
     Route(
         method="POST",
         path="/simulation/checkpoint/mark",
-        summary="Note what is going on in the simulation; the note lasts until the next restore.",
+        summary="Note the current step of the simulation; the note lasts until the next restore.",
         handler=_mark,
         permission="simulation:restore",
         tag="simulation",

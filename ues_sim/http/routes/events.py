@@ -94,7 +94,7 @@ class CancelEventResponse(Response):
 
 
 class BatchRequest(Request):
-    """Up to 1000 events. Each is checked by itself, so that one bad event doesn't spoil the rest."""
+    """Up to 1000 events. Each is checked separately, so that one bad event doesn't spoil the rest."""
 
     events: Annotated[list[Any], Field(max_length=BATCH_LIMIT, json_schema_extra={"items": {"type": "object"}})]
     stop_on_first_error: bool = False

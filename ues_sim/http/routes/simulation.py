@@ -42,7 +42,7 @@ class StopSimulationResponse(Response):
 
 
 class SimulationStatusResponse(Response):
-    """Where the simulation stands."""
+    """The state of the simulation."""
 
     is_running: bool
     current_time: Instant
@@ -311,7 +311,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/simulation/status",
-        summary="Where the simulation stands.",
+        summary="The state of the simulation.",
         handler=_status,
         permission="simulation:status",
         tag="simulation",

@@ -214,5 +214,5 @@ ROUTES = (
         body=SetScaleRequest,
     ),
     _post("pause", "pause", "Stop auto-advance for a while.", _pause, PauseResponse),
-    _post("resume", "resume", "Let auto-advance go on.", _resume, PauseResponse),
+    _post("resume", "resume", "Continue auto-advance.", _resume, PauseResponse),
 )

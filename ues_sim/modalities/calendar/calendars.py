@@ -8,7 +8,7 @@ SETTINGS = ("name", "color", "visible", "default_reminders")
 """What a caller says about a calendar."""
 
 PRIMARY_NAME = "Personal"
-"""What the calendar is called that every simulation begins with."""
+"""The name of the calendar that every simulation begins with."""
 
 
 def initial(now: str) -> JsonObject:
@@ -73,7 +73,7 @@ def _settings(given: CalendarInput) -> JsonObject:
 def complete(state: State) -> None:
     """Fill in what a scenario file may leave out: times of creation, attachments' ids, the calendars that are
     named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts. A series that ends
-    nobody knows when never does.
+    without a known time never does.
     """
     calendars, events, now = state["calendars"], state["events"], state["last_updated"]
     wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))

@@ -1,7 +1,7 @@
 """What an event can do to the calendar's appointments. ``calendars.py`` has what it can do to whole calendars.
 
 An update changes the fields that it names and nothing else: attendees' answers stay when an appointment is moved.
-What is deleted is gone from the state; entries with ``deleted_at``, which only files bring, count as gone.
+Deleted appointments are removed from the state; entries with ``deleted_at``, which only files bring, count as gone.
 """
 
 from ues_sim.modalities.calendar import recurring

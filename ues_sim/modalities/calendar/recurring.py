@@ -1,7 +1,7 @@
 """What an event can do to a series: to one occurrence (``this``), to it and what follows (``this_and_future``), or to
 all of it.
 
-An occurrence that differs from the others stands as an event of its own (``parent_event_id``, ``recurrence_id``), and
+An occurrence that differs from the others is a separate event (``parent_event_id``, ``recurrence_id``), and
 the series has an exception in its place. "This and future" ends the series before the occurrence and, for an update,
 starts another one there. ``recurrence_id`` is kept as the caller wrote it: a date, or when the occurrence starts.
 """

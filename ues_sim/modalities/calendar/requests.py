@@ -61,7 +61,7 @@ class CreateCalendarEventRequest(Request):
 
 
 class UpdateCalendarEventRequest(Request):
-    """What ``POST /calendar/update`` takes. What is left out or null stays as it is."""
+    """The body of ``POST /calendar/update``. Omitted and null fields don't change."""
 
     event_id: str = Field(description="Id of the event to change.")
     calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
@@ -138,7 +138,7 @@ class CreateCalendarRequest(Request):
 
 
 class UpdateCalendarRequest(Request):
-    """What ``POST /calendar/calendars/update`` takes. What is left out or null stays as it is."""
+    """The body of ``POST /calendar/calendars/update``. Omitted and null fields don't change."""
 
     calendar_id: str
     name: Annotated[str, Field(min_length=1)] | None = None

@@ -66,7 +66,7 @@ def show(view: View, params: StateParams) -> JsonObject:
 
 
 def _nearness(event: Event, now: str) -> tuple[bool, float]:
-    """What to show first: what isn't over, soonest first, then what was last. Series count as going on."""
+    """What to show first: appointments that aren't over, soonest first, then past ones. Series aren't over."""
     is_over = event["end"] < now and event["recurrence"] is None
     distance = (from_text(event["start"]) - from_text(now)).total_seconds()
     return is_over, -distance if is_over else max(0.0, distance)
@@ -169,7 +169,7 @@ def _occurrences(
     event: Event, request: CalendarQueryRequest, now: str, replaced: dict[str, list[str]], budget: Iterator[int]
 ) -> Iterator[Event]:
     """A series' occurrences in the request's window of time: the event itself, but for its times and what says which
-    occurrence it is. An endless series goes on for a year after the window's start, or after now if that is later.
+    occurrence it is. An endless series is listed for a year after the window's start, or after now if that is later.
     """
     over = request.end
     if over is None and event["recurrence"]["end_type"] == "never":

@@ -72,7 +72,7 @@ def delete_message(change: Change, given: ChatInput) -> None:
 
 
 def clear_conversation(change: Change, given: ChatInput) -> None:
-    """Remove a conversation with its messages. Clearing one that doesn't exist changes nothing."""
+    """Remove a conversation with its messages. Clearing a missing one has no effect."""
     messages, conversation_id = change.state["messages"], _conversation_id(change.state, given)
     for place in reversed(range(len(messages))):
         if messages[place]["conversation_id"] == conversation_id:

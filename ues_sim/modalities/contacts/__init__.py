@@ -55,7 +55,7 @@ MODALITY = Modality(
         _action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
         _action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),
         _action("delete", "delete", _ONE, "Delete a contact."),
-        _action("block", "block", _ONE, "Block a contact: what it sends is spam."),
+        _action("block", "block", _ONE, "Block a contact: its messages are spam."),
         _action("unblock", "unblock", _ONE, "Unblock a contact."),
         _action("favorite", "favorite", _ONE, "Make a contact a favourite."),
         _action("unfavorite", "unfavorite", _ONE, "Make a contact no favourite."),

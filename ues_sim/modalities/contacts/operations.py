@@ -138,12 +138,12 @@ def _flag(change: Change, given: ContactsInput, **flag: bool) -> None:
 
 
 def block(change: Change, given: ContactsInput) -> None:
-    """What a contact sends is spam from now on."""
+    """A contact's messages are spam from now on."""
     _flag(change, given, is_blocked=True)
 
 
 def unblock(change: Change, given: ContactsInput) -> None:
-    """What a contact sends is no spam from now on."""
+    """A contact's messages are not spam from now on."""
     _flag(change, given, is_blocked=False)
 
 
@@ -153,7 +153,7 @@ def favorite(change: Change, given: ContactsInput) -> None:
 
 
 def unfavorite(change: Change, given: ContactsInput) -> None:
-    """A contact is a favourite no more."""
+    """Remove a contact from the favourites."""
     _flag(change, given, is_favorite=False)
 
 

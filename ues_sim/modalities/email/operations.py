@@ -1,7 +1,7 @@
 """What an event can do to the mailbox.
 
-An email stands in ``emails`` and in the list of its folder; its labels' lists and its thread follow. Drafts stand in
-``drafts`` and in the folder ``drafts`` until they are sent, and belong to no thread before that.
+An email is in ``emails`` and in the list of its folder; its labels' lists and its thread follow. Drafts are in
+``drafts`` and in the folder ``drafts`` until they are sent, and join a thread only then.
 """
 
 from collections.abc import Iterable
@@ -35,8 +35,8 @@ DRAFTED = {
     "body_text",
     "body_html",
 }
-"""What the input of a draft's sending may set anew, beside the attachments. Not the priority: an input that was written
-out in full has one, meant or not.
+"""The fields that the input of a draft's sending may change, beside the attachments. Not the priority: a
+full input has one, meant or not.
 """
 
 Email = dict[str, Any]
@@ -249,7 +249,7 @@ def _deliver(change: Change, email: Email) -> None:
 
 
 def save_draft(change: Change, given: EmailInput) -> None:
-    """Keep a message for later; with the id of a draft, write that draft anew."""
+    """Keep a message for later; with the id of a draft, overwrite that draft."""
     sender = given.from_address or change.state["user_email_address"]
     draft = _compose(change, given, sender=sender, folder="drafts", is_read=True)
     message_id = draft["message_id"]

@@ -57,7 +57,7 @@ class LocationInput(InputModel):
 
 
 class UpdateLocationRequest(Request):
-    """What ``POST /location/update`` takes. What isn't given is unknown at the new place, not as it was before."""
+    """The body of ``POST /location/update``. Omitted fields are unknown at the new place; old values don't stay."""
 
     latitude: Latitude
     longitude: Longitude

@@ -83,4 +83,4 @@ def check(state: State) -> Iterator[str]:
         yield "location: the current place has only one of latitude and longitude"
     for entry in (current(state), *state["location_history"]):
         if abs(entry["latitude"] or 0) > 90 or abs(entry["longitude"] or 0) > 180:
-            yield f"location: {entry['latitude']}, {entry['longitude']} is no place on earth"
+            yield f"location: {entry['latitude']}, {entry['longitude']} is not a place on earth"

@@ -21,12 +21,12 @@ def _conversation(change: Change, thread_id: str | None) -> Conversation:
 def _group(change: Change, thread_id: str | None) -> Conversation:
     found = _conversation(change, thread_id)
     if found["conversation_type"] != "group":
-        raise change.fail(f"conversation {thread_id!r} is no group")
+        raise change.fail(f"conversation {thread_id!r} is not a group")
     return found
 
 
 def create_group(change: Change, given: SMSInput) -> None:
-    """A group is made; whoever makes it (the user, where nobody is named) is its admin."""
+    """Make a group; its creator (by default the user) is its admin."""
     data = part_of(given, models.GroupData)
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
@@ -79,7 +79,7 @@ def remove_participant(change: Change, given: SMSInput) -> None:
 
 
 def leave_group(change: Change, given: SMSInput) -> None:
-    """The user leaves a group, or whoever is named."""
+    """The user, or the named member, leaves a group."""
     data = part_of(given, models.GroupData)
     _group(change, data.thread_id)
     named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]

@@ -14,7 +14,7 @@ Numbers = Annotated[list[str], Field(min_length=1)]
 
 
 class GroupParticipant(Record):
-    """Somebody in a conversation; ``left_at`` says since when no more."""
+    """A member of a conversation; ``left_at`` is the time when they left."""
 
     phone_number: str
     is_admin: bool = False

@@ -134,8 +134,8 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
 
 def _by_people(change: Change) -> dict[frozenset[str], str]:
     """The first conversation of exactly these people, by their numbers' keys. Kept for the next message: to compare the
-    people of every conversation anew would take longer with every one that there is. Whatever changes who is in a
-    conversation has to empty ``change.index``.
+    people of every conversation again would take longer with every new one. Each operation that changes who is in
+    a conversation has to empty ``change.index``.
     """
     if "by people" not in change.index:
         found: dict[frozenset[str], str] = {}
@@ -148,7 +148,7 @@ def _by_people(change: Change) -> dict[frozenset[str], str]:
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
     """A conversation of these people without messages: a group if there are more than two. Numbers stay as they are
-    written; who is named twice, in whatever form, is in it once.
+    written; a member named twice, in any form, is in it once.
     """
     distinct: dict[str, str] = {}
     for number in people:
@@ -288,7 +288,7 @@ def edit_message(change: Change, given: SMSInput) -> None:
 
 
 def delete_message(change: Change, given: SMSInput) -> None:
-    """Messages are marked deleted; they stay in the state, and count as unread no more."""
+    """Messages are marked deleted; they stay in the state, and no longer count as unread."""
     data = part_of(given, models.DeleteData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:

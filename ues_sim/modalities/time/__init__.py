@@ -1,4 +1,4 @@
-"""Time: the user's preferences on how time is told. The simulator's clock is no part of it.
+"""Time: the user's preferences on how times are shown. The simulator's clock is not part of it.
 
 The contract gives it no routes: it is changed by events and read through ``/environment``.
 """
@@ -8,7 +8,7 @@ from ues_sim.modality import Modality, Query
 
 MODALITY = Modality(
     name="time",
-    summary="How the user wants time to be told.",
+    summary="How times are shown to the user.",
     state=models.TimeState,
     input=models.TimeInput,
     discriminator=None,

@@ -140,6 +140,6 @@ def check(state: State) -> Iterator[str]:
     """What is inconsistent."""
     for key, place in state["locations"].items():
         if abs(place["latitude"]) > 90 or abs(place["longitude"]) > 180:
-            yield f"weather: {key} is no place on earth"
+            yield f"weather: {key} is not a place on earth"
         if place["first_seen"] > place["last_updated"]:
             yield f"weather: {key} was first seen after its last update"
