@@ -74,7 +74,7 @@ prose: $(INSTALLED) ## plain English in documents and in the texts of the code (
 	$(BIN)/python -m tests.prose
 
 docs: $(INSTALLED) ## build the documentation into site/; a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 nightly: $(INSTALLED) engine ## the long profiles: property tests and API fuzzing with many more examples
 	HYPOTHESIS_PROFILE=nightly PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_ARGS) --timeout 3600
