@@ -5,16 +5,13 @@ Whatever the participant wrote is data: control characters are taken out before 
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
+from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
 from proctor_protocol.updates import ActionObservedUpdate
 
 _LONGEST_TEXT = 40
-_TARGETS = ("labels", "folder", "to_addresses", "to_numbers", "to", "response", "status", "emoji")
-_TEXTS = ("title", "subject", "content", "body")
-_LISTS = ("message_ids", "email_ids", "event_ids", "contact_ids")
 
 
 def clean(text: str) -> str:
@@ -60,28 +57,13 @@ def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObser
 
 
 def _things(parameters: Mapping[str, JsonValue]) -> int:
-    """How many things an action is about: the length of its list of ids, else one."""
-    for name in _LISTS:
-        ids = parameters.get(name)
-        if isinstance(ids, list):
-            return len(ids)
-    return 1
+    """How many items an action is about; one where it names none."""
+    return max(len(ids_in(parameters)), 1)
 
 
 def _target(parameters: Mapping[str, JsonValue]) -> str:
-    for name in _TARGETS:
-        if target := _plain(parameters.get(name)):
-            return shorten(target)
-    return ""
+    return shorten(target_of(parameters))
 
 
 def _text(parameters: Mapping[str, JsonValue]) -> str:
-    return next((shorten(text) for name in _TEXTS if isinstance(text := parameters.get(name), str) and text), "")
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    return ""
+    return shorten(heading_of(parameters) or text_of(parameters))

@@ -55,7 +55,7 @@ from proctor_protocol.terminal import TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.day_index import DayIndex
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of
-from proctor_storage.entry_table import EntryQuery
+from proctor_storage.entry_table import EntryQuery, MatrixCell
 from proctor_storage.folder import Folder
 from proctor_storage.local_index import LocalIndex
 
@@ -189,6 +189,11 @@ class Archive:
         """
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.select(own))
+
+    def matrix(self, query: EntryQuery) -> list[MatrixCell]:
+        """Means by agent and scenario of what a query asks for; raises as ``select``."""
+        own = self._own(query)
+        return [] if own is None else self._local.ask(lambda table: table.matrix(own))
 
     def survey(self, query: EntryQuery, *others: EntryQuery) -> tuple[list[EntrySummary], list[int]]:
         """The summaries that match a query, and the number of matches for it and each of the others (``most`` ignored).

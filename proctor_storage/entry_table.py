@@ -20,7 +20,7 @@ from proctor_protocol.archive import FORMAT, EntrySummary
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
-_VERSION = 2
+_VERSION = 3
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
 """Up to this number entries are sorted; of more, the latest are looked up by time."""
@@ -48,6 +48,7 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_time ON entries (started, id, shared);
 CREATE INDEX entries_by_shared ON entries (shared, started);
+CREATE INDEX entries_by_share ON entries (shared, share);
 CREATE INDEX entries_by_end ON entries (ended);
 CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
 CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
@@ -114,6 +115,25 @@ class EntryQuery:
     order: Order = "started"
     is_rising: bool = False
     most: int | None = None
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """All runs of one agent in one scenario.
+
+    Attributes:
+        agent: the agent's name.
+        scenario: the scenario's id.
+        runs: how many there are.
+        scored: how many of them have a share. A run that its agent failed has 0.
+        share: the mean of these shares, 0 to 1; None if no run has one.
+    """
+
+    agent: str
+    scenario: str
+    runs: int
+    scored: int
+    share: float | None
 
 
 class EntryTable:
@@ -247,6 +267,23 @@ class EntryTable:
         select = _SELECT.format(self._index_for(query))
         rows = self._db.execute(f"{select} {where} {_ordered(query)}", given).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
+
+    def matrix(self, query: EntryQuery) -> list[MatrixCell]:
+        """The assessments and trials that are wanted, by agent and scenario, in the order of their names."""
+        where, given = self._where(query)
+        by_shared = f"SELECT e.shared, count(*) runs, count(e.share) scored, sum(e.share) total FROM entries e {where} "
+        failed = "(t.said ->> 'failed_by_participant')"
+        rows = self._db.execute(
+            f"SELECT s.agent, s.scenario, sum(g.runs), sum(CASE WHEN {failed} THEN g.runs ELSE g.scored END), "
+            f"sum(CASE WHEN {failed} THEN 0 ELSE g.total END) FROM ({by_shared} GROUP BY e.shared) g "
+            "JOIN shared s ON s.number = g.shared JOIN said t ON t.number = g.shared WHERE s.kind != 'campaign' "
+            "GROUP BY s.agent, s.scenario ORDER BY s.agent, s.scenario",
+            given,
+        )
+        return [
+            MatrixCell(agent, scenario, runs, scored, (total or 0.0) / scored if scored else None)
+            for agent, scenario, runs, scored, total in rows
+        ]
 
     def count(self, query: EntryQuery) -> int:
         """The number of matching entries, regardless of ``most``."""

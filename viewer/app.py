@@ -19,6 +19,7 @@ from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, Actions, Asked
 from viewer.live import Live, NothingRuns, Running, Story
+from viewer.overviews import Overview
 from viewer.pages import Offered, Pages, address_of, static
 
 POLICY = (
@@ -110,8 +111,8 @@ class _Served:
         nothing: Sequence[Running] = ()
         known = await self._known(lambda: self._live.running(caller), nothing)
         running = [each for each in known if caller.may_see(each.owner)]
-        search, is_whole = request.query_params.get("search", "")[:200], "all" in request.query_params
-        return await self._answer(lambda: pages.overview(running, search, is_whole=is_whole))
+        asked = Overview.of(request.query_params)
+        return await self._answer(lambda: pages.overview(running, asked))
 
     async def entry(self, request: Request) -> Response:
         """The page of any id: running work from Temporal, ended work from the archive."""

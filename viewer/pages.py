@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
 from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
@@ -24,11 +25,12 @@ from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ActionObservedUpdate
 from proctor_storage.archive import Archive, EntryDamagedError
-from proctor_storage.entry_table import EntryQuery
+from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, Asked
 from viewer.campaigns import of_entries, of_results
 from viewer.live import Running, Story
+from viewer.overviews import STATUSES, Overview
 from viewer.scores import Row, dimensions_of, row_of
 from viewer.shelves import Shelf, shelves_of
 from viewer.stories import so_far
@@ -124,30 +126,30 @@ class Pages:
         )
         return environment
 
-    def overview(self, running: Sequence[Running], search: str = "", *, is_whole: bool = False) -> str:
-        """All entries, newest first; a campaign's runs are on the campaign's page.
+    def overview(self, running: Sequence[Running], asked: Overview = Overview()) -> str:  # noqa: B008
+        """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
 
         Args:
             running: what is under way.
-            search: words that an entry's id, kind, scenario, participant, status or campaign must contain; a campaign's
-                runs are found, too.
-            is_whole: show what is of campaigns as well.
+            asked: filters and order. With a search or filter, runs of campaigns are found, too.
         """
         under_way = {each.id for each in running}
-        everything = EntryQuery(search=search, without=sorted(under_way))
+        everything = replace(asked.query(), without=sorted(under_way))
         wanted = everything
-        if not search and not is_whole:
+        if not asked.search and not asked.active and not asked.all:
             wanted = replace(everything, is_alone=True, campaigns=sorted(under_way))
             running = [each for each in running if each.campaign not in under_way]
         entries, (total, in_all) = self.archive.survey(replace(wanted, most=SHOWN_AT_MOST), everything)
         return self._render(
             "overview.html",
             None,
-            running=[each for each in running if _is_meant(each, search)],
+            running=[] if asked.active else [each for each in running if _is_meant(each, asked.search)],
             entries=entries,
+            matrix=_matrix(self.archive.matrix(everything)),
             left_out=max(0, total - SHOWN_AT_MOST),
             in_campaigns=in_all - total,
-            search=search,
+            asked=asked,
+            statuses=STATUSES,
         )
 
     def entry(
@@ -451,6 +453,33 @@ def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedR
     return sorted(rows, key=lambda row: (-abs(row.difference or 0), row.name))
 
 
+_MATRIX_AT_MOST = 20
+"""Agents, and scenarios, of the overview's matrix: those with the most runs."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Means by agent (rows) and scenario (columns); ``left_out`` agents and scenarios have fewer runs than these."""
+
+    agents: Sequence[str]
+    scenarios: Sequence[str]
+    cells: Mapping[tuple[str, str], MatrixCell]
+    left_out: int
+
+
+def _matrix(cells: Sequence[MatrixCell]) -> Matrix | None:
+    """The matrix of the overview; None where there is only one cell."""
+    if len(cells) < 2:
+        return None
+    agents, scenarios = Counter[str](), Counter[str]()
+    for cell in cells:
+        agents[cell.agent] += cell.runs
+        scenarios[cell.scenario] += cell.runs
+    shown = [sorted(name for name, _ in each.most_common(_MATRIX_AT_MOST)) for each in (agents, scenarios)]
+    left_out = len(agents) + len(scenarios) - len(shown[0]) - len(shown[1])
+    return Matrix(shown[0], shown[1], {(each.agent, each.scenario): each for each in cells}, left_out)
+
+
 def _is_meant(each: Running, search: str) -> bool:
     text = " ".join([each.id, each.kind, each.scenario_id, each.participant_url, each.status, each.campaign or ""])
     return all(word in text.lower() for word in search.lower().split())
@@ -503,10 +532,10 @@ def deed_view(
         anchor=f"d{turn}-{number}",
         time=words.when(deed.timestamp, zone, "%H:%M"),
         action=words.clip(deed.action, 60),
-        target=words.target(deed.parameters),
-        heading=words.heading(deed.parameters),
-        body=words.body(deed.parameters),
-        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in words.ids_in(deed.parameters) if i in known],
+        target=words.clip(target_of(deed.parameters), 120),
+        heading=words.clip(heading_of(deed.parameters)),
+        body=words.clip(text_of(deed.parameters), words.LONGEST_TEXT),
+        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in ids_in(deed.parameters) if i in known],
         error=None if deed.success else words.clip(deed.error_message or "no reason given"),
     )
 

@@ -1,0 +1,100 @@
+"""What the overview is asked for in its address: filters and order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import get_args
+from urllib.parse import urlencode
+
+from proctor_protocol.results import ResultStatus
+from proctor_storage.entry_table import EntryQuery, Order
+
+FILTERS = ("scenario", "agent", "seed", "model", "campaign", "status")
+"""The filters of the form, in its order."""
+
+STATUSES: tuple[str, ...] = get_args(ResultStatus)
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Filters and order; an empty text is any.
+
+    Attributes:
+        search: words that an entry's id, kind, scenario, agent, status or campaign must contain.
+        scenario: the scenario's id.
+        agent: a part of the agent's name or address.
+        seed: a whole number.
+        model: the name of a model that judged.
+        campaign: the campaign's id.
+        status: how it ended.
+        sort: the column by which entries are sorted.
+        up: "1" for the lowest value first.
+        all: not empty: members of campaigns too.
+    """
+
+    search: str = ""
+    scenario: str = ""
+    agent: str = ""
+    seed: str = ""
+    model: str = ""
+    campaign: str = ""
+    status: str = ""
+    sort: str = ""
+    up: str = ""
+    all: str = ""
+
+    @classmethod
+    def of(cls, params: Mapping[str, str]) -> "Overview":
+        """From the parameters of an address; unknown ones are passed over."""
+        given = {each.name: params[each.name].strip()[:_LONGEST] for each in fields(cls) if each.name in params}
+        if "all" in params:
+            given["all"] = "1"
+        return cls(**given)
+
+    @property
+    def active(self) -> dict[str, str]:
+        """The filters that are set."""
+        return {name: value for name in FILTERS if (value := getattr(self, name))}
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with a filter, in a sentence; empty where nothing is."""
+        if self.seed and self._seed is None:
+            return f"Seed “{self.seed}” is not a whole number: nothing is filtered by it."
+        return ""
+
+    @property
+    def _seed(self) -> int | None:
+        digits = self.seed.removeprefix("-")
+        return int(self.seed) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+    @property
+    def order(self) -> Order:
+        """The column of the order; the beginning where it is unknown."""
+        orders: tuple[Order, ...] = get_args(Order)
+        return next((each for each in orders if each == self.sort), "started")
+
+    def query(self) -> EntryQuery:
+        """What to ask the archive for."""
+        return EntryQuery(
+            search=self.search,
+            scenario=self.scenario or None,
+            agent=self.agent or None,
+            seed=self._seed,
+            judge=self.model or None,
+            campaign=self.campaign or None,
+            status=self.status or None,
+            order=self.order,
+            is_rising=bool(self.up),
+        )
+
+    def address(self, **changes: str) -> str:
+        """The address of the overview with some parameters changed; an empty text removes one."""
+        now = {each.name: getattr(self, each.name) for each in fields(self)} | changes
+        said = urlencode({name: value for name, value in now.items() if value})
+        return f"/?{said}" if said else "/"
+
+    def sorted_by(self, column: str) -> str:
+        """The address that sorts by a column, or the other way round where it is sorted by it already."""
+        return self.address(sort=column, up="" if self.up or self.order != column else "1")
