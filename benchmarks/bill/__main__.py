@@ -58,7 +58,7 @@ async def measure_with_engine(url: str, trials: int) -> Trial:
         return await measure_trials(running, trials)
 
 
-def read_many(text: str, takes: str) -> Together:
+def read_many(text: str, takes: str, load: float | None = None) -> Together:
     """What ``benchmarks.many`` has printed, its last line alone or with what came before."""
     told = json.loads(text.strip().splitlines()[-1])
     shortest, longest = map(float, takes.split("-"))
@@ -72,6 +72,7 @@ def read_many(text: str, takes: str) -> Together:
         worker_processes=sum(name.startswith("worker, process") for name in told["peak_mb"]) or 1,
         turn_seconds=(shortest, longest),
         seconds=told["took_s"],
+        load=load,
     )
 
 
@@ -82,11 +83,14 @@ def main() -> None:
     parser.add_argument("--engine", help=f"a Docker engine's address, for terminal trials; {OWN!r} starts one (root)")
     parser.add_argument("--many", type=Path, metavar="FILE", help="add what benchmarks.many has printed")
     parser.add_argument("--takes", default="5-20", help="with --many: seconds of a turn, as it was told (default 5-20)")
+    parser.add_argument("--load", type=float, help="with --many: the load of the machine before")
     asked = parser.parse_args()
     if asked.repetitions < 1:
         parser.error(f"--repetitions is {asked.repetitions}: give at least 1")
     if asked.many:
-        bill = Bill.load(asked.file).with_together(read_many(asked.many.read_text(encoding="utf-8"), asked.takes))
+        bill = Bill.load(asked.file).with_together(
+            read_many(asked.many.read_text(encoding="utf-8"), asked.takes, asked.load)
+        )
     else:
         bill = asyncio.run(measure(asked.repetitions))
         bill.save(asked.file)  # so that an engine that can't be had doesn't cost what was measured

@@ -1,6 +1,7 @@
 """Assessments that are played to be measured."""
 
 import asyncio
+import os
 import statistics
 import time
 from collections import Counter
@@ -219,15 +220,23 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
         slow_cpu, slow, seconds = await look()
         were_waiting = await done() == seen and not playing.done()
         await playing
-        if were_waiting:
+        more = {name: slow_cpu.get(name, 0) - idle_cpu.get(name, 0) for name in ("worker", "Temporal")}
+        say(
+            f"CPU a second, idle and with {at_once} that wait: "
+            + ", ".join(f"{name} {idle_cpu.get(name, 0):.4f} and {slow_cpu.get(name, 0):.4f}" for name in more)
+        )
+        if not were_waiting:
+            say(f"turns of {SLOW_SECONDS:g} s were over before all waited: this machine is busy")
+        elif min(more.values()) <= 0:
+            say("waiting took less CPU than nothing at all: other work on this machine changes what is measured")
+        else:
             break
-        say(f"turns of {SLOW_SECONDS:g} s were over before all waited: this machine is busy")
     else:
         raise SystemExit("what waiting costs can't be measured here: this machine is too busy")
     waiting = Waiting(
-        cpu={n: max(slow_cpu.get(n, 0) - idle_cpu.get(n, 0), 0) / at_once for n in ("worker", "Temporal")},
+        cpu={name: spent / at_once for name, spent in more.items()},
         heartbeats=slow[HEARTBEAT] / seconds / at_once,
-        requests=max(slow.total() / seconds - idle.total() / idle_seconds, 0) / at_once,
+        requests=(slow.total() / seconds - idle.total() / idle_seconds) / at_once,
     )
     say(f"a second of waiting: {waiting.heartbeats:.2f} heartbeats, {sum(waiting.cpu.values()) * 1000:.1f} ms of CPU")
     return waiting
@@ -286,7 +295,7 @@ async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[M
 
 async def measure_together(evaluator: Evaluator, at_once: int, cores: int) -> Together:
     """A load for the simulation to be compared with: as ``benchmarks.turns`` has it."""
-    began = time.perf_counter()
+    began, load = time.perf_counter(), round(os.getloadavg()[0], 1)
     turns = TURNS["email_triage_basic"]
     await asyncio.gather(*(evaluator.assess("email_triage_basic", "instant", turns, 500 + i) for i in range(at_once)))
     took = time.perf_counter() - began
@@ -301,4 +310,5 @@ async def measure_together(evaluator: Evaluator, at_once: int, cores: int) -> To
         worker_processes=evaluator.worker_processes(),
         turn_seconds=(0, 0),
         seconds=took,
+        load=load,
     )

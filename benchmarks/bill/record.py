@@ -152,7 +152,8 @@ class Together(Record):
 
     Attributes:
         what: a sentence. cores: of the machine, for all processes. worker_processes: its worker. turn_seconds: between
-        which the participant takes for a turn. seconds: until all had ended.
+        which the participant takes for a turn. seconds: until all had ended. load: of the machine before, None where it
+        is unknown.
     """
 
     what: str
@@ -164,6 +165,7 @@ class Together(Record):
     worker_processes: int
     turn_seconds: tuple[float, float]
     seconds: float
+    load: float | None = None
 
 
 class Trial(Record):

@@ -270,7 +270,13 @@ def _most_used(used: dict[str, float]) -> list[tuple[str, float]]:
 
 def _checks(simulated: Simulated) -> str:
     rows = [
-        [check.what, f"{check.measured:.1f} s", f"{check.simulated:.1f} s", f"{check.deviation * 100:+.0f} %"]
+        [
+            check.what,
+            "unknown" if check.load is None else f"{check.load:.1f}",
+            f"{check.measured:.1f} s",
+            f"{check.simulated:.1f} s",
+            f"{check.deviation * 100:+.0f} %",
+        ]
         for check in simulated.checks
     ]
-    return table(["played for real", "measured", "simulated", "deviation"], rows)
+    return table(["played for real", "load before", "measured", "simulated", "deviation"], rows)

@@ -37,11 +37,12 @@ class Part(Record):
 
 
 class Check(Record):
-    """A load that was played for real, and simulated: seconds until all had ended."""
+    """A load that was played for real, and simulated: seconds until all had ended. ``load``: of the machine before."""
 
     what: str
     measured: float
     simulated: float
+    load: float | None = None
 
     @property
     def deviation(self) -> float:
@@ -84,7 +85,12 @@ def check(bill: Bill, settings: Settings, played: Together) -> Check:
     rates = {"waits_begun": played.worker_processes * settings.fleet.waits_begun_per_second}
     fleet = Fleet(processes, rates=rates, cores=played.cores)
     outcome = play([load], fleet, [0.0] * played.assessments, SEED)
-    return Check(what=played.what, measured=round(played.seconds, 1), simulated=round(outcome.last_end, 1))
+    return Check(
+        what=played.what,
+        measured=round(played.seconds, 1),
+        simulated=round(outcome.last_end, 1),
+        load=played.load,
+    )
 
 
 def simulate(what: str, sized: Sized, settings: Settings, assessments: float, *, limited: bool) -> Part:
