@@ -24,6 +24,7 @@ class Overview:
         search: words that an entry's id, kind, scenario, agent, status or campaign must contain.
         scenario: the scenario's id.
         agent: a part of the agent's name or address.
+        exact: "1" where ``agent`` is the whole name that pages show.
         seed: a whole number.
         model: the name of a model that judged.
         campaign: the campaign's id.
@@ -36,6 +37,7 @@ class Overview:
     search: str = ""
     scenario: str = ""
     agent: str = ""
+    exact: str = ""
     seed: str = ""
     model: str = ""
     campaign: str = ""
@@ -80,7 +82,8 @@ class Overview:
         return EntryQuery(
             search=self.search,
             scenario=self.scenario or None,
-            agent=self.agent or None,
+            agent=None if self.exact else self.agent or None,
+            agent_named=self.agent if self.exact and self.agent else None,
             seed=self._seed,
             judge=self.model or None,
             campaign=self.campaign or None,

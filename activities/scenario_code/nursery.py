@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from activities.scenario_code import tasks
 from activities.scenario_code.confinement import Limits, confine, die_with_parent, find_missing_protections
+from activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
 from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
@@ -67,9 +68,15 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
 
 
 def import_late_ones() -> None:
-    """Import what libraries import only when they are used: once, here, and not in every process that is forked."""
+    """Import what libraries import only when they are used: once, here, and not in every process that is forked.
+
+    The authors' kit has to be imported here. A confined process may not list the folder that has ``scenarios``: Python
+    would not find it there any more once a file has come into that folder.
+    """
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
+    for path in installed_kit().glob("*.py"):
+        importlib.import_module(KIT_NAME if path.stem == "__init__" else f"{KIT_NAME}.{path.stem}")
 
 
 def build_models(base: type[BaseModel]) -> None:

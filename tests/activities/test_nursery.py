@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import pytest
 
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.frames import HungUpError
-from activities.scenario_code.processes import Nursery
+from activities.scenario_code.processes import Nursery, ScenarioCode
+from tests.processes import ROOT
+from tests.stack import SCENARIOS
 from tests.waiting import PATIENCE
 
 _PROGRAM = """
@@ -67,3 +70,16 @@ async def test_what_a_process_prints_comes_by_a_socket(nursery: Nursery) -> None
     process = await nursery.fork(0)
     assert process._output.get_extra_info("socket") is not None
     process.end()
+
+
+async def test_the_kit_is_found_though_files_come_into_the_checkout() -> None:
+    """The confined processes can't list the checkout's folder, which Python does again once it has changed."""
+    code = ScenarioCode(Limits())
+    try:
+        await code.load(SCENARIOS / "reschedule_day")  # the fork server is there
+        new = ROOT / f"new-{uuid4().hex}"
+        new.touch()
+        new.unlink()
+        assert await code.load(SCENARIOS / "email_triage_basic")
+    finally:
+        await code.aclose()

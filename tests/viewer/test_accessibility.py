@@ -8,6 +8,7 @@ from tests.viewer.conftest import Reading, in_the_browser
 PAGES = {
     "the overview": "/",
     "a search without a result": "/?search=nothing-like-it",
+    "a filtered overview": "/?all&status=completed&sort=cost",
     "an assessment": "/view/day-one?turn=1",
     "an assessment's beginning": "/view/day-one?turn=0",
     "a campaign": "/view/campaign-1",

@@ -28,6 +28,8 @@ def test_an_address_says_what_is_shown(several: Archive) -> None:
         ({"scenario": first.scenario_id}, 2),
         ({"scenario": "another"}, 0),
         ({"agent": first.agent[:4]}, 2),
+        ({"agent": first.agent[:4], "exact": "1"}, 0),
+        ({"agent": first.agent, "exact": "1"}, 2),
         ({"seed": str(first.seed)}, 2),
         ({"seed": "12345"}, 0),
         ({"status": "failed"}, 0),

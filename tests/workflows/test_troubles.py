@@ -21,6 +21,7 @@ from tests.workflows.scripted import Deed, ScriptedActivities, fails, plan
 
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
 AWAY = "The simulator at http://ues doesn't answer."
+TOLD = "The simulator at http://ues doesn't answer (start the simulator, or set AGENTBEATS_GREEN_UES_URL)"
 
 
 def fails_until_told(problem: Exception) -> Deed:
@@ -73,7 +74,7 @@ async def test_every_step_tells_of_its_tries(
     over = await played(caller)
     assert over.state == "completed", over.sentence
     [told] = over.problems
-    assert told["error_message"] == f"{sentence} failed at try 1 of {attempts} and is tried again: {AWAY}"
+    assert told["error_message"] == f"{sentence} failed at try 1 of {attempts} and is tried again: {TOLD}"
     assert (told["error_type"], told["recoverable"]) == ("UESConnectionError", True)
     assert (told["step"], told["attempt"], told["attempts"]) == (step, 1, attempts)
     assert told.get("turn_number") == turn
@@ -118,7 +119,7 @@ async def test_a_wait_within_an_attempt_is_told_once(caller: Caller, activities:
 
     activities.deeds["greet"] = wait
     over = await played(caller)
-    assert [told["error_message"] for told in over.problems] == [f"Greeting the participant has to wait: {AWAY}"]
+    assert [told["error_message"] for told in over.problems] == [f"Greeting the participant has to wait: {TOLD}"]
 
 
 @pytest.mark.usefixtures("impatient")
