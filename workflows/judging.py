@@ -91,7 +91,9 @@ class Judging:
         left = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
         by_model = [] if plan.offline else [criterion for criterion in left if criterion.by_model]
         rest = [criterion for criterion in left if criterion not in by_model]
-        outcomes = [o for each in await asyncio.gather(judge_all(rest), judge_one_first(by_model)) for o in each]
+        # Both are waited for, also where one is cancelled: the other may tell what it asked of models.
+        both = await asyncio.gather(judge_all(rest), judge_one_first(by_model), return_exceptions=True)
+        outcomes = [one for each in both for one in (each if isinstance(each, list) else [each])]
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)
