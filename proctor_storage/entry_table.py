@@ -88,10 +88,11 @@ class EntryQuery:
         addresses, one of which is the agent's as a whole.
         since, until: when it began, without the second. ended_since: when it ended.
         origin: the id of the assessment that it is a fork of.
+        cost_from: the lowest cost; entries without a cost are left out.
         judge: a model that judged it. owner: whose it is.
         without: ids that are left out. is_alone: no member of an archived campaign or of one in ``campaigns``.
         order, is_rising: by what it is sorted; by the beginning where that is the same.
-        most: how many are returned; None is all.
+        most: how many are returned; None is all. skip: how many of the first are left out.
     """
 
     search: str = ""
@@ -109,12 +110,14 @@ class EntryQuery:
     since: datetime | None = None
     until: datetime | None = None
     ended_since: datetime | None = None
+    cost_from: float | None = None
     without: Sequence[str] = ()
     is_alone: bool = False
     campaigns: Sequence[str] = ()
     order: Order = "started"
     is_rising: bool = False
     most: int | None = None
+    skip: int = 0
 
 
 @dataclass(frozen=True)
@@ -287,7 +290,7 @@ class EntryTable:
 
     def count(self, query: EntryQuery) -> int:
         """The number of matching entries, regardless of ``most``."""
-        key = (repr(replace(query, most=None, order="started")), *self._state())
+        key = (repr(replace(query, most=None, skip=0, order="started")), *self._state())
         if key not in self._counts:
             self._counts = {known: count for known, count in self._counts.items() if known[1:] == key[1:]}
             self._counts[key] = self._count(query)
@@ -349,7 +352,7 @@ class EntryTable:
 
     def _find_by_ids(self, query: EntryQuery) -> None:
         """Note entries that have all words of a search, but one or more of them in their id alone, in ``found``."""
-        key = (replace(query, most=None, without=()), *self._state())
+        key = (replace(query, most=None, skip=0, without=()), *self._state())
         if key == self._found:
             return
         self._db.execute("DELETE FROM found")
@@ -552,6 +555,7 @@ def _own_conditions(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
         ("until", query.until, "e.started < :until"),
         ("ended_since", query.ended_since, "e.ended >= :ended_since"),
         ("seed", query.seed, "e.seed = :seed"),
+        ("cost_from", query.cost_from, "e.cost >= :cost_from"),
         ("origin", query.origin, "e.origin = :origin"),
     )
     wanted = [(name, value, test) for name, value, test in named if value is not None]
@@ -567,7 +571,7 @@ def _ordered(query: EntryQuery) -> str:
     column = _COLUMNS.get(query.order, f"e.{query.order}")
     direction = "ASC" if query.is_rising else "DESC"
     by = "" if query.order == "started" else f"{column} IS NULL, {column} {direction}, "
-    limit = "" if query.most is None else f" LIMIT {int(query.most)}"
+    limit = f" LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
     latest = direction if query.order == "started" else "DESC"
     return f"ORDER BY {by}e.started {latest}, e.id {latest}{limit}"
 

@@ -8,10 +8,13 @@ from urllib.parse import urlencode
 from proctor_protocol.results import ResultStatus
 from proctor_storage.entry_table import EntryQuery, Order
 
-FILTERS = ("scenario", "agent", "seed", "model", "campaign", "status")
+FILTERS = ("scenario", "agent", "seed", "model", "campaign", "status", "cost")
 """The filters of the form, in its order."""
 
 STATUSES: tuple[str, ...] = get_args(ResultStatus)
+
+PAGE = 200
+"""How many entries one page of the overview has."""
 
 _LONGEST = 200
 
@@ -29,9 +32,11 @@ class Overview:
         model: the name of a model that judged.
         campaign: the campaign's id.
         status: how it ended.
+        cost: the lowest cost, in the currency of each entry.
         sort: the column by which entries are sorted.
         up: "1" for the lowest value first.
         all: not empty: members of campaigns too.
+        page: the number of the page, from 1.
     """
 
     search: str = ""
@@ -42,9 +47,11 @@ class Overview:
     model: str = ""
     campaign: str = ""
     status: str = ""
+    cost: str = ""
     sort: str = ""
     up: str = ""
     all: str = ""
+    page: str = ""
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> "Overview":
@@ -64,12 +71,25 @@ class Overview:
         """What is wrong with a filter, in a sentence; empty where nothing is."""
         if self.seed and self._seed is None:
             return f"Seed “{self.seed}” is not a whole number: nothing is filtered by it."
+        if self.cost and self._cost is None:
+            return f"Cost “{self.cost}” is not a number of at least 0, such as 0.25: nothing is filtered by it."
         return ""
 
     @property
     def _seed(self) -> int | None:
         digits = self.seed.removeprefix("-")
         return int(self.seed) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+    @property
+    def _cost(self) -> float | None:
+        is_number = self.cost.isascii() and self.cost.replace(".", "", 1).isdigit()
+        return float(self.cost) if is_number else None
+
+    @property
+    def number(self) -> int:
+        """The number of the page, from 1."""
+        is_number = self.page.isascii() and self.page.isdigit() and len(self.page) < 8
+        return max(1, int(self.page)) if is_number else 1
 
     @property
     def order(self) -> Order:
@@ -88,13 +108,16 @@ class Overview:
             judge=self.model or None,
             campaign=self.campaign or None,
             status=self.status or None,
+            cost_from=self._cost,
             order=self.order,
             is_rising=bool(self.up),
+            most=PAGE,
+            skip=(self.number - 1) * PAGE,
         )
 
     def address(self, **changes: str) -> str:
-        """The address of the overview with some parameters changed; an empty text removes one."""
-        now = {each.name: getattr(self, each.name) for each in fields(self)} | changes
+        """The address of the overview's first page with some parameters changed; an empty text removes one."""
+        now = {each.name: getattr(self, each.name) for each in fields(self)} | {"page": ""} | changes
         said = urlencode({name: value for name, value in now.items() if value})
         return f"/?{said}" if said else "/"
 

@@ -30,7 +30,7 @@ from viewer import words
 from viewer.actions import Action, Asked
 from viewer.campaigns import of_entries, of_results
 from viewer.live import Running, Story
-from viewer.overviews import STATUSES, Overview
+from viewer.overviews import PAGE, STATUSES, Overview
 from viewer.scores import Row, dimensions_of, row_of
 from viewer.shelves import Shelf, shelves_of
 from viewer.stories import so_far
@@ -39,9 +39,6 @@ from viewer.versions import Version, anchor_of, versions_of
 
 _SCENARIOS_NAMED = 50
 """Scenarios of a campaign whose criteria are called by their names, and not by their ids."""
-
-SHOWN_AT_MOST = 500
-"""How many entries the overview shows; a search by address looks through all."""
 
 SIDES_AT_MOST = 50
 """How many turns two assessments are shown side by side in."""
@@ -139,14 +136,21 @@ class Pages:
         if not asked.search and not asked.active and not asked.all:
             wanted = replace(everything, is_alone=True, campaigns=sorted(under_way))
             running = [each for each in running if each.campaign not in under_way]
-        entries, (total, in_all) = self.archive.survey(replace(wanted, most=SHOWN_AT_MOST), everything)
+        entries, (total, in_all) = self.archive.survey(wanted, everything)
+        last = max(1, -(-total // PAGE))
+        if asked.number > last:
+            asked, wanted = replace(asked, page=str(last)), replace(wanted, skip=(last - 1) * PAGE)
+            entries = self.archive.select(wanted)
         return self._render(
             "overview.html",
             None,
-            running=[] if asked.active else [each for each in running if _is_meant(each, asked.search)],
+            running=[]
+            if asked.active or asked.number > 1
+            else [each for each in running if _is_meant(each, asked.search)],
             entries=entries,
             matrix=_matrix(self.archive.matrix(everything)),
-            left_out=max(0, total - SHOWN_AT_MOST),
+            total=total,
+            last=last,
             in_campaigns=in_all - total,
             asked=asked,
             statuses=STATUSES,

@@ -1,10 +1,13 @@
 """The overview filters and sorts by its address, and shows means by agent and scenario."""
 
+import re
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
+import viewer.overviews
+import viewer.pages
 from proctor_storage.archive import Archive
 from proctor_storage.entry_table import EntryQuery
 from tests.viewer.conftest import Reading, in_the_browser
@@ -19,6 +22,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     kept = Archive(str(tmp_path_factory.mktemp("several")))
     write_day(kept, "one")
     write_day(kept, "two", did="fyi")
+    kept.write(kept.find("two").model_copy(update={"cost": 0.25}), {}, {})
     return kept
 
 
@@ -35,6 +39,8 @@ def test_an_address_says_what_is_shown(several: Archive) -> None:
         ({"status": "failed"}, 0),
         ({"model": "another"}, 0),
         ({"campaign": "another"}, 0),
+        ({"cost": "0.2"}, 1),
+        ({"cost": "0.26"}, 0),
     ):
         page = Pages(several).overview([], Overview.of(params))
         assert page.count("data-pick") == shown, params
@@ -68,6 +74,36 @@ def test_means_count_runs_that_their_agent_failed_as_zero(tmp_path: Path) -> Non
     kept.write(broken, {}, {})
     (cell,) = kept.matrix(EntryQuery())
     assert (cell.runs, cell.scored, cell.share) == (2, 2, good.share / 2)
+
+
+def test_a_cost_that_is_no_number_is_named(several: Archive) -> None:
+    for wrong in ("much", "-1", "1e3", "nan"):
+        page = Pages(several).overview([], Overview.of({"cost": wrong}))
+        assert f"Cost “{wrong}” is not a number" in page
+        assert page.count("data-pick") == 2
+
+
+def test_pages_follow_one_another_with_the_filters(several: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewer.overviews, "PAGE", 1)
+    monkeypatch.setattr(viewer.pages, "PAGE", 1)
+    (scenario,) = {each.scenario_id for each in several.select(EntryQuery())}
+
+    def shown(**params: str) -> str:
+        return Pages(several).overview([], Overview.of({"scenario": scenario, **params}))
+
+    first, second, beyond = shown(), shown(page="2"), shown(page="9")
+    assert "Page 1 of 2 · 2 entries" in first
+    assert f'rel="next" href="/?scenario={scenario}&amp;page=2"' in first
+    assert f'rel="prev" href="/?scenario={scenario}"' in second
+    assert "Page 2 of 2" in beyond
+    assert {("one" in page, "two" in page) for page in map(_ids_in, (first, second))} == {(True, False), (False, True)}
+    assert _ids_in(beyond) == _ids_in(second)
+    assert Overview.of({"page": "2", "scenario": "x"}).sorted_by("cost") == "/?scenario=x&sort=cost"
+    assert [Overview.of({"page": wrong}).number for wrong in ("0", "-3", "many", "")] == [1, 1, 1, 1]
+
+
+def _ids_in(page: str) -> list[str]:
+    return re.findall(r'data-pick value="(\w+)"', page)
 
 
 @in_the_browser
