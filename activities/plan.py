@@ -107,3 +107,24 @@ class Plan(Model):
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""
         return self.model_copy(update={"criteria": []})
+
+
+class OfAssessment(Model):
+    """The input of an activity that is a step of an assessment, on the simulator that ``plan`` names."""
+
+    plan: Plan
+
+
+class OfTurn(Model):
+    """The input of an activity that is part of a turn; ``turn`` counts from 1."""
+
+    turn: int
+
+
+class OfSeveral(Model):
+    """The input of an activity that runs beside others of its type."""
+
+    @property
+    def about(self) -> str:
+        """The criterion or the character that tells it apart from the others."""
+        raise NotImplementedError

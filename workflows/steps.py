@@ -5,14 +5,13 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from activities.attempts import failures
 from activities.attempts.troubles import Trouble
 from activities.models.metering import usage_of
-from activities.plan import Plan
+from activities.plan import OfAssessment, Plan
 from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
@@ -77,10 +76,9 @@ class Steps:
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
     def _placed(self, given: Given) -> Given:
-        plan = getattr(given, "plan", None)
-        if not isinstance(plan, Plan) or not isinstance(given, BaseModel) or plan.simulator == self.simulator:
+        if not isinstance(given, OfAssessment) or given.plan.simulator == self.simulator:
             return given
-        return given.model_copy(update={"plan": self.placed(plan)})
+        return given.model_copy(update={"plan": self.placed(given.plan)})
 
     async def do_here(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""

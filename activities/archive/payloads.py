@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from activities.plan import Model, Plan
+from activities.plan import Model, OfAssessment
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobRef
@@ -38,7 +38,7 @@ class TurnNote(Model):
     events_processed: int = 0
 
 
-class ArchiveInput(Model):
+class ArchiveInput(OfAssessment):
     """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
 
     ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is.
@@ -47,7 +47,6 @@ class ArchiveInput(Model):
     context_id: str
     owner: str = ""
     message: dict[str, Any]
-    plan: Plan
     results: AssessmentResults
     updates: list[str]
     turns: list[TurnNote]

@@ -13,6 +13,7 @@ from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
 from activities.attempts.around import Proceed
+from activities.plan import OfTurn
 from proctor_observing import tracing
 from proctor_observing.logs import about
 from proctor_observing.metrics import SECONDS
@@ -48,7 +49,7 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
     """Guard: count the attempt, and have its log lines say what they are about."""
     info = activity.info()
     kind, began = info.activity_type, time.perf_counter()
-    turn = getattr(input.args[0], "turn", None) if input.args else None
+    turn = next((argument.turn for argument in input.args if isinstance(argument, OfTurn)), None)
     if tracing.is_on():
         turns = {} if turn is None else {"proctor.turn": turn}
         tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})

@@ -27,6 +27,7 @@ from temporalio.worker import ExecuteActivityInput
 from activities.attempts import failures
 from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
+from activities.plan import OfSeveral
 
 TROUBLE_SIGNAL = "trouble"
 
@@ -158,8 +159,4 @@ def _said(problem: BaseException) -> tuple[str, str]:
 
 def _about(given: Any) -> str | None:
     """What tells parallel steps apart: the criterion, or the character."""
-    for name in ("criterion_id", "character_id"):
-        for argument in given:
-            if value := getattr(argument, name, None):
-                return str(value)
-    return None
+    return next((argument.about for argument in given if isinstance(argument, OfSeveral)), None)

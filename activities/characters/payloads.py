@@ -3,20 +3,24 @@
 from pydantic import Field
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.plan import Model
+from activities.plan import Model, OfSeveral, OfTurn
 from proctor_protocol.provenance import ModelUse
 from proctor_storage.blobs import BlobRef
 
 
-class RespondInput(Model):
+class RespondInput(OfTurn, OfSeveral):
     """Let a character decide on an answer to a message."""
 
     scenario: BlobRef
     seed: int
-    turn: int
     offline: bool
     character_id: str
     message: OutgoingMessage
+
+    @property
+    def about(self) -> str:
+        """The character."""
+        return self.character_id
 
 
 class Responded(Model):

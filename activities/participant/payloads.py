@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from activities.plan import Model, Plan
+from activities.plan import Model, OfAssessment, OfTurn
 from activities.simulation.payloads import Prepared, TurnApplied
 from proctor_protocol.messages import ActionLogEntry, CompletionReason, ModelUsage
 from proctor_protocol.provenance import ParticipantCard
@@ -35,27 +35,24 @@ class Greeted(BlobRef):
         return BlobRef(sha256=self.sha256, size=self.size)
 
 
-class GreetInput(Model):
+class GreetInput(OfAssessment):
     """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
 
     ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
     """
 
-    plan: Plan
     prepared: Prepared
     resumes_turn: int | None = None
     is_reset: bool = True
 
 
-class TurnInput(Model):
+class TurnInput(OfAssessment, OfTurn):
     """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
 
     ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
     that one. ``left`` are tasks of earlier tries on which the participant may still work.
     """
 
-    plan: Plan
-    turn: int
     attempt: int
     checkpoint: BlobRef
     current_time: datetime
@@ -85,9 +82,8 @@ class TurnAnswer(Model):
     applied: TurnApplied | None = None
 
 
-class FarewellInput(Model):
+class FarewellInput(OfAssessment):
     """Tell the participant that the assessment has ended. ``left`` are tasks that it may still be at."""
 
-    plan: Plan
     reason: CompletionReason
     left: list[str] = Field(default_factory=list)

@@ -17,7 +17,7 @@ from activities.attempts import failures, patience
 from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
 from activities.attempts.notes import with_tasks
-from activities.plan import Plan
+from activities.plan import OfAssessment, Plan
 from activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
@@ -86,8 +86,7 @@ def _detail(problem: BaseException | None, name: str) -> str | None:
 
 
 def _plan_of(input: ExecuteActivityInput) -> Plan | None:  # noqa: A002
-    plans = [getattr(argument, "plan", None) for argument in input.args]
-    return next((plan for plan in plans if isinstance(plan, Plan)), None)
+    return next((argument.plan for argument in input.args if isinstance(argument, OfAssessment)), None)
 
 
 def _is_for_want_of_a_simulator(problem: Exception) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.plan import Model, Plan
+from activities.plan import Model, OfAssessment, OfTurn
 from proctor_protocol.messages import InitialStateSummary
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_storage.blobs import BlobRef
@@ -48,11 +48,9 @@ class TurnApplied(Model):
     addressed: list[Addressed]
 
 
-class ApplyInput(Model):
+class ApplyInput(OfAssessment, OfTurn):
     """Find out what the participant did in a turn that began at ``turn_start``."""
 
-    plan: Plan
-    turn: int
     checkpoint: BlobRef
     turn_start: datetime
 
@@ -64,20 +62,17 @@ class PlannedReply(Model):
     message: OutgoingMessage
 
 
-class AdvanceInput(Model):
+class AdvanceInput(OfAssessment, OfTurn):
     """Schedule replies, then move the clock to an instant (never "by" something)."""
 
-    plan: Plan
-    turn: int
     checkpoint: BlobRef
     replies: list[PlannedReply]
     to: datetime
 
 
-class ConcludeInput(Model):
+class ConcludeInput(OfAssessment):
     """Close the simulation: revoke the participant's key and keep what the judges will look at."""
 
-    plan: Plan
     checkpoint: BlobRef
     initial_state: BlobRef
     action_log: list[ActionLogEntryWithTurn]
