@@ -153,14 +153,14 @@ async def _played(
         access = simulation.make_access(1)
         await _be_busy(AsyncUESClient(access.address, access.secret, http=http), scenario, states)
         content = await simulation.checkpoint()
-    turn = Step(to=scenario.start_time + TURN_SETTLES, deeds_at=scenario.start_time)
+    turn = Step(to=scenario.start_time + TURN_SETTLES, actions_at=scenario.start_time)
     found, content = await host.step(Claim(simulation_id, 3, blob_ref(content)), turn, _giving(content))
-    deeds = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
+    actions = [{**action, "agent_id": PARTICIPANT} for action in found.actions]
     rest = Step(closes=True, to=scenario.end_time, shows_all=True)
     found, content = await host.step(Claim(simulation_id, 4, blob_ref(content)), rest, _giving(content))
     simulation = await host.claim(Claim(simulation_id, 4, blob_ref(content), looks=True), _giving(content))
     record = JudgeRecord(
-        action_log=entries_from_events(deeds, PARTICIPANT, 1),
+        action_log=entries_from_events(actions, PARTICIPANT, 1),
         turn_notes={1: "I did what I could."} if is_busy else {},
         initial_state=states,
         final_state=found.states,
@@ -178,9 +178,9 @@ def _giving(content: bytes) -> Callable[[], Awaitable[bytes]]:
 async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mapping[str, Any]) -> None:
     """Do something of every kind, likely and unlikely; what the scenario has no room for is left out."""
 
-    async def do(deed: Awaitable[Any]) -> None:
+    async def do(action: Awaitable[Any]) -> None:
         with suppress(UESError):
-            await deed
+            await action
 
     for text in ("All done.", "", "½ 🙂 \u202e", "a" * 20_000):
         await do(ues.chat.send(role="assistant", content=text))
@@ -193,8 +193,8 @@ async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mappin
     for place, mail in enumerate(list(emails)[:_MAILS_HANDLED]):
         sender = str(emails[mail].get("from_address"))
         reply = ues.email.send(to_addresses=[sender], subject="Re:", body_text="Thank you.")
-        for deed in (ues.email.read([mail]), ues.email.star([mail]), reply):
-            await do(deed)
+        for action in (ues.email.read([mail]), ues.email.star([mail]), reply):
+            await do(action)
         await do(ues.email.delete([mail]) if place % 2 else ues.email.archive([mail]))
     start = scenario.start_time + timedelta(hours=2)
     await do(ues.calendar.create(title="", start=start.isoformat(), end=(start + timedelta(hours=1)).isoformat()))

@@ -31,7 +31,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter, field_validator
+from pydantic import AliasChoices, Field, JsonValue, TypeAdapter, field_validator
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.campaigns import CampaignResults, Tally
@@ -227,10 +227,12 @@ class AnswerRecord(WireModel):
 class TurnRecord(WireModel):
     """One turn. Times are simulated but for ``started_at`` and ``ended_at``.
 
-    ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``deeds`` are of the simulation's own
+    ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``actions`` are of the simulation's own
     event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
     ``troubles`` are sentences on what went wrong meanwhile. ``events_processed`` happened as the clock moved at its
     end. ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
+
+    ``actions`` was called ``deeds`` before 0.2.0; archived files are read by either name.
     """
 
     message_type: Literal["turn_record"] = "turn_record"
@@ -243,7 +245,9 @@ class TurnRecord(WireModel):
     is_finished: bool = True
     ends_early: bool = False
     arrived: list[Arrival] = Field(default_factory=list)
-    deeds: list[ActionLogEntryWithTurn] = Field(default_factory=list)
+    actions: list[ActionLogEntryWithTurn] = Field(
+        default_factory=list, validation_alias=AliasChoices("actions", "deeds")
+    )
     reported: list[ReportedAction] = Field(default_factory=list)
     notes: str | None = None
     answers: list[AnswerRecord] = Field(default_factory=list)

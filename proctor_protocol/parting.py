@@ -17,6 +17,6 @@ def parting_turns(one: Sequence[TurnRecord], other: Sequence[TurnRecord]) -> lis
 
 def _actions(turn: TurnRecord) -> list[tuple[str, dict[str, Any]]]:
     return [
-        (deed.action, {name: value for name, value in deed.parameters.items() if name not in _OF_ONE_RUN})
-        for deed in turn.deeds
+        (action.action, {name: value for name, value in action.parameters.items() if name not in _OF_ONE_RUN})
+        for action in turn.actions
     ]

@@ -143,7 +143,7 @@ ItemScope = Literal["any", "none"]
 
 
 PointSource = Literal["state", "values", "text"]
-"""What points are decided from: deeds and state, exact values in texts, or free text."""
+"""What points are decided from: actions and state, exact values in texts, or free text."""
 
 
 class RubricItem(ScenarioModel):

@@ -36,8 +36,8 @@ class Step:
             no action is added to the turn after it was read.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
-        deeds_of, deeds_at: read the events at that instant that were made with keys of that name, and what is new since
-            then in their modalities.
+        actions_of, actions_at: read the events at that instant that were made with keys of that name, and what is new
+            since then in their modalities.
         states: modalities to read.
     """
 
@@ -45,8 +45,8 @@ class Step:
     ends_turn: bool = False
     events: tuple[NewEvent, ...] = ()
     to: str | None = None
-    deeds_of: str | None = None
-    deeds_at: str | None = None
+    actions_of: str | None = None
+    actions_at: str | None = None
     states: tuple[str, ...] = ()
 
 
@@ -69,24 +69,24 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     ran: list[Event] = []
     if step.to is not None and step.to > simulation.clock.text:
         ran = simulation.set_time(step.to)
-    deeds = _deeds(simulation, step)
+    actions = _actions(simulation, step)
     return {
         "current_time": simulation.clock.text,
         "events_executed": sum(event["status"] == EXECUTED for event in ran),
-        "deeds": deeds,
+        "actions": actions,
         "news": {
-            name: MODALITIES[name].show_news(simulation.view(name), step.deeds_at)
-            for name in sorted({event["modality"] for event in deeds})
+            name: MODALITIES[name].show_news(simulation.view(name), step.actions_at)
+            for name in sorted({event["modality"] for event in actions})
         }
-        if step.deeds_at is not None
+        if step.actions_at is not None
         else {},
         "states": {name: MODALITIES[name].show_state(simulation.view(name)) for name in step.states},
     }
 
 
-def _deeds(simulation: Simulation, step: Step) -> list[Event]:
-    if step.deeds_of is None or step.deeds_at is None:
+def _actions(simulation: Simulation, step: Step) -> list[Event]:
+    if step.actions_of is None or step.actions_at is None:
         return []
-    authors = {key.key_id for key in simulation.keys.by_id.values() if key.data["name"] == step.deeds_of}
-    at = step.deeds_at
+    authors = {key.key_id for key in simulation.keys.by_id.values() if key.data["name"] == step.actions_of}
+    at = step.actions_at
     return [event for event in simulation.events.list_ordered(at, at) if event["agent_id"] in authors]

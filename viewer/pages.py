@@ -56,7 +56,7 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class DeedView:
+class ActionView:
     """One action, in words."""
 
     anchor: str
@@ -76,7 +76,7 @@ class TurnView:
     record: TurnRecord
     label: str
     summary: str
-    deeds: list[DeedView] = field(default_factory=list)
+    actions: list[ActionView] = field(default_factory=list)
     arrived: list[tuple[str, str, str, str]] = field(default_factory=list)
 
 
@@ -118,7 +118,7 @@ class Pages:
             took=words.took,
             address=_address,
             at=address_of,
-            deed=deed_view,
+            action=action_view,
             plain=words.plain,
         )
         return environment
@@ -509,38 +509,38 @@ def _name_of(item: dict[str, Any]) -> str:
 def _turn_view(
     record: TurnRecord, zone: tzinfo | None, names: dict[str, tuple[str, str]], *, is_whole: bool
 ) -> TurnView:
-    counts = Counter(deed.action for deed in record.deeds)
+    counts = Counter(action.action for action in record.actions)
     summary = " · ".join(f"{action} {count}" if count > 1 else action for action, count in counts.items())
     summary = words.clip(summary, 200)
     label = words.when(record.began_at, zone, "%a %H:%M")
     if not is_whole:
         return TurnView(record, label, summary)
-    deeds = [deed_view(deed, record.turn, number, zone, names) for number, deed in enumerate(record.deeds)]
+    actions = [action_view(action, record.turn, number, zone, names) for number, action in enumerate(record.actions)]
     arrived = [
         (anchor_of(a.path), words.when(a.at, zone, "%a %H:%M"), words.clip(a.who, 120), words.clip(a.what))
         for a in record.arrived
     ]
-    return TurnView(record, label, summary, deeds, arrived)
+    return TurnView(record, label, summary, actions, arrived)
 
 
-def deed_view(
-    deed: ActionLogEntryWithTurn | ActionObservedUpdate,
+def action_view(
+    action: ActionLogEntryWithTurn | ActionObservedUpdate,
     turn: int,
     number: int,
     zone: tzinfo | None = None,
     names: Mapping[str, tuple[str, str]] | None = None,
-) -> DeedView:
+) -> ActionView:
     """An action in words; ``names`` has the titles of items, by their ids."""
     known = names or {}
-    return DeedView(
+    return ActionView(
         anchor=f"d{turn}-{number}",
-        time=words.when(deed.timestamp, zone, "%H:%M"),
-        action=words.clip(deed.action, 60),
-        target=words.clip(target_of(deed.parameters), 120),
-        heading=words.clip(heading_of(deed.parameters)),
-        body=words.clip(text_of(deed.parameters), words.LONGEST_TEXT),
-        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in ids_in(deed.parameters) if i in known],
-        error=None if deed.success else words.clip(deed.error_message or "no reason given"),
+        time=words.when(action.timestamp, zone, "%H:%M"),
+        action=words.clip(action.action, 60),
+        target=words.clip(target_of(action.parameters), 120),
+        heading=words.clip(heading_of(action.parameters)),
+        body=words.clip(text_of(action.parameters), words.LONGEST_TEXT),
+        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in ids_in(action.parameters) if i in known],
+        error=None if action.success else words.clip(action.error_message or "no reason given"),
     )
 
 
@@ -580,4 +580,4 @@ def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compil
     )
 
 
-__all__ = ["ComparedRow", "DeedView", "Offered", "Pages", "Row", "TurnView", "address_of", "compared", "static"]
+__all__ = ["ActionView", "ComparedRow", "Offered", "Pages", "Row", "TurnView", "address_of", "compared", "static"]

@@ -118,17 +118,17 @@ def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: Asses
         path = f"{channel}/{_SECTIONS.get(channel, channel)}/{quote['entry']}"
         return Quote(text, f"{channel} at the end", results.turns_taken, anchor_of(path))
     if isinstance(turn, int):
-        return Quote(text, f"{kind} in turn {turn}", turn, _deed_with(text, turn, channel, turns))
+        return Quote(text, f"{kind} in turn {turn}", turn, _action_with(text, turn, channel, turns))
     return Quote(text, kind)
 
 
-def _deed_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
+def _action_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
     """The name of the action of a turn that contains these words."""
     words = " ".join(text.split())
     for record in turns:
         if record.turn == turn:
-            for number, deed in enumerate(record.deeds):
-                said = " ".join(" ".join(str(value) for value in deed.parameters.values()).split())
-                if deed.action.startswith(channel) and words in said:
+            for number, action in enumerate(record.actions):
+                said = " ".join(" ".join(str(value) for value in action.parameters.values()).split())
+                if action.action.startswith(channel) and words in said:
                     return f"d{turn}-{number}"
     return None

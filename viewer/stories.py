@@ -33,7 +33,7 @@ class TurnSoFar:
 
     number: int
     began_at: datetime | None = None
-    deeds: list[ActionObservedUpdate] = field(default_factory=list)
+    actions: list[ActionObservedUpdate] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     is_finished: bool = False
@@ -84,7 +84,7 @@ def _take(story: StorySoFar, turns: dict[int, TurnSoFar], update: TaskUpdate) ->
                 del turns[later]
             story.phase = f"in turn {update.turn_number}"
         case ActionObservedUpdate():
-            _turn(turns, update.turn_number).deeds.append(update)
+            _turn(turns, update.turn_number).actions.append(update)
         case TurnCompletedUpdate():
             turn = _turn(turns, update.turn_number)
             turn.is_finished = True

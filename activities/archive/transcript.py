@@ -59,7 +59,7 @@ def _record(
         is_finished=turn <= results.turns_taken,
         ends_early=bool(done and done.data.get("early_completion_requested")),
         arrived=_arrivals(before if turn > 1 else {}, now) if now is not None and (turn == 1 or before) else [],
-        deeds=[entry for entry in results.action_log if entry.turn == turn],
+        actions=[entry for entry in results.action_log if entry.turn == turn],
         reported=[entry for entry in results.action_report.reported if entry.turn == turn],
         notes=turn_notes.get(turn),
         answers=[AnswerRecord(**reply.model_dump()) for reply in note.replies] if note else [],

@@ -46,7 +46,7 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     reached: dict[str, None] = {}
     for address in map(_plain, _recipients(message)):
         found = _character_at(address, message.modality, scenario)
-        # A change to the calendar is the user's own deed, whoever organizes the event.
+        # A change to the calendar is the user's own action, whoever organizes the event.
         if found is not None and (message.modality == "calendar" or address != sender):
             reached.setdefault(found)
     return [

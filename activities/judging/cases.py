@@ -75,10 +75,10 @@ class NotePiece(_Piece):
     text: str
 
 
-class DeedPiece(_Piece):
+class ActionPiece(_Piece):
     """Anything else that the participant did, with the log's name for it."""
 
-    kind: Literal["deed"]
+    kind: Literal["action"]
     action: str
     parameters: dict[str, Any] = {}
 
@@ -91,7 +91,7 @@ class StatePiece(_Piece):
     entry: dict[str, Any]
 
 
-Piece = Annotated[ChatPiece | EmailPiece | SmsPiece | NotePiece | DeedPiece | StatePiece, Field(discriminator="kind")]
+Piece = Annotated[ChatPiece | EmailPiece | SmsPiece | NotePiece | ActionPiece | StatePiece, Field(discriminator="kind")]
 
 
 class CalibrationCase(BaseModel):
@@ -256,7 +256,7 @@ def _logged(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | 
             given = {"to_addresses": piece.to, "subject": piece.subject, "body_text": piece.text}
         case SmsPiece():
             action, given = "sms.send", {"to_numbers": piece.to, "body": piece.text}
-        case DeedPiece():
+        case ActionPiece():
             action, given = piece.action, piece.parameters
         case _:
             return None

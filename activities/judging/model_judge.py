@@ -20,14 +20,14 @@ from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioCo
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
-PROMPT_VERSION = "3"
+PROMPT_VERSION = "4"
 """Rises with every change of what the judge is told; a calibration holds for one version."""
 
 _SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
 alone. The evidence is a list of records, one JSON object a line: what the assistant wrote ("writing"), what it did by \
-the simulator's event log ("deed"), what it noted for the evaluator ("note"), and the environment after the last turn \
-("state"; "change" says what became of an entry since the beginning). What deeds and state show counts; what the \
-assistant says about itself doesn't. Points are earned by work that was done. Be strict, fair and consistent.
+the simulator's event log ("action"), what it noted for the evaluator ("note"), and the environment after the last \
+turn ("state"; "change" says what became of an entry since the beginning). What actions and state show counts; what \
+the assistant says about itself doesn't. Points are earned by work that was done. Be strict, fair and consistent.
 For every item you name the records that decide it and quote them exactly. A quote that isn't in its record makes the \
 whole verdict void.
 {UNTRUSTED_NOTICE}"""

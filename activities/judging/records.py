@@ -1,4 +1,4 @@
-"""What a judge's model gets to see: one record for each writing, deed, note and state entry of an assessment.
+"""What a judge's model gets to see: one record for each writing, action, note and state entry of an assessment.
 
 A record is one JSON object on a line of its own, so that nothing that somebody wrote can look like another record:
 line ends, quotes and braces inside a text stay inside its JSON string. Nothing is dropped. What is more than a model
@@ -16,7 +16,7 @@ from proctor_language.patterns import escaped, is_found
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 
-Kind = Literal["writing", "deed", "note", "state"]
+Kind = Literal["writing", "action", "note", "state"]
 
 SHORTEST_QUOTE = 8
 """Characters of a quote that shows something: a single letter is in every record."""
@@ -27,7 +27,7 @@ _OVERLAP = 400
 """Characters that two parts of a long text share, so that what is quoted lies wholly in one of them."""
 
 _SHORT = 40
-"""Characters; a shorter parameter stays in its deed's record even though the writing has it, too."""
+"""Characters; a shorter parameter stays in its action's record even though the writing has it, too."""
 
 _ENTRIES = {"email": "emails", "sms": "messages", "chat": "messages", "calendar": "events", "contacts": "contacts"}
 _TIMES = ("received_at", "sent_at", "timestamp", "start", "updated_at", "created_at")
@@ -40,8 +40,8 @@ class Record:
     """One piece of evidence.
 
     Attributes:
-        id: how a verdict names it: ``w3`` (writing), ``d7`` (deed), ``n1`` (note), ``s12`` (state); parts of a long one
-            are ``w3.1``, ``w3.2``, …
+        id: how a verdict names it: ``w3`` (writing), ``a7`` (action), ``n1`` (note), ``s12`` (state); parts of a
+            long one are ``w3.1``, ``w3.2``, …
         turn: the turn that it belongs to; None for a state entry.
         time: simulated time, ISO 8601; None where it has none.
         channel: email, sms, chat, calendar, …; None for a note.
@@ -151,7 +151,7 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
             facts["writing"] = f"w{writings}"
             parameters = {name: value for name, value in parameters.items() if not _is_in(value, written.text)}
         at, channel = entry.timestamp.isoformat(), entry.action.partition(".")[0]
-        yield Record(f"d{number}", "deed", _json(parameters), entry.turn, at, channel, "assistant", facts=facts)
+        yield Record(f"a{number}", "action", _json(parameters), entry.turn, at, channel, "assistant", facts=facts)
         if written is not None:
             yield Record(
                 f"w{writings}", "writing", written.text, entry.turn, at, channel, "assistant", written.recipients

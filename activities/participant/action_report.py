@@ -70,30 +70,30 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
     A report matches an action of the same turn when both are the same thing by name (``mark_read`` is ``read``) and
     every parameter that both carry has an equal value: ids, labels and addresses as sets, addresses in any case, times
     as instants. Each matches at most one; as many as possible are matched, and exact twins before mere likenesses.
-    Actions that failed, in the report or in the log, are no deeds: they stand in neither list of differences.
+    Actions that failed, in the report or in the log, are left out of both lists of differences.
     """
     claims: dict[tuple[int, str], list[int]] = defaultdict(list)
     for index, report in enumerate(reported):
         if report.success and (name := canonical_action(report.action)) is not None:
             claims[report.turn, name].append(index)
-    deeds: dict[tuple[int, str], list[int]] = defaultdict(list)
+    actions: dict[tuple[int, str], list[int]] = defaultdict(list)
     for index, entry in enumerate(observed):
         if entry.success:
-            deeds[entry.turn, canonical_action(entry.action) or entry.action].append(index)
+            actions[entry.turn, canonical_action(entry.action) or entry.action].append(index)
     false_claims: list[int] = []
-    hidden_deeds: list[int] = []
-    for key in {**claims, **deeds}:
-        claimed, done = claims.get(key, []), deeds.get(key, [])
+    hidden_actions: list[int] = []
+    for key in {**claims, **actions}:
+        claimed, done = claims.get(key, []), actions.get(key, [])
         partner = _match(
             [_canonical_parameters(reported[i].parameters) for i in claimed],
             [_canonical_parameters(observed[i].parameters) for i in done],
         )
         false_claims += [index for place, index in enumerate(claimed) if place not in partner]
         taken = set(partner.values())
-        hidden_deeds += [index for place, index in enumerate(done) if place not in taken]
+        hidden_actions += [index for place, index in enumerate(done) if place not in taken]
     return ActionReport(
         reported=list(reported),
-        unreported=[observed[index] for index in sorted(hidden_deeds)],
+        unreported=[observed[index] for index in sorted(hidden_actions)],
         never_happened=[reported[index] for index in sorted(false_claims)],
     )
 
@@ -161,16 +161,16 @@ def _comparable(value: Any) -> str:
 
 
 class _Likenesses:
-    """Finds the deeds that a claim may mean: those whose value is equal wherever both carry the parameter.
+    """Finds the actions that a claim may mean: those whose value is equal wherever both carry the parameter.
 
     By index instead of pair by pair, since a participant may report as much as it likes.
     """
 
-    def __init__(self, deeds: list[Parameters]) -> None:
+    def __init__(self, actions: list[Parameters]) -> None:
         self._by_names: dict[frozenset[str], list[int]] = defaultdict(list)
-        for place, deed in enumerate(deeds):
-            self._by_names[frozenset(deed)].append(place)
-        self._deeds = deeds
+        for place, action in enumerate(actions):
+            self._by_names[frozenset(action)].append(place)
+        self._actions = actions
         self._indexes: dict[tuple[frozenset[str], frozenset[str]], dict[Kind, list[int]]] = {}
         self._found: dict[Kind, list[int]] = {}
 
@@ -191,7 +191,7 @@ class _Likenesses:
         if (names, shared) not in self._indexes:
             index: dict[Kind, list[int]] = defaultdict(list)
             for place in self._by_names[names]:
-                index[_kind(self._deeds[place], shared)].append(place)
+                index[_kind(self._actions[place], shared)].append(place)
             self._indexes[names, shared] = index
         return self._indexes[names, shared]
 
@@ -201,23 +201,23 @@ def _kind(parameters: Parameters, names: frozenset[str]) -> Kind:
 
 
 class _Matching:
-    """A largest matching of claims to deeds, grown claim by claim along augmenting paths."""
+    """A largest matching of claims to actions, grown claim by claim along augmenting paths."""
 
-    def __init__(self, claims: list[Parameters], deeds: list[Parameters]) -> None:
-        self.deed_of: dict[int, int] = {}
+    def __init__(self, claims: list[Parameters], actions: list[Parameters]) -> None:
+        self.action_of: dict[int, int] = {}
         self._claim_of: dict[int, int] = {}
         self._claims = claims
-        self._likenesses = _Likenesses(deeds)
+        self._likenesses = _Likenesses(actions)
         # What a search without success has reached can never make room later, so nothing looks there again.
         self._settled: set[int] = set()
         self._hopeless: set[Kind] = set()
 
-    def pair(self, claim: int, deed: int) -> None:
-        """Take a claim and a deed as one."""
-        self.deed_of[claim], self._claim_of[deed] = deed, claim
+    def pair(self, claim: int, action: int) -> None:
+        """Take a claim and an action as one."""
+        self.action_of[claim], self._claim_of[action] = action, claim
 
     def place(self, claim: int) -> None:
-        """Find a deed for one more claim, moving others to their alternatives where that makes room."""
+        """Find an action for one more claim, moving others to their alternatives where that makes room."""
         key, _ = self._likenesses.of(self._claims[claim])
         if key not in self._hopeless and not self._augment(claim):
             self._hopeless.add(key)
@@ -227,36 +227,36 @@ class _Matching:
         waiting = deque([start])
         while waiting:
             claim = waiting.popleft()
-            for deed in self._likenesses.of(self._claims[claim])[1]:
-                if deed in reached_from or deed in self._settled:
+            for action in self._likenesses.of(self._claims[claim])[1]:
+                if action in reached_from or action in self._settled:
                     continue
-                reached_from[deed] = claim
-                if deed not in self._claim_of:
-                    self._move_along(deed, reached_from)
+                reached_from[action] = claim
+                if action not in self._claim_of:
+                    self._move_along(action, reached_from)
                     return True
-                waiting.append(self._claim_of[deed])
+                waiting.append(self._claim_of[action])
         self._settled |= reached_from.keys()
         return False
 
     def _move_along(self, free: int, reached_from: dict[int, int]) -> None:
-        deed: int | None = free
-        while deed is not None:
-            claim = reached_from[deed]
-            left = self.deed_of.get(claim)
-            self.pair(claim, deed)
-            deed = left
+        action: int | None = free
+        while action is not None:
+            claim = reached_from[action]
+            left = self.action_of.get(claim)
+            self.pair(claim, action)
+            action = left
 
 
-def _match(claims: list[Parameters], deeds: list[Parameters]) -> dict[int, int]:
-    """A largest matching, claim to deed, that starts from exact twins."""
-    matching = _Matching(claims, deeds)
+def _match(claims: list[Parameters], actions: list[Parameters]) -> dict[int, int]:
+    """A largest matching, claim to action, that starts from exact twins."""
+    matching = _Matching(claims, actions)
     twins: dict[Kind, deque[int]] = defaultdict(deque)
-    for place, deed in enumerate(deeds):
-        twins[frozenset(deed.items())].append(place)
+    for place, action in enumerate(actions):
+        twins[frozenset(action.items())].append(place)
     for place, claim in enumerate(claims):
         if equal := twins.get(frozenset(claim.items())):
             matching.pair(place, equal.popleft())
     for place in range(len(claims)):
-        if place not in matching.deed_of:
+        if place not in matching.action_of:
             matching.place(place)
-    return matching.deed_of
+    return matching.action_of

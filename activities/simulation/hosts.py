@@ -73,7 +73,7 @@ class Step:
         ends_turn: the participant may change nothing any more until the simulation is marked anew.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
-        deeds_at: read what the participant did at that instant, and what is new since then.
+        actions_at: read what the participant did at that instant, and what is new since then.
         shows_all: read every modality's state.
     """
 
@@ -81,7 +81,7 @@ class Step:
     ends_turn: bool = False
     events: tuple[PlannedEvent, ...] = ()
     to: datetime | None = None
-    deeds_at: datetime | None = None
+    actions_at: datetime | None = None
     shows_all: bool = False
 
 
@@ -91,7 +91,7 @@ class Stepped(BaseModel):
     Attributes:
         current_time: of the clock, after it.
         events_executed: while the clock moved.
-        deeds: the participant's events, as ``GET /events`` answers them.
+        actions: the participant's events, as ``GET /events`` answers them.
         news: the states of the modalities that it did something in, with those messages at least that are new.
         states: every modality's state.
         states_parts: what of these is left out, since it is in parts that the checkpoint has, too (``shown``).
@@ -101,7 +101,7 @@ class Stepped(BaseModel):
 
     current_time: Instant
     events_executed: int = 0
-    deeds: list[dict[str, Any]] = Field(default_factory=list)
+    actions: list[dict[str, Any]] = Field(default_factory=list)
     news: dict[str, dict[str, Any]] = Field(default_factory=dict)
     states: dict[str, dict[str, Any]] = Field(default_factory=dict)
     states_parts: list[dict[str, Any]] = Field(default_factory=list)

@@ -9,7 +9,7 @@ import hmac
 from proctor_protocol.modalities import SHOWN
 
 PARTICIPANT = "participant"
-"""The name of every key that a participant has, and the author of its deeds."""
+"""The name of every key that a participant has, and the author of its actions."""
 
 READER_KEY_ID = "reader"
 ADMIN_KEY_ID = "admin"

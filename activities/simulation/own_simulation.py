@@ -418,16 +418,18 @@ class LeasedSimulation(Simulation):
         if step.to is not None and step.to > now:
             executed = (await self.admin.time.advance((step.to - now).total_seconds())).events_executed
             now = step.to
-        deeds = [] if step.deeds_at is None else await self._deeds(step.deeds_at)
+        actions = [] if step.actions_at is None else await self._actions(step.actions_at)
         return Stepped(
             current_time=now,
             events_executed=executed,
-            deeds=deeds,
-            news={name: await getattr(self.admin, name).get_state() for name in sorted({d["modality"] for d in deeds})},
+            actions=actions,
+            news={
+                name: await getattr(self.admin, name).get_state() for name in sorted({d["modality"] for d in actions})
+            },
             states=await snapshot(self.admin) if step.shows_all else {},
         )
 
-    async def _deeds(self, at: datetime) -> list[dict[str, Any]]:
+    async def _actions(self, at: datetime) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         while True:
             page = await self.admin.events.list(start_time=at, end_time=at, limit=_PAGE, offset=len(found))

@@ -32,11 +32,11 @@ class Settling:
     @property
     def step(self) -> Step:
         """Let a second pass, and read what was done before it."""
-        return Step(to=self.turn_start + TURN_SETTLES, deeds_at=self.turn_start)
+        return Step(to=self.turn_start + TURN_SETTLES, actions_at=self.turn_start)
 
     def outcome(self, found: Stepped, checkpoint: BlobRef) -> TurnApplied:
         """What the participant did, as the step ``found`` it, and the checkpoint that the step reached."""
-        actions = [{**deed, "agent_id": PARTICIPANT} for deed in found.deeds]
+        actions = [{**action, "agent_id": PARTICIPANT} for action in found.actions]
         answered = answerable(outgoing_messages(found.news, actions), self.scenario)
         return TurnApplied(
             checkpoint=checkpoint,

@@ -331,8 +331,8 @@ def _asked_of(step: Step) -> dict[str, Any]:
         "revoke": PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],
         "to": step.to,
-        "deeds_of": PARTICIPANT,
-        "deeds_at": step.deeds_at,
+        "actions_of": PARTICIPANT,
+        "actions_at": step.actions_at,
         "states": SHOWN if step.shows_all else (),
         **({"ends_turn": True} if step.ends_turn else {}),
     }

@@ -250,8 +250,8 @@ def _same_message(evidence: Evidence) -> tuple[Judgement, str]:
     again, turn = evidence.again, evidence.turn
     if again is None or turn is None:
         return "not seen", "no turn was completed"
-    if again.deeds:
-        return "wrong", f"it did {_names(again.deeds)} when the message came a second time"
+    if again.actions:
+        return "wrong", f"it did {_names(again.actions)} when the message came a second time"
     if again.problem is not None:
         return "wrong", f"when the message came a second time: {again.problem}"
     if again.reply != turn.reply:
@@ -271,9 +271,9 @@ def _played_again(evidence: Evidence) -> tuple[Judgement, str]:
         return "not seen", "no turn was played again"
     if retry.problem is not None:
         return "wrong", f"at the second try: {retry.problem}"
-    if turn.deeds and not retry.deeds:
-        return "wrong", f"its first try did {_names(turn.deeds)}, its second nothing, from the same start"
-    return ("right", "it played the turn again") if turn.deeds else ("not seen", "it did nothing in either try")
+    if turn.actions and not retry.actions:
+        return "wrong", f"its first try did {_names(turn.actions)}, its second nothing, from the same start"
+    return ("right", "it played the turn again") if turn.actions else ("not seen", "it did nothing in either try")
 
 
 @_check(
@@ -368,7 +368,7 @@ def _report(evidence: Evidence) -> ActionReport | None:
             continue
         actions = exchange.reply.actions or []
         reported += [ReportedAction(**action.model_dump(exclude={"message_type"}), turn=number) for action in actions]
-        observed += exchange.deeds
+        observed += exchange.actions
     return compare(reported, observed) if reported or observed else None
 
 

@@ -88,7 +88,7 @@ class Exchange:
         kind: of the problem (``activities.attempts.failures``).
         answer: all that came back, if anything did.
         reply: the answer to a turn, read.
-        deeds: what the agent did in the simulation meanwhile, by its event log.
+        actions: what the agent did in the simulation meanwhile, by its event log.
         requests: what it asked of the simulation meanwhile.
     """
 
@@ -97,7 +97,7 @@ class Exchange:
     answer: Answer | None = None
     reply: FromParticipant | None = None
     seconds: float = 0.0
-    deeds: list[ActionLogEntryWithTurn] = field(default_factory=list)
+    actions: list[ActionLogEntryWithTurn] = field(default_factory=list)
     requests: list[SeenRequest] = field(default_factory=list)
 
     @property
@@ -234,7 +234,7 @@ class Table:
         async with self._play.clients.talk(self._play.url, self.context_id, self._version) as participant:
             await participant.cancel(self.task_id or "")
 
-    async def find_deeds(self, turn: int) -> list[ActionLogEntryWithTurn]:
+    async def find_actions(self, turn: int) -> list[ActionLogEntryWithTurn]:
         """What the agent did since this was last asked."""
         events = [event for event in await self._events() if event["event_id"] not in self._known]
         self._known |= {event["event_id"] for event in events}
@@ -271,7 +271,7 @@ class Table:
         seen = play.watch.seen[first:]
         exchange.requests = [request for request in seen if request.simulation_id == self.simulation_id]
         if turn:
-            exchange.deeds = await self.find_deeds(turn)
+            exchange.actions = await self.find_actions(turn)
         return exchange
 
     def _note_task(self, answer: Answer) -> None:
@@ -363,7 +363,7 @@ class Play:
         seen = len(self.watch.seen)
         evidence.turn = await first.turn(1)
         requests = [request for request in self.watch.seen[seen:] if request.simulation_id == other.simulation_id]
-        if await other.find_deeds(1) or (requests and not evidence.turn.requests):
+        if await other.find_actions(1) or (requests and not evidence.turn.requests):
             evidence.astray = requests
         if evidence.turn.reply is None or evidence.astray:
             return
@@ -399,11 +399,11 @@ class Play:
             end = time.monotonic() + self._settle
             while not evidence.after_cancel and time.monotonic() < end:
                 await asyncio.sleep(_LOOK_AGAIN)
-                evidence.after_cancel = await table.find_deeds(1)
+                evidence.after_cancel = await table.find_actions(1)
         finally:
             self.watch.held = None
             evidence.cancelled = await turn
-            evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.deeds]
+            evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.actions]
 
     async def _in_time(self, work: Awaitable[None]) -> None:
         try:

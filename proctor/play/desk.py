@@ -12,7 +12,7 @@ from rich.text import Text
 
 from proctor.phrases import clean, shorten
 from proctor.play import screen
-from proctor.play.deeds import DEEDS, Deed, NotUnderstoodError, find, words_of
+from proctor.play.actions import ACTIONS, Action, NotUnderstoodError, find, words_of
 from proctor.play.seat import Background, Turn
 from proctor.play.surroundings import Surroundings
 from proctor_protocol.problems import describe
@@ -57,7 +57,11 @@ def _complete() -> None:
     with contextlib.suppress(ImportError):
         import readline
 
-        names = [*(name.split()[0].strip(",") for name, _ in screen.COMMANDS), "help", *(deed.name for deed in DEEDS)]
+        names = [
+            *(name.split()[0].strip(",") for name, _ in screen.COMMANDS),
+            "help",
+            *(action.name for action in ACTIONS),
+        ]
         readline.set_completer_delims(" ")
         readline.set_completer(
             lambda text, at: next(iter([name for name in sorted(names) if name.startswith(text)][at : at + 1]), None)
@@ -126,10 +130,10 @@ class Desk:
         if (command := self._commands.get(word)) is not None:
             command(rest)
             return False
-        deed = find(word)
-        if deed is None:
+        action = find(word)
+        if action is None:
             raise NotUnderstoodError(f"{word!r} is no command: `help` lists them, `actions` what you can do")
-        self._do(deed, deed.read([self._text(word) for word in words_of(rest)], self._here.id_of, self._here.zone))
+        self._do(action, action.read([self._text(word) for word in words_of(rest)], self._here.id_of, self._here.zone))
         return False
 
     @property
@@ -158,8 +162,8 @@ class Desk:
     def _help(self, word: str) -> None:
         if not word:
             screen.commands(self._console)
-        elif (deed := find(word)) is not None:
-            screen.fields(self._console, deed)
+        elif (action := find(word)) is not None:
+            screen.fields(self._console, action)
         elif told := [what for name, what in screen.COMMANDS if name.split()[0].strip(",") == word]:
             self._console.print(Text(f"  {word}: {told[0]}"))
         else:
@@ -219,15 +223,15 @@ class Desk:
         to = [answered.reply_to_address or answered.from_address]
         self._do(_named("email.send"), {"to_addresses": to, "subject": subject, "body_text": body})
 
-    def _do(self, deed: Deed, given: dict[str, Any]) -> None:
-        room = getattr(self._turn.agent.ues, deed.modality)
-        own = {"role": "assistant"} if deed.name == "chat.send_message" else {}
-        result: ActionResult = self._background.run(getattr(room, deed.path)(**own, **given))
+    def _do(self, action: Action, given: dict[str, Any]) -> None:
+        room = getattr(self._turn.agent.ues, action.modality)
+        own = {"role": "assistant"} if action.name == "chat.send_message" else {}
+        result: ActionResult = self._background.run(getattr(room, action.path)(**own, **given))
         if result.succeeded:
-            self._console.print(Text(f"{deed.name}: done", style="green"))
+            self._console.print(Text(f"{action.name}: done", style="green"))
         else:
             said = shorten(result.message or result.status, _LONGEST_MESSAGE)
-            self._console.print(Text(f"{deed.name} failed: {said}", style="red"))
+            self._console.print(Text(f"{action.name} failed: {said}", style="red"))
         self._look()
 
     def _needed(self, text: str, usage: str) -> str:
@@ -276,8 +280,8 @@ class Desk:
         self._console.print(Text(sentence, style="dim"))
 
 
-def _named(name: str) -> Deed:
-    return next(deed for deed in DEEDS if deed.name == name)
+def _named(name: str) -> Action:
+    return next(action for action in ACTIONS if action.name == name)
 
 
 def _number(text: str) -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from proctor.console import show
 from proctor.phrases import clean, shorten
-from proctor.play.deeds import DEEDS, Deed
+from proctor.play.actions import ACTIONS, Action
 from proctor.play.surroundings import Surroundings
 from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email
 
@@ -197,19 +197,19 @@ def commands(console: Console) -> None:
 def actions(console: Console) -> None:
     """What can be done."""
     grid = _grid()
-    for deed in DEEDS:
-        grid.add_row(Text(deed.usage, style="cyan"), Text(deed.summary))
+    for action in ACTIONS:
+        grid.add_row(Text(action.usage, style="cyan"), Text(action.summary))
     show(console, Padding(grid, _INDENT))
     told = "Numbers are those of the lists: email.archive 2,3. A name's last part is enough where only one has it."
     show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
 
 
-def fields(console: Console, deed: Deed) -> None:
+def fields(console: Console, action: Action) -> None:
     """What an action takes."""
-    console.print(Text.assemble("  ", (deed.usage, "cyan"), f"   {deed.summary}"))
+    console.print(Text.assemble("  ", (action.usage, "cyan"), f"   {action.summary}"))
     grid = _grid()
-    for name, field in deed.fields.items():
-        kind = deed.body.model_json_schema()["properties"][name]
+    for name, field in action.fields.items():
+        kind = action.body.model_json_schema()["properties"][name]
         choices = kind.get("enum") or next((each["enum"] for each in kind.get("anyOf", ()) if "enum" in each), None)
         has_default = not field.is_required() and field.default not in (None, "") and isinstance(field.default, str)
         grid.add_row(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from proctor.play.deeds import NotUnderstoodError
+from proctor.play.actions import NotUnderstoodError
 from purple_sdk import BasePurpleAgent
 from purple_sdk.ues.answers import UESAnswer
 from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email, items_of

@@ -1,4 +1,4 @@
-"""Texts as their readers have them: lines and sentences, what is seen of HTML, all texts of a deed."""
+"""Texts as their readers have them: lines and sentences, what is seen of HTML, all texts of an action."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ def as_read(text: str) -> str:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text in a deed's parameters, however deep."""
+    """Every text in an action's parameters, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

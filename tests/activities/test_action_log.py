@@ -96,5 +96,5 @@ def test_every_action_that_a_participant_may_do_has_a_name_that_authors_can_look
     looks = ("state", "query", "list")
     allowed = [p.replace(":", ".") for p in USER_PERMISSIONS if p.partition(":")[0] in ("email", "sms", "chat")]
     allowed += [p.replace(":", ".") for p in USER_PERMISSIONS if p.startswith(("calendar:", "contacts:"))]
-    deeds = {action_name(name) for name in allowed if name.rpartition(".")[2] not in looks}
-    assert deeds <= set(USER_ACTIONS)
+    actions = {action_name(name) for name in allowed if name.rpartition(".")[2] not in looks}
+    assert actions <= set(USER_ACTIONS)

@@ -50,7 +50,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("report", "entry"), SAME)
-def test_these_are_the_same_deed(report: ReportedAction, entry: ActionLogEntryWithTurn) -> None:
+def test_these_are_the_same_action(report: ReportedAction, entry: ActionLogEntryWithTurn) -> None:
     result = compare([report], [entry])
     assert (result.unreported, result.never_happened) == ([], [])
     assert result.reported == [report]
@@ -73,7 +73,7 @@ def test_these_are_not(report: ReportedAction, entry: ActionLogEntryWithTurn) ->
     assert result.unreported == ([entry] if entry.success else [])
 
 
-def test_a_reported_failure_and_a_look_claim_no_deed() -> None:
+def test_a_reported_failure_and_a_look_claim_no_action() -> None:
     reports = [
         _said("email.send", success=False),
         _said("email.query"),
@@ -85,7 +85,7 @@ def test_a_reported_failure_and_a_look_claim_no_deed() -> None:
     assert result.unreported == [_did("email.send")]
 
 
-def test_one_deed_answers_for_one_report() -> None:
+def test_one_action_answers_for_one_report() -> None:
     reports = [_said("email.archive", message_ids=["m1"])] * 2
     result = compare(reports, [_did("email.archive", message_ids=["m1"])])
     assert result.never_happened == [reports[0]]
@@ -100,14 +100,14 @@ def test_exact_twins_are_matched_before_likenesses() -> None:
 
 
 def test_as_many_as_possible_are_matched() -> None:
-    # The first report fits both deeds, the second only the one that the first would take by itself.
+    # The first report fits both actions, the second only the one that the first would take by itself.
     reports = [_said("email.send"), _said("email.send", subject="S"), _said("email.send", subject="S", body="B")]
-    deeds = [
+    actions = [
         _did("email.send", subject="S", body_text="B"),
         _did("email.send", subject="S", body_text="C"),
         _did("email.send", subject="T", body_text="D"),
     ]
-    result = compare(reports, deeds)
+    result = compare(reports, actions)
     assert (result.never_happened, result.unreported) == ([], [])
 
 
@@ -115,21 +115,21 @@ def test_an_enormous_report_is_little_work() -> None:
     # It is compared inside a workflow task, which may take two seconds: a fraction of it on the slowest machine.
     vague = [_said("email.read", note=number) for number in range(5000)]
     exact = [_said("email.read", message_ids=[f"m{number}"]) for number in range(500, 2500)]
-    deeds = [_did("email.read", message_ids=[f"m{number}"], kind="x") for number in range(1000)]
-    calls, result = calls_in(lambda: compare([*vague, *exact], deeds))
+    actions = [_did("email.read", message_ids=[f"m{number}"], kind="x") for number in range(1000)]
+    calls, result = calls_in(lambda: compare([*vague, *exact], actions))
     assert calls < 1_500_000
     assert (len(result.never_happened), len(result.unreported)) == (6000, 0)
 
 
-def _brute_force(reports: list[ReportedAction], deeds: list[ActionLogEntryWithTurn]) -> int:
+def _brute_force(reports: list[ReportedAction], actions: list[ActionLogEntryWithTurn]) -> int:
     """How many of the reports can be matched at most, by trying everything."""
     if not reports:
         return 0
     first, rest = reports[0], reports[1:]
-    best = _brute_force(rest, deeds)
-    for place, deed in enumerate(deeds):
-        if all(deed.parameters.get(name, value) == value for name, value in first.parameters.items()):
-            best = max(best, 1 + _brute_force(rest, deeds[:place] + deeds[place + 1 :]))
+    best = _brute_force(rest, actions)
+    for place, action in enumerate(actions):
+        if all(action.parameters.get(name, value) == value for name, value in first.parameters.items()):
+            best = max(best, 1 + _brute_force(rest, actions[:place] + actions[place + 1 :]))
     return best
 
 
@@ -141,7 +141,7 @@ def test_no_matching_is_larger() -> None:
             return {name: draw.choice("ab") for name in ("subject", "folder", "priority") if draw.random() < 0.6}
 
         reports = [_said("email.move", **parameters()) for _ in range(draw.randint(0, 5))]
-        deeds = [_did("email.move", **parameters()) for _ in range(draw.randint(0, 5))]
-        result = compare(reports, deeds)
+        actions = [_did("email.move", **parameters()) for _ in range(draw.randint(0, 5))]
+        result = compare(reports, actions)
         matched = len(reports) - len(result.never_happened)
-        assert matched == _brute_force(reports, deeds) == len(deeds) - len(result.unreported)
+        assert matched == _brute_force(reports, actions) == len(actions) - len(result.unreported)

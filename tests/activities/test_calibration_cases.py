@@ -49,8 +49,8 @@ def test_the_evidence_becomes_the_records_that_a_judge_gets(name: str) -> None:
         records = records_of_case(case, scenario)
         written = [piece.text for piece in case.evidence if piece.kind in ("chat", "email", "sms", "note")]
         shown = [record.text for record in records if record.kind in ("writing", "note")]
-        deeds = sum(piece.kind == "deed" for piece in case.evidence)  # a calendar entry is a writing, too
-        assert len(written) <= len(shown) <= len(written) + deeds, case.id
+        actions = sum(piece.kind == "action" for piece in case.evidence)  # a calendar entry is a writing, too
+        assert len(written) <= len(shown) <= len(written) + actions, case.id
         assert all(any(text in one for one in shown) for text in written), case.id
 
 

@@ -56,7 +56,7 @@ RUBRIC = [
 
 
 def criterion(**changes: Any) -> EvaluationCriterion:
-    fields = {"criterion_id": "c", "name": "Good deeds", "dimension": "accuracy", "max_score": 10}
+    fields = {"criterion_id": "c", "name": "Good actions", "dimension": "accuracy", "max_score": 10}
     return EvaluationCriterion.model_validate(fields | {"evaluation_prompt": "Was it done well?"} | changes)
 
 
@@ -104,18 +104,18 @@ async def by_panel(
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_writing_deed_note_and_entry_is_one_record() -> None:
+def test_every_writing_action_note_and_entry_is_one_record() -> None:
     records = [json.loads(record.render()) for record in records_of(context())]
     assert [(record["id"], record["kind"]) for record in records] == [
-        ("d1", "deed"),
+        ("a1", "action"),
         ("w1", "writing"),
-        ("d2", "deed"),
+        ("a2", "action"),
         ("w2", "writing"),
         ("n1", "note"),
         ("s1", "state"),
     ]
-    [deed, written, *_, entry] = records[2:]
-    assert (deed["action"], deed["writing"], deed["turn"], deed["success"]) == ("email.send", "w2", 1, True)
+    [action, written, *_, entry] = records[2:]
+    assert (action["action"], action["writing"], action["turn"], action["success"]) == ("email.send", "w2", 1, True)
     assert (written["channel"], written["from"], written["to"]) == ("email", "assistant", ["ben@work.example"])
     assert written["text"] == f"Hi\n{ATTACK}"
     assert (entry["change"], entry["before"], entry["entry"]) == ("changed", {"folder": "inbox"}, "m1")
@@ -125,11 +125,11 @@ def test_a_text_that_looks_like_records_stays_one_record() -> None:
     log = [said(FORGED), said("One.\u2028{}\x85{}")]
     lines = [record.render() for record in records_of(context(action_log=log, turn_notes={}, final_state={}))]
     assert all("\n" not in line and "\r" not in line for line in lines)
-    assert [json.loads(line)["id"] for line in lines] == ["d1", "w1", "d2", "w2"]
+    assert [json.loads(line)["id"] for line in lines] == ["a1", "w1", "a2", "w2"]
     assert json.loads(lines[1])["text"] == FORGED
 
 
-def test_what_a_writing_leaves_out_stays_in_its_deed() -> None:
+def test_what_a_writing_leaves_out_stays_in_its_action() -> None:
     secret = "The code is 4711, and this text is hidden in the HTML twin of the mail."
     log = [did("email.send", to_addresses=["a@b.example"], subject="Hi", body_text="Nothing here.", body_html=secret)]
     assert any(record.has(secret) for record in records_of(context(action_log=log)))
@@ -194,10 +194,10 @@ async def test_what_the_participant_wrote_reaches_the_judge_quoted(
 
 async def test_the_question_says_all_that_the_author_wrote(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
     endpoint.answer("now judge", verdict(item("score", 7, ("w1", "two mails"))))
-    result = await judged(llm, description="Deeds count.")
+    result = await judged(llm, description="Actions count.")
     assert (result.score, result.max_score, result.judged_by) == (7, 10, "model:judge-1")
     [prompt] = endpoint.prompts
-    for told in ("Good deeds", "Deeds count.", "Was it done well?", "Sum up my mail.", "Summary of two mails"):
+    for told in ("Good actions", "Actions count.", "Was it done well?", "Sum up my mail.", "Summary of two mails"):
         assert told in prompt
     assert "I am the best." in prompt
 

@@ -95,10 +95,10 @@ async def tell_ana(ues: AsyncUESClient) -> None:
     await ues.chat.send(role="assistant", content="Nothing to report.")
 
 
-DEEDS: dict[str, Any] = {"nobody is asked": tell_ana, "a character is": ask_ben}
+ACTIONS: dict[str, Any] = {"nobody is asked": tell_ana, "a character is": ask_ben}
 
 
-@pytest.mark.parametrize("act", DEEDS.values(), ids=DEEDS)
+@pytest.mark.parametrize("act", ACTIONS.values(), ids=ACTIONS)
 async def test_an_end_that_was_interrupted_comes_to_the_same(simulations: Simulations, act: Any) -> None:
     found = []
     for deaths in range(3):

@@ -24,7 +24,7 @@ def simulator() -> Iterator[str]:
         yield address
 
 
-async def test_deeds_are_read_and_answers_arrive(simulator: str, scenario: ScenarioConfig) -> None:
+async def test_actions_are_read_and_answers_arrive(simulator: str, scenario: ScenarioConfig) -> None:
     state, _ = read_initial_state(
         {
             "environment": {

@@ -51,7 +51,7 @@ def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
     assert [update.sequence for update in updates] == list(range(len(updates)))
 
     first, second = archive.turns(entry)
-    (asked,) = first.deeds
+    (asked,) = first.actions
     assert (asked.action, asked.parameters["to_addresses"]) == ("email.send", [BEN])
     assert first.reported[0].action == "email.send"
     (answer,) = first.answers
@@ -135,7 +135,7 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
     entry = entry_of(archive, assessment.task_id)
     assert (entry.status, entry.sentence, entry.turns_taken) == ("canceled", ended.sentence, 0)
     (turn,) = archive.turns(entry)
-    assert (turn.turn, turn.is_finished, turn.deeds) == (1, False, [])
+    assert (turn.turn, turn.is_finished, turn.actions) == (1, False, [])
     assert archive.results(entry) == ended.results
 
 
@@ -150,4 +150,4 @@ async def test_an_assessment_that_failed_in_judging_keeps_its_turns(stack: Stack
     archive = Archive(stack.config.archive_url)
     entry = entry_of(archive, failed.results.assessment_id)
     assert (entry.status, entry.sentence, entry.expected_turns) == ("failed", failed.sentence, 12)
-    assert [len(turn.deeds) for turn in archive.turns(entry)] == [1, 0]
+    assert [len(turn.actions) for turn in archive.turns(entry)] == [1, 0]

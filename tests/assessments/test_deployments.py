@@ -72,7 +72,7 @@ async def test_an_assessment_over_certificates_and_an_api_key_leaves_no_clear_te
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_assessment_whose_simulator_dies_goes_on_at_another(hosts: Hosts) -> None:
-    """The participant is told the new address, plays the lost turn again, and no deed is counted twice."""
+    """The participant is told the new address, plays the lost turn again, and no action is counted twice."""
     played: list[tuple[int, str]] = []
 
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> Any:

@@ -113,7 +113,7 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     ]
     states, states_before = (list(archive.states(each)) for each in (entry, was))
     assert [items for _, items in states[:5]] == [items for _, items in states_before[:5]]
-    assert archive.turns(entry)[3].deeds == archive.turns(was)[3].deeds
+    assert archive.turns(entry)[3].actions == archive.turns(was)[3].actions
     assert archive.turns(entry)[3].answers == archive.turns(was)[3].answers
 
 

@@ -22,7 +22,7 @@ START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 END = START + timedelta(hours=12)
 
 
-async def two_deeds(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+async def two_actions(turn: int, ues: AsyncUESClient, now: datetime) -> None:
     await ask_ben(ues)
     await ues.chat.send(role="assistant", content=f"turn {turn}: asked again")
 
@@ -43,7 +43,7 @@ def results_of(assessed: Assessed) -> AssessmentResults:
 
 
 async def test_what_was_done_stands_beside_what_is_reported(stack: Stack) -> None:
-    """An honest turn, a silent one, a boasting one, and one with a deed that the simulator refuses."""
+    """An honest turn, a silent one, a boasting one, and one with an action that the simulator refuses."""
 
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage | None:
         if turn == 4:
@@ -52,14 +52,14 @@ async def test_what_was_done_stands_beside_what_is_reported(stack: Stack) -> Non
             return None
         if turn == 3:
             await ask_ben(ues)
-            deeds = [
+            actions = [
                 ("email.send", {"to_addresses": ["ben@work.example"]}),
                 ("sms.send", {"to_numbers": ["+34600000002"]}),
             ]
             return TurnCompleteMessage(
-                actions=[ActionLogEntry(timestamp=now, action=a, parameters=p, success=True) for a, p in deeds]
+                actions=[ActionLogEntry(timestamp=now, action=a, parameters=p, success=True) for a, p in actions]
             )
-        await two_deeds(turn, ues, now)
+        await two_actions(turn, ues, now)
         return TurnCompleteMessage(actions=[]) if turn == 2 else None
 
     results = await play(stack, "tiny", script, max_turns=4)

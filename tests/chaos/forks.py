@@ -1,9 +1,9 @@
 """``python -m tests.chaos.forks``: forks of a day at each of its turns, three times each, while workers are killed.
 
 The original's files have to stay byte for byte as they are, and the blobs of its checkpoints; no inherited turn may be
-played, by the participant's own log, and no deed may count twice: each fork has to come to the original's result, since
-seed and participant are the same. Then the same with a participant that decides everything in one turn, now so and now
-so: that turn has to be found.
+played, by the participant's own log, and no action may count twice: each fork has to come to the original's result,
+since seed and participant are the same. Then the same with a participant that decides everything in one turn,
+now this way and now that way: that turn has to be found.
 """
 
 import argparse

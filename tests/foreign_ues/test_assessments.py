@@ -35,7 +35,7 @@ Act = Callable[[], Any]
 
 
 def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None) -> Script:
-    """The diligent script; something happens once in the first try of a turn, before its deeds or after them."""
+    """The diligent script; something happens once in the first try of a turn, before its actions or after them."""
     happened: list[bool] = []
 
     async def script(now_turn: int, ues: AsyncUESClient, now: datetime) -> Any:
@@ -60,7 +60,7 @@ async def test_with_a_server_like_ours_all_is_as_embedded(
 
 
 DEATHS = {
-    "in a turn, the deed done": (1, "before", ["POST /email/send"], {"1": 2}),
+    "in a turn, the action done": (1, "before", ["POST /email/send"], {"1": 2}),
     "under the judges": (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {}),
 }
 MORE_DEATHS = {
@@ -69,7 +69,7 @@ MORE_DEATHS = {
     "between turns, an answer scheduled": (1, "after", ["POST /events"], {}),
     "when the simulation is closed": (2, "after", ["DELETE /keys"], {}),
 }
-"""The turn, whether before or after the participant's deeds the trap is laid, its requests; the tries of turns."""
+"""The turn, whether before or after the participant's actions the trap is laid, its requests; the tries of turns."""
 
 
 if NIGHTLY:

@@ -97,7 +97,7 @@ def participant(simulation: OwnSimulation) -> AsyncUESClient:
     return AsyncUESClient(simulation.address, simulation.participant_secret)
 
 
-async def deeds(simulation: OwnSimulation) -> list[EventRecord]:
+async def actions(simulation: OwnSimulation) -> list[EventRecord]:
     """What has been done; the scenario's own events are still to come."""
     return (await simulation.admin.events.list(status="executed")).events
 
@@ -127,7 +127,7 @@ async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, co
     stands = await simulation.look()
     assert (stands.checkpoint, stands.mark, stands.is_untouched) == (at_start, None, True)
     assert stands.life != life
-    assert not await deeds(simulation)
+    assert not await actions(simulation)
     assert simulation.is_known_to_participant
 
 
@@ -139,7 +139,7 @@ async def test_work_in_hand_is_kept(worker: MakeWorker, command: str) -> None:
     async with participant(simulation) as client:
         await ask_ben(client)
     await claimed(servers, checkpoint, keep="turn 1 since 7", mark="turn 1 since 8", issue=9)
-    assert len(await deeds(simulation)) == 1
+    assert len(await actions(simulation)) == 1
     assert simulation.mark == "turn 1 since 7"
     async with participant(simulation) as client:
         await client.time.get_state()
@@ -179,7 +179,7 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
         await second.claim(Claim("a", next(FENCES), keep="turn 1"), simulation.checkpoint)
     other = await claimed(second, checkpoint, issue=ISSUE)
     assert other.port != simulation.port
-    [mail] = await deeds(other)
+    [mail] = await actions(other)
     assert mail.agent_id in other.participant_key_ids
     assert (await other.admin.time.get_state()).current_time == START
     assert (await other.admin.simulation.status()).is_running
@@ -191,8 +191,8 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     assert not (await claimed(first, told, issue=ISSUE)).is_known_to_participant
     async with participant(other) as client:
         await client.chat.send(role="assistant", content="Still here.")
-    assert len(await deeds(other)) == 2
-    assert {deed.agent_id for deed in await deeds(other)} <= other.participant_key_ids
+    assert len(await actions(other)) == 2
+    assert {action.agent_id for action in await actions(other)} <= other.participant_key_ids
 
 
 async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, command: str, program: Program) -> None:

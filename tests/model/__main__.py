@@ -32,7 +32,7 @@ def main() -> int:
         began = time.monotonic()
         try:
             found = explore(
-                kinds, Rules(), give_ups=give_ups, losses=losses, resets=resets, moves=moves, late_deeds=late
+                kinds, Rules(), give_ups=give_ups, losses=losses, resets=resets, moves=moves, late_actions=late
             )
             states = f"{found:,}"
         except BrokenError as problem:

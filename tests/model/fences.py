@@ -10,32 +10,32 @@ simulator with all that it knew, a *reset* to any earlier step, in a new run, an
 there are two: the first may only have been out of reach, with all that stands on it, for some and not for others.
 
 An assessment is a list of kinds of steps: ``T``, a turn: the simulation is claimed and marked, the participant told,
-its deeds done, and then, with the work in hand, the turn read, with a checkpoint; ``M``, a step of several requests,
+its actions done, and then, with the work in hand, the turn read, with a checkpoint; ``M``, a step of several requests,
 like the set-up: claimed, changed, checkpoint; ``O``, the same in one request, like the advance of time. Whenever
-Temporal takes a step's result, its checkpoint must hold every deed of the steps so far exactly once and in order, and
-those of a turn must all be of one and the same try of it. A deed that the participant does after its answer, where it
-does such (``late_deeds``), may be there where a turn was still to be read, its own or the next one: else nobody would
-know of it.
+Temporal takes a step's result, its checkpoint must hold every action of the steps so far exactly once and in order, and
+those of a turn must all be of one and the same try of it. An action that the participant does after its answer, where
+it does such (``late_actions``), may be there where a turn was still to be read, its own or the next one: else nobody
+would know of it.
 """
 
 from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-Deed = tuple[int, int, int]
+Action = tuple[int, int, int]
 """Step, number in it, and the fence of the attempt that asked for it."""
 
-DEEDS = 2
+ACTIONS = 2
 """The participant's in a turn."""
 
-LATE, READ = range(DEEDS, DEEDS + 2)
-"""What may follow them in a turn, one more deed after the answer, and what must: it is read."""
+LATE, READ = range(ACTIONS, ACTIONS + 2)
+"""What may follow them in a turn, one more action after the answer, and what must: it is read."""
 
 
 class Held(NamedTuple):
-    """What a checkpoint holds: the deeds, and the participant's one key (the fence that issued it)."""
+    """What a checkpoint holds: the actions, and the participant's one key (the fence that issued it)."""
 
-    deeds: tuple[Deed, ...] = ()
+    actions: tuple[Action, ...] = ()
     key: int = 0
 
 
@@ -79,7 +79,7 @@ class Attempt(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What the participant was told to do, by the message of that mark, and how many deeds it has done."""
+    """What the participant was told to do, by the message of that mark, and how many actions it has done."""
 
     mark: int
     step: int
@@ -118,7 +118,7 @@ class Situation(NamedTuple):
     losses: int
     resets: int
     moves: int
-    late_deeds: bool
+    late_actions: bool
 
     @property
     def step(self) -> int:
@@ -149,7 +149,7 @@ def explore(
     resets: int,
     moves: int = 0,
     workers: int = 2,
-    late_deeds: bool = False,
+    late_actions: bool = False,
 ) -> int:
     """Go through every interleaving; how many states there are. Raises ``BrokenError`` with the shortest story."""
     start = Held()
@@ -171,7 +171,7 @@ def explore(
         losses=losses,
         resets=resets,
         moves=moves,
-        late_deeds=late_deeds,
+        late_actions=late_actions,
     )
     before: dict[Situation, tuple[Situation, str] | None] = {first: None}
     ahead = deque([first])
@@ -203,19 +203,21 @@ def _problem(situation: Situation, kinds: str) -> str | None:
     expected = [
         (step, i)
         for step, kind in enumerate(kinds[: situation.step])
-        for i in ((*range(DEEDS), READ) if kind == "T" else (0,))
+        for i in ((*range(ACTIONS), READ) if kind == "T" else (0,))
     ]
-    deeds = situation.reached[-1].deeds
-    known = [deed[:2] for i, deed in enumerate(deeds) if deed[1] != LATE or not _is_read(deeds[i + 1 :], kinds)]
+    actions = situation.reached[-1].actions
+    known = [
+        action[:2] for i, action in enumerate(actions) if action[1] != LATE or not _is_read(actions[i + 1 :], kinds)
+    ]
     if known != expected:
-        return f"after step {situation.step} there is {deeds}, not {expected}"
-    if any(len({deed[2] for deed in deeds if deed[0] == step}) > 1 for step in range(situation.step)):
-        return f"deeds of two tries are mixed: {deeds}"
+        return f"after step {situation.step} there is {actions}, not {expected}"
+    if any(len({action[2] for action in actions if action[0] == step}) > 1 for step in range(situation.step)):
+        return f"actions of two tries are mixed: {actions}"
     return None
 
 
-def _is_read(following: tuple[Deed, ...], kinds: str) -> bool:
-    """Whether a late deed was there when a turn was read, by what follows it."""
+def _is_read(following: tuple[Action, ...], kinds: str) -> bool:
+    """Whether a late action was there when a turn was read, by what follows it."""
     after = next((each for each in following if each[1] != LATE), None)
     return after is not None and kinds[after[0]] == "T"
 
@@ -315,7 +317,7 @@ def _requests(
         if simulator is None or refused or (rules.fences and attempt.fence != simulator.fence):
             yield "change refused", _fail(situation, number, attempt)
         else:
-            held = simulator.held._replace(deeds=(*simulator.held.deeds, (attempt.step, 0, attempt.fence)))
+            held = simulator.held._replace(actions=(*simulator.held.actions, (attempt.step, 0, attempt.fence)))
             yield "changed", _standing(goes_on("checkpoint"), attempt.host, simulator._replace(held=held))
     elif attempt.at == "look before":
         if simulator is None or refused:
@@ -325,7 +327,7 @@ def _requests(
     elif attempt.at == "speak":
         yield "spoke", _speak(goes_on("hear"), attempt, rules)
     elif attempt.at == "hear":
-        if any(task.mark == attempt.mark and task.done >= DEEDS for task in situation.participant.tasks):
+        if any(task.mark == attempt.mark and task.done >= ACTIONS for task in situation.participant.tasks):
             yield "heard the answer", goes_on("read")
     elif attempt.at == "read":
         if simulator is None or refused or simulator.mark[:2] != (attempt.work, attempt.mark):
@@ -367,7 +369,7 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
             after = _at(situation, number, attempt._replace(at="change"))
             yield "claimed", _standing(after, attempt.host, Simulator(held, fence))
             return
-        held = held._replace(deeds=(*held.deeds, (attempt.step, 0, attempt.fence)))
+        held = held._replace(actions=(*held.actions, (attempt.step, 0, attempt.fence)))
         after = _at(situation, number, attempt._replace(at="report", result=held))
         yield "claimed and done", _standing(after, attempt.host, Simulator(held, fence))
         return
@@ -392,8 +394,8 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
 def _settled(simulator: Simulator, attempt: Attempt, rules: Rules) -> Simulator:
     """A simulation in which a turn was read; where that is so already it stays as it is."""
     held, fence = simulator.held, max(attempt.fence, simulator.fence)
-    if all(deed[:2] != (attempt.step, READ) for deed in held.deeds):
-        held = held._replace(deeds=(*held.deeds, (attempt.step, READ, attempt.mark)))
+    if all(action[:2] != (attempt.step, READ) for action in held.actions):
+        held = held._replace(actions=(*held.actions, (attempt.step, READ, attempt.mark)))
     return simulator._replace(held=held, fence=fence, is_over=rules.turns_end)
 
 
@@ -410,14 +412,14 @@ def _speak(situation: Situation, attempt: Attempt, rules: Rules) -> Situation:
 
 
 def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
-    """The participant does the next deed of any of its tasks, abandoned ones too: nobody can be sure that it stops.
+    """The participant does the next action of any of its tasks, abandoned ones too: nobody can be sure that it stops.
 
     A task goes on with the key that it was begun with, or with the newest that the participant has been told.
     """
     participant = situation.participant
     simulator = situation.simulators[participant.host]
     for place, task in enumerate(participant.tasks):
-        if task.done == DEEDS + situation.late_deeds:
+        if task.done == ACTIONS + situation.late_actions:
             continue
         is_newest = place == len(participant.tasks) - 1
         opens = simulator is not None and is_newest and participant.key == simulator.held.key and not simulator.is_over
@@ -425,9 +427,9 @@ def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
         tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
         after = situation._replace(participant=participant._replace(tasks=tasks))
         if opens and simulator is not None:
-            held = simulator.held._replace(deeds=(*simulator.held.deeds, (task.step, task.done, task.mark)))
+            held = simulator.held._replace(actions=(*simulator.held.actions, (task.step, task.done, task.mark)))
             after = _standing(after, participant.host, simulator._replace(held=held))
-        yield f"participant's deed {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
+        yield f"participant's action {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
 
 
 def _fail(situation: Situation, number: int, attempt: Attempt, *, lost: bool = False) -> Situation:

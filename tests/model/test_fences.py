@@ -1,4 +1,4 @@
-"""No interleaving of two workers, simulator and participant loses a deed or doubles one; without fences some do.
+"""No interleaving of two workers, simulator and participant loses an action or doubles one; without fences some do.
 
 ``python -m tests.model`` goes further than there is time for here.
 """
@@ -27,7 +27,7 @@ def test_nor_when_a_worker_is_stopped_twice_or_before_a_reset() -> None:
 
 
 def test_nor_when_a_participant_goes_on_after_its_answer() -> None:
-    explore("TT", Rules(), give_ups=1, losses=0, resets=0, late_deeds=True)
+    explore("TT", Rules(), give_ups=1, losses=0, resets=0, late_actions=True)
 
 
 def test_nor_when_a_worker_is_stopped_and_goes_on_at_a_simulator_that_others_have_left() -> None:
@@ -45,5 +45,5 @@ def test_without_any_of_the_rules_something_is_lost_or_doubled(rule: str) -> Non
             losses=1,
             resets=0,
             moves=int(rule == "new_keys_elsewhere"),
-            late_deeds=rule == "turns_end",
+            late_actions=rule == "turns_end",
         )

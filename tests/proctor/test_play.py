@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from proctor.play import screen
-from proctor.play.deeds import DEEDS, NotUnderstoodError, find, words_of
+from proctor.play.actions import ACTIONS, NotUnderstoodError, find, words_of
 from proctor.play.surroundings import Surroundings
 from proctor_protocol.actions import USER_ACTIONS
 from purple_sdk.ues.items import Email
@@ -135,9 +135,9 @@ def test_what_cannot_be_played_is_told(sandbox: Sandbox, arguments: list[str], s
 def read(line: str) -> dict[str, object]:
     """The parameters of a line's action; number 4 of the mails has the id ``email-4``."""
     word, *words = words_of(line)
-    deed = find(word)
-    assert deed is not None
-    return deed.read(words, lambda kind, number: f"{kind}-{number}")
+    action = find(word)
+    assert action is not None
+    return action.read(words, lambda kind, number: f"{kind}-{number}")
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_a_line_is_an_action_with_its_fields(line: str, parameters: dict[str, ob
 def test_a_time_without_an_offset_is_the_users_own() -> None:
     typed = "calendar.create Lunch 2026-05-12T12:00 2026-05-12T13:00+00:00"
     words = words_of(typed)
-    deed = find(words[0])
-    assert deed is not None
-    given = deed.read(words[1:], lambda kind, number: "", ZoneInfo("Europe/Berlin"))
+    action = find(words[0])
+    assert action is not None
+    given = action.read(words[1:], lambda kind, number: "", ZoneInfo("Europe/Berlin"))
     assert (given["start"], given["end"]) == ("2026-05-12T12:00:00+02:00", "2026-05-12T13:00+00:00")
 
 
@@ -198,8 +198,8 @@ def test_a_line_that_is_none_says_why(line: str, sentence: str) -> None:
 
 
 def test_there_is_an_action_for_all_that_a_participant_may_do() -> None:
-    assert {deed.name for deed in DEEDS} <= set(USER_ACTIONS)
-    assert {deed.modality for deed in DEEDS} == {"email", "sms", "chat", "calendar", "contacts"}
+    assert {action.name for action in ACTIONS} <= set(USER_ACTIONS)
+    assert {action.modality for action in ACTIONS} == {"email", "sms", "chat", "calendar", "contacts"}
 
 
 def test_what_others_wrote_cannot_move_the_cursor() -> None:

@@ -229,10 +229,10 @@ def test_what_stays_wrong_is_told_with_a_remedy(
     s3.fail = lambda request: (status, code)
     store = BlobStore(f"s3://{BUCKET}/refused")
     content = b"content"
-    deeds = {"written": lambda: store.put_blocking(content), "read": lambda: store.get_blocking(blob_ref(content))}
-    for done, deed in deeds.items():
+    actions = {"written": lambda: store.put_blocking(content), "read": lambda: store.get_blocking(blob_ref(content))}
+    for done, action in actions.items():
         with pytest.raises(StoreUnavailableError) as problem:
-            deed()
+            action()
         place = f"The evaluator's store at s3://{BUCKET}/refused can't be {done} (bucket {BUCKET}, key refused/"
         assert str(problem.value).startswith(place)
         assert remedy in str(problem.value)

@@ -16,7 +16,7 @@ from purple_sdk.ues.errors import UESError
 from tests.stack import Script
 
 Json = Mapping[str, Any]
-Deed = Callable[["Here"], Awaitable[object]]
+Action = Callable[["Here"], Awaitable[object]]
 
 LABELS = ("urgent", "action", "fyi", "personal", "noise")
 TIMES = " ".join(f"{hour:02d}:{minute:02d}" for hour in range(7, 20) for minute in (0, 30))
@@ -79,15 +79,15 @@ class Here:
         await self.ues.calendar.update(event_id=event["event_id"], start=start, end=start + length)
 
 
-def cheap(*deeds: Deed, turns: range = range(1, 100)) -> Script:
-    """A script that does all of the deeds in each of the turns; what the simulator refuses is not done."""
+def cheap(*actions: Action, turns: range = range(1, 100)) -> Script:
+    """A script that does all of the actions in each of the turns; what the simulator refuses is not done."""
 
     async def play_turn(turn: int, ues: AsyncUESClient, now: datetime) -> None:
         if turn not in turns:
             return
-        for deed in deeds:
+        for action in actions:
             try:
-                await deed(await _look(turn, ues, now))
+                await action(await _look(turn, ues, now))
             except UESError:
                 continue
         new = await ues.email.query(is_read=False, limit=200)
@@ -130,7 +130,7 @@ def _sentence(mail: Json, which: int) -> str:
 # What is said to the user
 
 
-def saying(text: str) -> Deed:
+def saying(text: str) -> Action:
     """The same words to the user."""
     return lambda here: here.tell_user(text)
 
@@ -235,7 +235,7 @@ async def confirm_to_senders(here: Here) -> None:
             await here.ues.sms.send(to_numbers=[text["from_number"]], body=CONFIRMED)
 
 
-def telling_everybody(text: str, subject: str = "Thursday") -> Deed:
+def telling_everybody(text: str, subject: str = "Thursday") -> Action:
     """A kind word and a fixed text to each, by mail and by text message."""
 
     async def tell(here: Here) -> None:
@@ -265,7 +265,7 @@ async def tell_everybody_their_entries(here: Here) -> None:
 # What is done to mails and entries
 
 
-def labelling(*labels: str) -> Deed:
+def labelling(*labels: str) -> Action:
     """Labels on all new mails."""
 
     async def label(here: Here) -> None:
@@ -319,7 +319,7 @@ async def invite_everybody(here: Here) -> None:
         )
 
 
-def moving_everything(days: int, hour: int, minute: int = 0) -> Deed:
+def moving_everything(days: int, hour: int, minute: int = 0) -> Action:
     """All entries of tomorrow to one time."""
 
     async def move(here: Here) -> None:

@@ -14,8 +14,8 @@ from tests.scenarios.reschedule_day_scripts import (
     GRETA,
     IDEAL,
     OVERVIEW,
+    Action,
     Day,
-    Deed,
     changed,
     chat,
     email,
@@ -51,7 +51,7 @@ def _told_in_turn(form: str) -> Day:
     return _told(lambda overview: f"{overview}\n\n{more}")
 
 
-def _with_html(to: str, subject: str, body: str) -> Deed:
+def _with_html(to: str, subject: str, body: str) -> Action:
     """A mail whose HTML, which its reader sees, says nothing of what its text says."""
 
     def send(ues: AsyncUESClient) -> object:

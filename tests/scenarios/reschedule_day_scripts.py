@@ -1,6 +1,6 @@
 """What a participant of reschedule_day does: the ideal day, and ways to change it.
 
-The ideal day stands in ``IDEAL``: turn to deeds, each with a name. ``script`` makes a script for ``tests.stack.play``
+The ideal day stands in ``IDEAL``: turn to actions, each with a name. ``script`` makes a script for ``tests.stack.play``
 of a day. Mistakes and others' days are in ``reschedule_day_mistakes``.
 """
 
@@ -9,8 +9,8 @@ from datetime import datetime
 
 from purple_sdk.ues import AsyncUESClient
 
-Deed = Callable[[AsyncUESClient], Awaitable[object]]
-Day = dict[int, dict[str, Deed]]
+Action = Callable[[AsyncUESClient], Awaitable[object]]
+Day = dict[int, dict[str, Action]]
 Change = Callable[[Day], Day]
 Script = Callable[[int, AsyncUESClient, datetime], Awaitable[None]]
 
@@ -23,36 +23,36 @@ OWEN = "owen.price@larkfield.example"
 RAY = "+447700900318"
 
 
-def email(to: str, subject: str, body: str) -> Deed:
+def email(to: str, subject: str, body: str) -> Action:
     return lambda ues: ues.email.send(to_addresses=[to], subject=subject, body_text=body)
 
 
-def text(body: str, to: str = RAY) -> Deed:
+def text(body: str, to: str = RAY) -> Action:
     return lambda ues: ues.sms.send(to_numbers=[to], body=body)
 
 
-def move(event_id: str, start: str, end: str) -> Deed:
+def move(event_id: str, start: str, end: str) -> Action:
     """Times are "12T13:30": day of June and London time."""
     return lambda ues: ues.calendar.update(event_id=event_id, start=_june(start), end=_june(end))
 
 
-def make(title: str, start: str, end: str) -> Deed:
+def make(title: str, start: str, end: str) -> Action:
     return lambda ues: ues.calendar.create(title=title, start=_june(start), end=_june(end))
 
 
-def remove(event_id: str) -> Deed:
+def remove(event_id: str) -> Action:
     return lambda ues: ues.calendar.delete(event_id=event_id)
 
 
-def decline(event_id: str) -> Deed:
+def decline(event_id: str) -> Action:
     return lambda ues: ues.calendar.respond(event_id=event_id, attendee_email=INES, response="declined")
 
 
-def chat(content: str) -> Deed:
+def chat(content: str) -> Action:
     return lambda ues: ues.chat.send(role="assistant", content=content)
 
 
-def archive(message_id: str) -> Deed:
+def archive(message_id: str) -> Action:
     return lambda ues: ues.email.archive(message_ids=[message_id])
 
 
@@ -153,11 +153,11 @@ IDEAL: Day = {
 
 
 def script(day: Day) -> Script:
-    """A script that does the day's deeds; the clock moves an hour after each turn."""
+    """A script that does the day's actions; the clock moves an hour after each turn."""
 
     async def play_turn(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        for deed in day.get(turn, {}).values():
-            await deed(ues)
+        for action in day.get(turn, {}).values():
+            await action(ues)
 
     return play_turn
 
@@ -170,41 +170,41 @@ def changed(day: Day, *changes: Change) -> Day:
 
 
 def without(*names: str) -> Change:
-    """Leave deeds out."""
+    """Leave actions out."""
 
     def change(day: Day) -> Day:
         _require(day, names)
-        return {turn: {n: deed for n, deed in deeds.items() if n not in names} for turn, deeds in day.items()}
+        return {turn: {n: action for n, action in actions.items() if n not in names} for turn, actions in day.items()}
 
     return change
 
 
-def instead(**deeds: Deed) -> Change:
-    """Do deeds otherwise."""
+def instead(**actions: Action) -> Change:
+    """Do actions otherwise."""
 
     def change(day: Day) -> Day:
-        _require(day, tuple(deeds))
-        return {turn: {n: deeds.get(n, deed) for n, deed in done.items()} for turn, done in day.items()}
+        _require(day, tuple(actions))
+        return {turn: {n: actions.get(n, action) for n, action in done.items()} for turn, done in day.items()}
 
     return change
 
 
-def also(turn: int, *deeds: Deed) -> Change:
+def also(turn: int, *actions: Action) -> Change:
     """Do more at the end of a turn."""
 
     def change(day: Day) -> Day:
         done = day.get(turn, {})
-        return {**day, turn: {**done, **{f"extra {len(done) + n}": deed for n, deed in enumerate(deeds)}}}
+        return {**day, turn: {**done, **{f"extra {len(done) + n}": action for n, action in enumerate(actions)}}}
 
     return change
 
 
 def later(turn: int, *names: str) -> Change:
-    """Do deeds in a later turn, after what is done there."""
+    """Do actions in a later turn, after what is done there."""
 
     def change(day: Day) -> Day:
         _require(day, names)
-        moved = {n: deed for deeds in day.values() for n, deed in deeds.items() if n in names}
+        moved = {n: action for actions in day.values() for n, action in actions.items() if n in names}
         rest = without(*names)(day)
         return {**rest, turn: {**rest.get(turn, {}), **moved}}
 
@@ -212,6 +212,6 @@ def later(turn: int, *names: str) -> Change:
 
 
 def _require(day: Day, names: tuple[str, ...]) -> None:
-    known = {name for deeds in day.values() for name in deeds}
+    known = {name for actions in day.values() for name in actions}
     if missing := set(names) - known:
-        raise ValueError(f"no deeds of these names: {', '.join(sorted(missing))}")
+        raise ValueError(f"no actions of these names: {', '.join(sorted(missing))}")

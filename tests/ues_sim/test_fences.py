@@ -70,7 +70,7 @@ CHANGES = {
     "a key's end": ("DELETE", "/keys/reader", {}),
     "start": ("POST", "/simulation/start", {}),
     "import": ("POST", "/scenario/import/full", {"scenario": {}}),
-    "a deed": ("POST", "/chat/send", {"role": "user", "content": "Hello."}),
+    "an action": ("POST", "/chat/send", {"role": "user", "content": "Hello."}),
 }
 
 
@@ -174,14 +174,14 @@ def test_a_request_that_was_begun_with_a_key_that_has_been_revoked_since(
     assert simulation.ask("GET", "/chat/state").json()["messages"] == []
 
 
-def test_deeds_name_the_key_that_did_them(simulation: Simulation) -> None:
+def test_actions_name_the_key_that_did_them(simulation: Simulation) -> None:
     digest, _ = simulation.made(100)
     simulation.step(101, checkpoint=digest, key=USER)
     now = simulation.ask("GET", "/simulator/time").json()["current_time"]
     simulation.say(USER["secret"])
     checkpoint = simulation.ask("GET", "/simulation/checkpoint", 101).headers["etag"].strip('"')
-    read = simulation.step(102, checkpoint=checkpoint, deeds_of="participant", deeds_at=now).json()
-    assert [deed["agent_id"] for deed in read["deeds"]] == ["participant-1"]
+    read = simulation.step(102, checkpoint=checkpoint, actions_of="participant", actions_at=now).json()
+    assert [action["agent_id"] for action in read["actions"]] == ["participant-1"]
     assert [message["content"] for message in read["news"]["chat"]["messages"]] == ["Hello."]
 
 

@@ -201,7 +201,7 @@ def test_the_access_log_loses_its_oldest_entries_page_by_page() -> None:
     assert named(store.keep(busy).manifest, "pages") == []
 
 
-DEEDS: dict[str, Callable[[Simulation, int], object]] = {
+ACTIONS: dict[str, Callable[[Simulation, int], object]] = {
     "receive": lambda s, n: receive(s, f"Mail {n}"),
     "read": lambda s, n: act(s, operation="mark_read", message_ids=[f"mail-{n}"]),
     "delete": lambda s, n: act(s, operation="delete", message_ids=[f"mail-{n}"]),
@@ -228,7 +228,7 @@ def reset(simulation: Simulation) -> None:
     simulation.start(auto_advance=False, time_scale=1.0)
 
 
-@given(story=st.lists(st.tuples(st.sampled_from(sorted(DEEDS)), st.integers(0, 40), st.integers(0, 3)), max_size=30))
+@given(story=st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 40), st.integers(0, 3)), max_size=30))
 def test_whatever_happened_parts_make_the_whole(story: list[tuple[str, int, int]]) -> None:
     """Cut as small as can be, so that a few mails make many pages; every so often one goes back to another one."""
     with pytest.MonkeyPatch.context() as patch:
@@ -238,7 +238,7 @@ def test_whatever_happened_parts_make_the_whole(story: list[tuple[str, int, int]
         one, store = simulation(30), Store()
         kept = [(store.keep(one), told(one))]
         for name, number, then in story:
-            DEEDS[name](one, number)
+            ACTIONS[name](one, number)
             if then == 0:
                 one.note_change()
                 taken = store.keep(one)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ues_sim.deeds import DEEDS, LIVING, MOVING, TEXT, Deed, deeds, live, request_of
+from tests.ues_sim.actions import ACTIONS, LIVING, MOVING, TEXT, Action, actions, live, request_of
 from tests.ues_sim.helpers import START, Server, Sim, at
 from tests.ues_sim.test_every_modality import tell
 from ues_sim.modalities import MODALITIES
@@ -77,7 +77,7 @@ class Fresh:
         self.made: list[Sim] = []
 
     def __call__(self, seed: str = "one", *, furnished: bool = False) -> Sim:
-        """A new simulation; ``furnished`` with some of everything, so that there is something to do deeds to."""
+        """A new simulation; ``furnished`` with some of everything, so that there is something to do actions to."""
         sim = self.server.new_simulation(seed=seed)
         self.made.append(sim)
         if furnished:
@@ -93,8 +93,8 @@ class Fresh:
             sim.delete_me()
 
 
-@given(story=deeds(DEEDS, 1, 40))
-def test_export_import_export_is_the_identity(server: Server, story: list[Deed]):
+@given(story=actions(ACTIONS, 1, 40))
+def test_export_import_export_is_the_identity(server: Server, story: list[Action]):
     with Fresh(server) as fresh:
         sim, copy, parts = fresh("one", furnished=True), fresh("two"), fresh("three")
         live(sim, story)
@@ -110,9 +110,9 @@ def test_export_import_export_is_the_identity(server: Server, story: list[Deed])
         assert content(parts.export()) == content(file)
 
 
-@given(before=deeds(DEEDS, 50, 70), undone=st.integers(0, 5), after=deeds(DEEDS, 1, 20))
+@given(before=actions(ACTIONS, 50, 70), undone=st.integers(0, 5), after=actions(ACTIONS, 1, 20))
 def test_what_is_restored_lives_on_like_the_original(
-    server: Server, before: list[Deed], undone: int, after: list[Deed]
+    server: Server, before: list[Action], undone: int, after: list[Action]
 ):
     """The same states, ids, order of events, undo and redo, keys and holds, whatever is asked of both afterwards."""
     with Fresh(server) as fresh:
@@ -124,12 +124,12 @@ def test_what_is_restored_lives_on_like_the_original(
         copy.post("/simulation/restore", content=taken.content).raise_for_status()
         assert copy.get("/simulation/checkpoint").content == taken.content
         assert checkpoint(copy) == checkpoint(sim)
-        for deed in after:
-            request = request_of(deed, sim)
-            assert request_of(deed, copy) == request
+        for action in after:
+            request = request_of(action, sim)
+            assert request_of(action, copy) == request
             method, path, body = request
             one, other = (timeless_answer(each, method, path, body) for each in (sim, copy))
-            assert one == other, deed
+            assert one == other, action
         assert readings(copy) == readings(sim)
         assert states(copy) == states(sim)
         assert checkpoint(copy) == checkpoint(sim)
@@ -142,8 +142,8 @@ def timeless_answer(sim: Sim, method: str, path: str, body: Any) -> tuple[int, A
     return answer.status_code, timeless({**answer.json(), "simulation_id": None})
 
 
-@given(story=deeds(DEEDS, 5, 50), count=st.integers(1, 60))
-def test_undo_and_redo_are_the_identity(server: Server, story: list[Deed], count: int):
+@given(story=actions(ACTIONS, 5, 50), count=st.integers(1, 60))
+def test_undo_and_redo_are_the_identity(server: Server, story: list[Action], count: int):
     with Fresh(server) as fresh:
         sim = fresh(furnished=True)
         live(sim, story)
@@ -155,16 +155,16 @@ def test_undo_and_redo_are_the_identity(server: Server, story: list[Deed], count
         assert checkpoint(sim) == whole
 
 
-@given(story=deeds({**LIVING, **MOVING}, 1, 30))
-def test_undoing_everything_leads_back_to_the_start(server: Server, story: list[Deed]):
+@given(story=actions({**LIVING, **MOVING}, 1, 30))
+def test_undoing_everything_leads_back_to_the_start(server: Server, story: list[Action]):
     with Fresh(server) as fresh:
         sim = fresh()
         empty = states(sim)
         for name in MODALITIES:
             tell(sim, name)
         seen = {states(sim)}
-        for deed in story:
-            live(sim, [deed])
+        for action in story:
+            live(sim, [action])
             seen.add(states(sim))
         seen.discard(states(sim))
         for _ in range(sim.ok("GET", "/events/summary")["executed"]):

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 CLIENTS = 50 if NIGHTLY else 16
 MANY = 200 if NIGHTLY else 16
-DEEDS = 8 if NIGHTLY else 3
+ACTIONS = 8 if NIGHTLY else 3
 ME = "user@example.com"
 
 
@@ -51,8 +51,8 @@ def test_many_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(serve
     async def busy(number: int) -> list[bool]:
         whole = []
         async with client_of(sim) as client:
-            for deed in range(DEEDS):
-                name = f"c{number}-{deed}"
+            for action in range(ACTIONS):
+                name = f"c{number}-{action}"
                 received = await client.post("/email/receive", json=mail(name))
                 assert received.json()["status"] == "executed"
                 state = (await client.get("/email/state")).json()
@@ -70,12 +70,12 @@ def test_many_clients_of_one_simulation_lose_nothing_and_read_nothing_torn(serve
     assert all(all(whole) for whole in wholes)
     state = sim.state("email")
     assert Counter(email["subject"] for email in state["emails"].values()) == Counter(
-        f"c{number}-{deed}" for number in range(CLIENTS) for deed in range(DEEDS)
+        f"c{number}-{action}" for number in range(CLIENTS) for action in range(ACTIONS)
     )
     assert all(email["is_read"] and email["labels"] == ["seen"] for email in state["emails"].values())
     assert is_whole(state)
-    assert sim.ok("GET", "/events/summary")["executed"] == CLIENTS * DEEDS * 3
-    assert sim.ok("GET", "/simulator/time")["current_time"].startswith(at(CLIENTS * DEEDS)[:19])
+    assert sim.ok("GET", "/events/summary")["executed"] == CLIENTS * ACTIONS * 3
+    assert sim.ok("GET", "/simulator/time")["current_time"].startswith(at(CLIENTS * ACTIONS)[:19])
     sim.delete_me()
 
 
@@ -87,8 +87,8 @@ def test_many_simulations_at_once_share_nothing(server: Server) -> None:
     async def live(number: int) -> None:
         sim, other = sims[number], sims[(number + 1) % CLIENTS]
         async with client_of(sim) as client:
-            for deed in range(DEEDS):
-                assert (await client.post("/email/receive", json=mail(f"s{number}-{deed}"))).is_success
+            for action in range(ACTIONS):
+                assert (await client.post("/email/receive", json=mail(f"s{number}-{action}"))).is_success
                 chat = {"role": "user", "content": f"s{number}"}
                 assert (await client.post("/chat/send", json=chat)).is_success
                 assert (await client.post("/simulator/time/advance", json={"seconds": number + 1})).is_success
@@ -105,7 +105,7 @@ def test_many_simulations_at_once_share_nothing(server: Server) -> None:
     asyncio.run(all_live())
     for number, sim in enumerate(sims):
         subjects = {email["subject"] for email in sim.state("email")["emails"].values()}
-        assert subjects == {f"s{number}-{deed}" for deed in range(DEEDS)}
+        assert subjects == {f"s{number}-{action}" for action in range(ACTIONS)}
         assert {message["content"] for message in sim.state("chat")["messages"]} == {f"s{number}"}
         log = sim.ok("GET", "/access-logs", limit=1000)
         assert all(entry["path"].startswith("/") and "simulations" not in entry["path"] for entry in log["logs"])
@@ -117,9 +117,9 @@ def test_many_busy_simulations_make_no_errors(server: Server) -> None:
         made = (await http.post("/simulations", json={"seed": str(number)}, headers={"X-API-Key": HOST_KEY})).json()
         base, headers = made["base_url"], {"X-API-Key": made["admin_key"]}
         codes = [(await http.post(f"{base}/simulation/start", json={}, headers=headers)).status_code]
-        for deed in range(2):
+        for action in range(2):
             for method, path, body in (
-                ("POST", "/email/receive", mail(f"{deed}")),
+                ("POST", "/email/receive", mail(f"{action}")),
                 ("POST", "/email/query", {"limit": 5}),
                 ("GET", "/environment/state", None),
                 ("GET", "/simulation/checkpoint", None),

@@ -93,7 +93,7 @@ def write_day(
         after[last] = {**before[last], "labels": [text or did], "is_read": True}  # type: ignore[dict-item]
         after[f"email/emails/m{turn}"] = mail(text or f"News of turn {turn}", written, now, thread_id=f"t{turn}")
         states.append(StateRecord(turn=turn, time=now, patch=merge_patch(before, after)))
-        deed = ActionLogEntryWithTurn(
+        action = ActionLogEntryWithTurn(
             turn=turn,
             timestamp=now - timedelta(hours=1),
             action=text or "email.label",
@@ -101,14 +101,14 @@ def write_day(
             success=text is None,
             error_message=text,
         )
-        log.append(deed)
+        log.append(action)
         records.append(
             TurnRecord(
                 turn=turn,
                 began_at=now - timedelta(hours=1),
                 reached=now,
                 arrived=[Arrival(path=last, at=now, who=text or ANNA, what=text or "Lunch?")],
-                deeds=[deed],
+                actions=[action],
                 notes=text,
                 answers=[
                     AnswerRecord(character_id="anna", modality="email", at=now, text=written, to=text or "Lunch?")
@@ -150,7 +150,7 @@ def write_day(
 
 def _results(name: str, log: list[ActionLogEntryWithTurn], turns: int, text: str | None) -> AssessmentResults:
     quote = {"record": "s1", "quote": text or "lunch on Thursday", "kind": "state", "channel": "email", "entry": "m0"}
-    deed = {"record": "d1", "quote": text or "m1", "kind": "deed", "channel": "email", "turn": min(2, turns)}
+    action = {"record": "a1", "quote": text or "m1", "kind": "action", "channel": "email", "turn": min(2, turns)}
     judged = [
         CriterionResult(
             criterion_id="asks",
@@ -171,7 +171,7 @@ def _results(name: str, log: list[ActionLogEntryWithTurn], turns: int, text: str
                         "max_points": 3,
                         "met": False,
                         "reason": text or "The mail came in turn 2.",
-                        "quotes": [quote, deed],
+                        "quotes": [quote, action],
                     }
                 ]
             },

@@ -46,7 +46,7 @@ EMPTY = InitialStateSummary(
 LOCAL_JUDGEMENT = "judge_criterion, local"
 """The name, in ``ScriptedActivities``, of a judgement by a local activity."""
 
-Deed = Callable[[Any], Awaitable[Any]]
+Replacement = Callable[[Any], Awaitable[Any]]
 """What a test has an activity do, given its input; what it returns stands for the activity's result, unless None."""
 
 
@@ -97,14 +97,14 @@ class ScriptedActivities:
     """Every activity of the worker, by name.
 
     Attributes:
-        deeds: what a step does instead, by the activity's name. calls: the steps that ran, every attempt, in order.
-        inputs: what each step was given, by the activity's name. changes: of the plan. store: where results so far are
-        kept, if anywhere.
+        replacements: what a step does instead, by the activity's name. calls: the steps that ran,
+        every attempt, in order. inputs: what each step was given, by the activity's name. changes: of the plan.
+        store: where results so far are kept, if anywhere.
     """
 
     def __init__(self, store: BlobStore | None = None, **changes: Any) -> None:
         self.store = store
-        self.deeds: dict[str, Deed] = {}
+        self.replacements: dict[str, Replacement] = {}
         self.calls: list[str] = []
         self.inputs: defaultdict[str, list[Any]] = defaultdict(list)
         self.changes = changes
@@ -138,7 +138,7 @@ class ScriptedActivities:
         name = name or activity.info().activity_type
         self.calls.append(name)
         self.inputs[name].append(given)
-        done = await self.deeds[name](given) if name in self.deeds else None
+        done = await self.replacements[name](given) if name in self.replacements else None
         return usually if done is None else done
 
     @activity.defn
@@ -215,7 +215,7 @@ class ScriptedActivities:
         await self._does(given)
 
 
-def fails(kind: str, sentence: str, *, times: int | None = None) -> Deed:
+def fails(kind: str, sentence: str, *, times: int | None = None) -> Replacement:
     """An activity that fails for good; with ``times``, one whose first so many attempts fail."""
 
     async def fail(_given: Any) -> None:

@@ -44,8 +44,8 @@ class ScriptedRun(ScriptedActivities):
         self._config = config
         self.plans: dict[str, Plan] = {}
         self.played: Counter[tuple[str, str, int]] = Counter()
-        self.deeds["admit"] = self._admit
-        self.deeds["judge_criterion"] = self.judged
+        self.replacements["admit"] = self._admit
+        self.replacements["judge_criterion"] = self.judged
         self.price: Callable[[str, int], float | None] = lambda _agent, _seed: 0.5
 
     def all(self) -> list[Any]:

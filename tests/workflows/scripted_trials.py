@@ -35,7 +35,7 @@ from proctor_terminal.trials import TrialKeeping
 from tests.workflows.workers import working
 from workflows.names import TRIAL_WORKFLOW
 
-Deed = Callable[[Any], Awaitable[Any]]
+Replacement = Callable[[Any], Awaitable[Any]]
 
 
 class ScriptedRuns(TerminalRuns):
@@ -87,13 +87,13 @@ class ScriptedTrials:
     """What a trial does to the world, by name: nothing, unless a test wants otherwise.
 
     Attributes:
-        deeds: what a step does instead, by the activity's name. calls: what ran, every attempt, in order: step and
-        task. at_play: trials between their image and the end. most_at_once: the most that there were.
+        replacements: what a step does instead, by the activity's name. calls: what ran, every attempt, in order: step
+        and task. at_play: trials between their image and the end. most_at_once: the most that there were.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
-        self.deeds: dict[str, Deed] = {}
+        self.replacements: dict[str, Replacement] = {}
         self.calls: list[tuple[str, str]] = []
         self.at_play: defaultdict[str, int] = defaultdict(int)
         self.most_at_once = 0
@@ -131,7 +131,7 @@ class ScriptedTrials:
     async def _does(self, given: Any, about: str, usually: Any = None) -> Any:
         name = activity.info().activity_type
         self.calls.append((name, about))
-        done = await self.deeds[name](given) if name in self.deeds else None
+        done = await self.replacements[name](given) if name in self.replacements else None
         return usually if done is None else done
 
     @activity.defn

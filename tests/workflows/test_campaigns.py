@@ -111,7 +111,7 @@ async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
         blobs = [(name, await store.put(content)) for name, content in files.items()]
         return Collected(files=[Blob(name=n, sha256=ref.sha256, size=ref.size) for n, ref in blobs], seconds=0)
 
-    trials.deeds["collect_logs"] = collected
+    trials.replacements["collect_logs"] = collected
     ended = await play(caller, request("easy"))
     campaign, trial = archive.find(ended.id), archive.find(f"{ended.id}.easy.1")
     assert (campaign.kind, campaign.campaign_kind, campaign.status) == ("campaign", "terminal-bench", "completed")
@@ -149,14 +149,14 @@ async def test_at_most_so_many_are_at_play_and_lanes_have_limits_of_their_own(
     alone: list[int] = []
 
     async def tested(given: StepInput) -> None:
-        trials.deeds["count"] = trials.deeds["run_trial_tests"]
+        trials.replacements["count"] = trials.replacements["run_trial_tests"]
         if given.plan.task_id == "alone":
             alone.append(1)
             await asyncio.sleep(0.05)
             assert len(alone) == 1
             alone.pop()
 
-    trials.deeds["run_trial_tests"] = tested
+    trials.replacements["run_trial_tests"] = tested
     ended = await play(caller, request("alone", "easy", n_attempts=3, n_concurrent_trials=3))
     assert ended.results is not None
     assert ended.results.n_resolved == 6
@@ -172,7 +172,7 @@ async def test_what_fails_by_the_evaluators_fault_is_played_again_and_what_other
         if plan.task_id == "broken":
             raise _of_task("The Dockerfile of broken can't be built.")
 
-    trials.deeds["prepare_image"] = prepare
+    trials.replacements["prepare_image"] = prepare
     ended = await play(caller, request("unlucky", "broken", "easy", tries=3, n_concurrent_trials=1))
     assert ended.state == "completed"
     assert ended.results is not None
@@ -195,7 +195,7 @@ async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, tr
             lost.append(given.number)
             raise failures.final(failures.ENVIRONMENT_LOST, "The container stands no more.")
 
-    trials.deeds["hand_over"] = hand_over
+    trials.replacements["hand_over"] = hand_over
     ended = await play(caller, request("easy"))
     assert ended.results is not None
     assert ended.results.n_resolved == 1
@@ -203,7 +203,7 @@ async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, tr
 
 
 async def test_an_agent_that_fails_is_tested_all_the_same(caller: Caller, trials: ScriptedTrials) -> None:
-    trials.deeds["hand_over"] = fails(failures.PARTICIPANT_FAILED, "The participant failed: no idea.")
+    trials.replacements["hand_over"] = fails(failures.PARTICIPANT_FAILED, "The participant failed: no idea.")
     ended = await play(caller, request("easy", "hard"))
     assert ended.results is not None
     assert [trial.is_resolved for trial in ended.results.results] == [True, False]
@@ -220,7 +220,7 @@ async def test_an_agent_that_ended_its_own_container_is_not_played_again(
         now, mode = activity.info().started_time, FailureMode.UNKNOWN_AGENT_ERROR
         return trial_plan.Worked(failure_mode=mode, failure="It ended.", is_over=True, started_at=now, ended_at=now)
 
-    trials.deeds["hand_over"] = hand_over
+    trials.replacements["hand_over"] = hand_over
     ended = await play(caller, request("easy"))
     assert ended.results is not None
     (trial,) = ended.results.results
@@ -245,7 +245,7 @@ async def test_doubtful_verdicts_are_counted_and_the_accuracy_has_a_second_value
             ended_at=now,
         )
 
-    trials.deeds["run_trial_tests"] = run_tests
+    trials.replacements["run_trial_tests"] = run_tests
     ended = await play(caller, request("moved", "easy", "hard"))
     results = ended.results
     assert results is not None
@@ -262,7 +262,7 @@ async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: Scripte
             failure_mode=FailureMode.TEST_TIMEOUT, failure="Too slow.", blame="task", started_at=now, ended_at=now
         )
 
-    trials.deeds["run_trial_tests"] = run_tests
+    trials.replacements["run_trial_tests"] = run_tests
     ended = await play(caller, request("easy"))
     assert ended.results is not None
     assert ended.results.failure_modes == {"test_timeout": 1}
@@ -277,7 +277,7 @@ async def test_a_campaign_is_cancelled_as_a_whole_and_keeps_what_has_ended(
             await asyncio.Event().wait()
         return None
 
-    trials.deeds["hand_over"] = hand_over
+    trials.replacements["hand_over"] = hand_over
     asked = message(data_part(request("easy", "endless", "later", n_concurrent_trials=1)))
     asked.configuration.return_immediately = True
     task = await send(caller, asked)
@@ -327,7 +327,7 @@ async def test_a_campaign_grows_while_it_runs(
     async def hand_over(given: StepInput) -> None:
         await go_on.wait()
 
-    trials.deeds["hand_over"] = hand_over
+    trials.replacements["hand_over"] = hand_over
     asked = message(data_part(request("easy")))
     asked.configuration.return_immediately = True
     task = await send(caller, asked)

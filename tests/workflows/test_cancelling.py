@@ -51,7 +51,7 @@ async def asked(caller: Caller, context: str = "") -> str:
 async def test_called_off_in_every_step(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
-    hanging = activities.deeds[step] = Hangs()
+    hanging = activities.replacements[step] = Hangs()
     task_id = await asked(caller, context=f"called off in {step}")
     await eventually(lambda: hanging.began)
     task = await caller.cancel_task(CancelTaskRequest(id=task_id))
@@ -77,7 +77,7 @@ async def test_called_off_while_it_waits_for_another(
     async def wait(_given: Any) -> None:
         await goes_on.wait()
 
-    activities.deeds["purple_turn"] = wait
+    activities.replacements["purple_turn"] = wait
     first, second, third = [await asked(caller, context="one desk") for _ in range(3)]
     await eventually(lambda: "purple_turn" in activities.calls)
     await caller.cancel_task(CancelTaskRequest(id=second))
@@ -98,7 +98,7 @@ async def test_called_off_when_all_is_said_comes_too_late(
     async def wait(_given: Any) -> None:
         await goes_on.wait()
 
-    activities.deeds["farewell"] = wait
+    activities.replacements["farewell"] = wait
     task_id = await asked(caller)
     await eventually(lambda: "farewell" in activities.calls)
     handle = client.get_workflow_handle(task_id, result_type=AssessmentResults)
@@ -111,7 +111,7 @@ async def test_called_off_when_all_is_said_comes_too_late(
 async def test_called_off_twice_is_called_off_once(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
-    hanging = activities.deeds["purple_turn"] = Hangs()
+    hanging = activities.replacements["purple_turn"] = Hangs()
     task_id = await asked(caller)
     await eventually(lambda: hanging.began)
     handle = client.get_workflow_handle(task_id)
@@ -120,5 +120,5 @@ async def test_called_off_twice_is_called_off_once(
         await handle.result()
     assert isinstance(ended.value.cause, CancelledError)
     assert [activities.calls.count(step) for step in ("farewell", "take_down")] == [1, 1]
-    activities.deeds.clear()
+    activities.replacements.clear()
     assert (await played(caller)).state == "completed"

@@ -29,7 +29,7 @@ def goes_on(activities: ScriptedActivities) -> asyncio.Event:
     async def wait(_given: Any) -> None:
         await event.wait()
 
-    activities.deeds["purple_turn"] = wait
+    activities.replacements["purple_turn"] = wait
     return event
 
 

@@ -1,7 +1,7 @@
 """Read this first: the whole assessment workflow, with scripted activities, on a Temporal server of the test's own.
 
 The activities do nothing and answer at once (``scripted.py``), so this shows what the workflow decides: which step
-follows which. ``deeds`` replace an activity. Here the participant is done after its first turn.
+follows which. ``replacements`` replace an activity. Here the participant is done after its first turn.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ async def test_an_assessment_ends_when_the_participant_says_so() -> None:
         return TurnAnswer(checkpoint=NOWHERE, kind="early_completion", notes="All is done.")
 
     activities = ScriptedActivities()
-    activities.deeds["purple_turn"] = purple_turn
+    activities.replacements["purple_turn"] = purple_turn
     async with (
         await WorkflowEnvironment.start_local(
             data_converter=pydantic_data_converter,

@@ -21,7 +21,7 @@ from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
-from tests.workflows.scripted import LOCAL_JUDGEMENT, Deed, ScriptedActivities, fails, plan
+from tests.workflows.scripted import LOCAL_JUDGEMENT, Replacement, ScriptedActivities, fails, plan
 from workflows import limits
 
 NAMES = ["c1", "c2", "c3", "c4"]
@@ -72,7 +72,7 @@ async def test_models_judge_one_criterion_and_then_all_others(
     [criterion] = plan("", "").criteria
     criteria = [criterion.model_copy(update={"criterion_id": name, "by_model": True}) for name in NAMES]
     activities = ScriptedActivities(BlobStore(config.storage_url), criteria=criteria, offline=False)
-    activities.deeds["judge_criterion"] = judges
+    activities.replacements["judge_criterion"] = judges
     async with activities.worker(client, config.task_queue):
         over = await played(caller)
     assert over.results is not None
@@ -87,18 +87,18 @@ async def _hangs(_given: Any) -> None:
     await asyncio.Event().wait()
 
 
-def _for_two(deed: Deed) -> Deed:
+def _for_two(replacement: Replacement) -> Replacement:
     """Has only the judgements of c1 and c3 do this."""
 
     async def do(given: JudgeInput) -> None:
         if given.criterion_id in ("c1", "c3"):
-            await deed(given)
+            await replacement(given)
 
     return do
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "action",
     [
         fails(failures.SIMULATION_LOST, "The simulator was lost.", times=1),
         fails(failures.EVALUATOR_FAILED, "A defect."),
@@ -107,15 +107,15 @@ def _for_two(deed: Deed) -> Deed:
     ids=["it may pass", "it fails for good", "it hangs"],
 )
 async def test_a_criterion_without_a_verdict_is_judged_by_an_ordinary_activity(
-    deed: Deed,
+    action: Replacement,
     caller: Caller,
     client: Client,
     scripted: ScriptedActivities,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if deed is _hangs:
+    if action is _hangs:
         monkeypatch.setattr(limits, "LOCAL_JUDGEMENT", timedelta(seconds=0.3))
-    scripted.deeds[LOCAL_JUDGEMENT] = _for_two(deed)
+    scripted.replacements[LOCAL_JUDGEMENT] = _for_two(action)
     over = await played(caller)
     assert (over.state, over.problems) == ("completed", [])
     assert judged(scripted) == [*[LOCAL_JUDGEMENT] * len(NAMES), "judge_criterion", "judge_criterion"]
@@ -127,7 +127,7 @@ async def test_a_criterion_without_a_verdict_is_judged_by_an_ordinary_activity(
 
 
 async def test_called_off_in_mid_judging(caller: Caller, client: Client, scripted: ScriptedActivities) -> None:
-    scripted.deeds[LOCAL_JUDGEMENT] = _hangs
+    scripted.replacements[LOCAL_JUDGEMENT] = _hangs
     task = await send(caller, at_once(message(data_part(REQUEST))))
     await eventually(lambda: judged(scripted))
     cancelled = await caller.cancel_task(CancelTaskRequest(id=task.id))
@@ -140,11 +140,11 @@ async def test_judging_again_begins_with_closing_the_simulation(
 ) -> None:
     """No turn is played again. Each judgement knows that the run is a reset, which may want today's evaluators."""
     bad = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
-    scripted.deeds = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
+    scripted.replacements = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
     over = await played(caller)
     assert (over.state, sorted(told(over))) == ("failed", ["c2", "c4"])
     assert over.sentence.startswith("The evaluator has a bug. The evaluator has a bug. The turns are kept")
-    scripted.deeds.clear()
+    scripted.replacements.clear()
     scripted.calls.clear()
     point = choose(await reset_points(client, over.task.id), None, from_judging=False)
     assert (point.name, point.has_failed) == ("the judging", True)

@@ -41,7 +41,7 @@ async def test_an_assessment_goes_where_its_steps_say(caller: Caller, activities
         if given.turn == 1 and given.plan.simulator == ONE:
             raise lost(ONE, TWO)
 
-    activities.deeds |= {"set_up": set_up, "greet": greet, "purple_turn": turn, "apply": apply}
+    activities.replacements |= {"set_up": set_up, "greet": greet, "purple_turn": turn, "apply": apply}
     over = await played(caller, context="moving")
     assert over.state == "completed", over.sentence
 

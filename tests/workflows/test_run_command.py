@@ -55,7 +55,7 @@ def held(scripted: ScriptedRun) -> Iterator[asyncio.Semaphore]:
     async def turn(_given: TurnInput) -> None:
         await may.acquire()
 
-    scripted.deeds["purple_turn"] = turn
+    scripted.replacements["purple_turn"] = turn
     yield may
     for _ in range(100):
         may.release()

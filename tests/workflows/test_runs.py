@@ -135,7 +135,7 @@ async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
             simulator_is_away[about.participant] += 1
             raise failures.final(failures.SERVER_FAILED, "The server can't be started.")
 
-    scripted.deeds["purple_turn"] = turn
+    scripted.replacements["purple_turn"] = turn
     ended = await play(caller, request(seeds=[1], tries=3))
     cells = {(cell.agent, cell.scenario_id): cell for cell in ended.results.cells}
     poor = cells["poor", "day"]
@@ -284,7 +284,7 @@ async def test_at_most_so_many_at_once_with_one_participant_and_with_one_model(
         await asyncio.sleep(0.1)
         now.subtract(names)
 
-    scripted.deeds["purple_turn"] = turn
+    scripted.replacements["purple_turn"] = turn
     lanes = {"at_once_per_participant": 2, "at_once_per_model": 3}
     ended = await play(caller, request(scenarios=["day"], seeds=[1, 2, 3], at_once=6, offline=False, **lanes))
     assert len(ended.results.cells) == 6
@@ -304,7 +304,7 @@ async def test_those_that_failed_by_the_participants_fault_are_played_again_wher
         if failed[name] == 1:
             raise failures.final(failures.PARTICIPANT_MISBEHAVED, f"{name} answers with a poem.")
 
-    scripted.deeds["purple_turn"] = turn
+    scripted.replacements["purple_turn"] = turn
     ended = await play(caller, request(scenarios=["day"], seeds=[1], tries=2, play_again="failed"))
     assert [(cell.status, cell.plays) for cell in ended.results.cells] == [("completed", 2)] * 2
 
@@ -337,7 +337,7 @@ async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, scripte
 async def test_a_campaign_that_is_judged_by_a_broken_evaluator_says_so_of_each_cell(
     caller: Caller, scripted: ScriptedRun
 ) -> None:
-    scripted.deeds["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
+    scripted.replacements["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
     ended = await play(caller, request(scenarios=["day"], seeds=[1], tries=1))
     assert len(ended.results.cells) == 2
     assert all(

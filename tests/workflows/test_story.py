@@ -83,7 +83,7 @@ async def test_every_step_starts_where_the_one_before_it_ended(caller: Caller, a
     async def greet(_given: Any) -> BlobRef:
         return at("greeted")
 
-    activities.deeds = {"greet": greet, "purple_turn": play, "apply": apply, "advance": advance}
+    activities.replacements = {"greet": greet, "purple_turn": play, "apply": apply, "advance": advance}
     await played(caller)
     assert [given.checkpoint for given in activities.inputs["purple_turn"]] == [at("greeted"), at("moved 1")]
     assert [given.checkpoint for given in activities.inputs["apply"]] == [at("played 1"), at("played 2")]
@@ -100,7 +100,7 @@ async def test_time_advances_in_an_activity_of_its_own_in_every_turn(
         settled = TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[])
         return TurnAnswer(checkpoint=NOWHERE, kind="turn_complete", applied=settled)
 
-    activities.deeds = {"purple_turn": play}
+    activities.replacements = {"purple_turn": play}
     await played(caller)
     assert story(activities) == ["set_up", "greet", *["purple_turn", "advance"] * 2, *END]
     first, second = activities.inputs["purple_turn"]
@@ -122,7 +122,7 @@ async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, a
     async def respond(given: RespondInput) -> Responded:
         return Responded(reply=None if given.character_id == "ben" else reply(given.character_id))
 
-    activities.deeds = {"apply": apply, "respond": respond}
+    activities.replacements = {"apply": apply, "respond": respond}
     over = await played(caller)
     assert story(activities) == ["set_up", "greet", "purple_turn", "apply", *["respond"] * 3, "advance", *TURN, *END]
     first, second = activities.inputs["advance"]
@@ -141,7 +141,7 @@ async def test_who_leaves_early_is_judged_at_once(
     async def leave(_given: Any) -> TurnAnswer:
         return TurnAnswer(checkpoint=NOWHERE, kind="early_completion")
 
-    activities.deeds["purple_turn"] = leave
+    activities.replacements["purple_turn"] = leave
     over = await played(caller)
     assert story(activities) == ["set_up", "greet", "purple_turn", "apply", *END]
     assert over.results is not None
@@ -173,7 +173,7 @@ async def test_the_clock_moves_by_the_participant_s_step_until_the_end(
         return TurnAnswer(checkpoint=NOWHERE, kind="turn_complete", time_step=steps[given.turn - 1])
 
     async with scripted(client, config, **changes) as activities:
-        activities.deeds["purple_turn"] = play
+        activities.replacements["purple_turn"] = play
         over = await played(caller)
         assert [given.to - MORNING for given in activities.inputs["advance"]] == [timedelta(minutes=n) for n in moves]
     assert over.results is not None
@@ -188,7 +188,7 @@ async def test_a_turn_that_failed_is_played_again_from_its_start(
             raise failures.final(failures.PARTICIPANT_FAILED, SENTENCE)
 
     async with scripted(client, config, turn_tries=3) as activities:
-        activities.deeds["purple_turn"] = fail_twice
+        activities.replacements["purple_turn"] = fail_twice
         over = await played(caller)
         assert story(activities) == ["set_up", "greet", *TURN, *["purple_turn"] * 2, *TURN, *END]
         tries = activities.inputs["purple_turn"][1:]
@@ -217,7 +217,7 @@ async def test_how_often_a_turn_is_tried(
 ) -> None:
     """The participant's own failures count against its tries; a lost simulation doesn't; some things never help."""
     async with scripted(client, config, turn_tries=tries) as activities:
-        activities.deeds["purple_turn"] = fails(kind, SENTENCE)
+        activities.replacements["purple_turn"] = fails(kind, SENTENCE)
         over = await played(caller)
         assert activities.calls.count("purple_turn") == played_times
         assert await replayed(client, over.task.id) == 1
@@ -246,7 +246,7 @@ async def test_lost_workers_are_no_failure_of_the_participant(
         if activities.calls.count(step) <= 6:
             raise ActivityTimeoutError("silence", type=TimeoutType.HEARTBEAT, last_heartbeat_details=[])
 
-    activities.deeds[step] = be_silent
+    activities.replacements[step] = be_silent
     over = await played(caller)
     assert over.state == "completed", over.sentence
     assert over.results is not None
@@ -269,16 +269,16 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
     if NIGHTLY:
         expected |= {"greet": 6, "apply": 12, "conclude": 12}
     for step, attempts in expected.items():
-        activities.deeds[step] = fails("Passing", SENTENCE, times=attempts - 1)
+        activities.replacements[step] = fails("Passing", SENTENCE, times=attempts - 1)
     over = await played(caller)
     assert over.state == "completed", over.sentence
     assert await replayed(client, over.task.id) == 1
     for step, attempts in expected.items():
         activities.calls.clear()
-        activities.deeds = {**activities.deeds, step: fails("Passing", SENTENCE, times=attempts)}
+        activities.replacements = {**activities.replacements, step: fails("Passing", SENTENCE, times=attempts)}
         over = await played(caller)
         assert (step, over.state, activities.calls.count(step)) == (step, "failed", attempts)
-        del activities.deeds[step]
+        del activities.replacements[step]
 
 
 async def test_at_the_deadline_all_that_was_done_is_kept(
@@ -301,7 +301,7 @@ async def test_at_the_deadline_all_that_was_done_is_kept(
         return TurnApplied(checkpoint=NOWHERE, actions=[did], messages=[], addressed=[])
 
     async with scripted(client, config, assessment_timeout=8.0) as activities:
-        activities.deeds = {"purple_turn": hang, "apply": apply}
+        activities.replacements = {"purple_turn": hang, "apply": apply}
         over = await played(caller)
         await eventually(lambda: ended)
         assert await replayed(client, over.task.id) == 1
@@ -336,7 +336,7 @@ async def test_a_long_story_goes_on_in_another_run_and_is_one_story(
 async def test_an_archive_that_can_not_be_written_keeps_no_assessment_from_ending(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
-    activities.deeds["archive"] = fails("Full", "There is no room.")
+    activities.replacements["archive"] = fails("Full", "There is no room.")
     over = await played(caller)
     assert over.state == "completed"
     assert over.results is not None

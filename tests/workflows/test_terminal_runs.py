@@ -110,7 +110,7 @@ def solved_by(trials: ScriptedTrials, **solves: set[str]) -> None:
         usage = [] if given.plan.agent != "a2a" else [ModelUse(model="m", cost=1.0, **TOKENS)]
         return Worked(failure_mode=FailureMode.NONE, usage=usage, started_at=now, ended_at=now)
 
-    trials.deeds |= {"run_trial_tests": tested, "hand_over": worked}
+    trials.replacements |= {"run_trial_tests": tested, "hand_over": worked}
 
 
 async def test_several_agents_are_told_apart_and_compared(
@@ -207,7 +207,7 @@ async def test_limits_keep_trials_from_being_begun(caller: Caller, trials: Scrip
     few = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_tokens=250))
     assert few.results is not None
     assert few.results.n_trials == 2
-    trials.deeds.pop("hand_over")
+    trials.replacements.pop("hand_over")
     silent = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_cost=3.5))
     assert silent.results is not None
     assert silent.results.n_trials == 1
@@ -329,7 +329,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         recorder.printed(b"\x1b[31m<b>hello</b>\x1b[0m\n")
         await may_end.wait()
 
-    trials.deeds["hand_over"] = worked
+    trials.replacements["hand_over"] = worked
     live, pages = UnderWay(config), Pages(Archive(config.archive_url))
     playing = asyncio.create_task(play(caller, asked({"mine": "http://a.example", "other": "http://b.example"})))
     try:

@@ -43,20 +43,20 @@ async def test_a_reset_after_the_deadline_goes_on(caller: Caller, client: Client
 
     scripted = ScriptedActivities(assessment_timeout=DEADLINE)
     async with scripted.worker(client, config.task_queue):
-        scripted.deeds["purple_turn"] = fails(failures.PARTICIPANT_MISBEHAVED, "Nonsense.")
+        scripted.replacements["purple_turn"] = fails(failures.PARTICIPANT_MISBEHAVED, "Nonsense.")
         failed = await played(caller)
         assert failed.sentence == "Nonsense."
         task_id = failed.task.id
         await asyncio.sleep(DEADLINE)  # the weekend
 
-        scripted.deeds.clear()
+        scripted.replacements.clear()
         completed = await replay(client, caller, task_id, 1)
         assert (completed.state, completed.sentence.partition(" ")[0]) == ("completed", "assistant")
         assert completed.results is not None
         assert 0 < completed.results.duration_seconds < DEADLINE
 
         # The time that is left is no more than it was: what hangs now still has its deadline.
-        scripted.deeds["purple_turn"] = hang
+        scripted.replacements["purple_turn"] = hang
         late = await replay(client, caller, task_id, 2)
         assert late.results is not None
         assert (late.results.status, late.results.turns_taken) == ("timeout", 1)

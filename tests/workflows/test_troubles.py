@@ -17,21 +17,21 @@ from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
 from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played
-from tests.workflows.scripted import Deed, ScriptedActivities, fails, plan
+from tests.workflows.scripted import Replacement, ScriptedActivities, fails, plan
 
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
 AWAY = "The simulator at http://ues doesn't answer."
 TOLD = "The simulator at http://ues doesn't answer (start the simulator, or set AGENTBEATS_GREEN_UES_URL)"
 
 
-def fails_until_told(problem: Exception) -> Deed:
+def fails_until_told(problem: Exception) -> Replacement:
     """The first attempt fails, and the next one goes on only when the workflow has heard of it.
 
     A workflow hears nothing while it carries out a local activity, but for a moment every 2.4 s.
     """
     has_failed = False
 
-    async def deed(_given: Any) -> None:
+    async def action(_given: Any) -> None:
         nonlocal has_failed
         if not has_failed:
             has_failed = True
@@ -40,7 +40,7 @@ def fails_until_told(problem: Exception) -> Deed:
         while not [e async for e in workflow.fetch_history_events() if e.event_type == SIGNALED and is_of_trouble(e)]:
             await asyncio.sleep(0.2)
 
-    return deed
+    return action
 
 
 def is_of_trouble(event: HistoryEvent) -> bool:
@@ -70,7 +70,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_step_tells_of_its_tries(
     step: str, sentence: str, turn: int | None, attempts: int, caller: Caller, activities: ScriptedActivities
 ) -> None:
-    activities.deeds[step] = fails_until_told(UESConnectionError(AWAY))
+    activities.replacements[step] = fails_until_told(UESConnectionError(AWAY))
     over = await played(caller)
     assert over.state == "completed", over.sentence
     [told] = over.problems
@@ -81,14 +81,14 @@ async def test_every_step_tells_of_its_tries(
 
 
 async def test_a_step_that_soon_succeeds_is_not_worth_a_word(caller: Caller, activities: ScriptedActivities) -> None:
-    activities.deeds["apply"] = fails("UESConnectionError", AWAY, times=2)
+    activities.replacements["apply"] = fails("UESConnectionError", AWAY, times=2)
     over = await played(caller)
     assert (over.state, over.problems) == ("completed", [])
 
 
 @pytest.mark.usefixtures("impatient")
 async def test_the_last_try_is_told_once_as_the_end(caller: Caller, activities: ScriptedActivities) -> None:
-    activities.deeds["purple_turn"] = fails("TypeError", "no brain")
+    activities.replacements["purple_turn"] = fails("TypeError", "no brain")
     over = await played(caller)
     assert [(told["error_message"], told["recoverable"]) for told in over.problems] == [
         ("purple_turn failed: TypeError: no brain", False)
@@ -102,7 +102,7 @@ async def test_criteria_that_fail_of_the_same_thing_are_told_once(
     [criterion] = plan("", "").criteria
     many = [criterion.model_copy(update={"criterion_id": f"c{number}"}) for number in range(5)]
     scripted = ScriptedActivities(criteria=many)
-    scripted.deeds["judge_criterion"] = fails("RateLimit", "The model is out of quota.", times=1)
+    scripted.replacements["judge_criterion"] = fails("RateLimit", "The model is out of quota.", times=1)
     async with scripted.worker(client, config.task_queue):
         over = await played(caller)
     assert scripted.calls.count("judge_criterion") == 2 * len(many)
@@ -117,7 +117,7 @@ async def test_a_wait_within_an_attempt_is_told_once(caller: Caller, activities:
             await waiting.goes_on(UESConnectionError(AWAY))
             await asyncio.sleep(0.01)
 
-    activities.deeds["greet"] = wait
+    activities.replacements["greet"] = wait
     over = await played(caller)
     assert [told["error_message"] for told in over.problems] == [f"Greeting the participant has to wait: {TOLD}"]
 
@@ -128,7 +128,7 @@ async def test_what_is_told_has_no_secret(
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-of-this-test")
     scripted = ScriptedActivities()
-    scripted.deeds["apply"] = fails_until_told(ValueError("401 for sk-of-this-test"))
+    scripted.replacements["apply"] = fails_until_told(ValueError("401 for sk-of-this-test"))
     async with scripted.worker(client, config.task_queue, Scrubbing("a secret", lambda _simulation: ())):
         over = await played(caller)
     assert over.state == "completed"
@@ -141,11 +141,11 @@ async def test_a_reset_tells_nothing_of_what_was_before(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
     """Temporal repeats the signals that came after the reset's point."""
-    activities.deeds["purple_turn"] = fails(failures.PARTICIPANT_UNREACHABLE, "Nobody answers.", times=2)
-    activities.deeds["advance"] = fails(failures.SCENARIO_BROKEN, "Bad day.")
+    activities.replacements["purple_turn"] = fails(failures.PARTICIPANT_UNREACHABLE, "Nobody answers.", times=2)
+    activities.replacements["advance"] = fails(failures.SCENARIO_BROKEN, "Bad day.")
     failed = await played(caller)
     assert [told["recoverable"] for told in failed.problems] == [True, True, False]
-    activities.deeds.clear()
+    activities.replacements.clear()
     task_id = failed.task.id
     await reset(client, task_id, choose(await reset_points(client, task_id), 1, from_judging=False))
     await client.get_workflow_handle(task_id).result()

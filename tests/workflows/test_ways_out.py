@@ -39,7 +39,7 @@ async def status_of(client: Client, task_id: str) -> str | None:
 async def test_a_step_that_fails_for_good(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
-    activities.deeds[step] = fails(failures.SCENARIO_BROKEN, SENTENCE)
+    activities.replacements[step] = fails(failures.SCENARIO_BROKEN, SENTENCE)
     over = await played(caller, context=step)
     assert (over.state, over.sentence) == ("failed", SENTENCE)
     assert over.results is not None
@@ -58,7 +58,7 @@ async def test_a_step_that_fails_for_good(
 async def test_a_rejected_request_is_recorded_as_rejected(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
-    activities.deeds["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
+    activities.replacements["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
     over = await played(caller, context="rejecting")
     assert (over.state, over.sentence) == ("rejected", "Bad request: name a scenario.")
     assert over.results is None
@@ -69,7 +69,7 @@ async def test_a_rejected_request_is_recorded_as_rejected(
 
 async def assert_next_may_begin(caller: Caller, client: Client, activities: ScriptedActivities, context: str) -> None:
     """The context's queue has let the failed one go: another one plays, and then there is no queue any more."""
-    activities.deeds.clear()
+    activities.replacements.clear()
     after = await played(caller, context=context)
     assert after.state == "completed"
 
@@ -97,8 +97,8 @@ async def test_a_defect_of_the_workflow_is_a_sentence(
 
 
 async def test_an_exception_of_an_activity_s_own_is_named(caller: Caller, activities: ScriptedActivities) -> None:
-    activities.deeds["set_up"] = fails("KeyError", "'modality'")
-    activities.deeds["take_down"] = fails("KeyError", "'simulation'")  # what fails on the way out hides nothing
+    activities.replacements["set_up"] = fails("KeyError", "'modality'")
+    activities.replacements["take_down"] = fails("KeyError", "'simulation'")  # what fails on the way out hides nothing
     over = await played(caller)
     assert over.sentence == "set_up failed: KeyError: 'modality'"
 
@@ -107,7 +107,7 @@ async def test_a_deadline_in_a_local_activity_is_a_timeout(
     caller: Caller, client: Client, config: GreenAgentConfig
 ) -> None:
     scripted = ScriptedActivities(assessment_timeout=0.5)
-    scripted.deeds["apply"] = lambda _given: asyncio.sleep(60)
+    scripted.replacements["apply"] = lambda _given: asyncio.sleep(60)
     async with scripted.worker(client, config.task_queue):
         over = await played(caller)
         assert over.results is not None
@@ -124,7 +124,7 @@ async def test_the_list_by_state_agrees_with_every_task_s_own_state(
     own: dict[str, TaskState] = {}
 
     async def play(step: str | None, kind: str = failures.SCENARIO_BROKEN) -> None:
-        activities.deeds = {step: fails(kind, SENTENCE)} if step else {}
+        activities.replacements = {step: fails(kind, SENTENCE)} if step else {}
         over = await played(caller)
         own[over.task.id] = over.task.status.state
 
@@ -134,7 +134,7 @@ async def test_the_list_by_state_agrees_with_every_task_s_own_state(
         await play(step)
 
     activities.calls.clear()
-    activities.deeds = {"purple_turn": lambda _given: asyncio.sleep(600)}
+    activities.replacements = {"purple_turn": lambda _given: asyncio.sleep(600)}
     working = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
     waiting = await send(caller, at_once(message(data_part(REQUEST), context="desk")))
     leaving = await send(caller, at_once(message(data_part(REQUEST))))

@@ -113,8 +113,8 @@ class StepRequest(Request):
     ends_turn: bool = False
     events: Annotated[list[ScheduledEvent], Field(max_length=10_000)] = Field(default_factory=list)
     to: Instant | None = None
-    deeds_of: str | None = None
-    deeds_at: Instant | None = None
+    actions_of: str | None = None
+    actions_at: Instant | None = None
     states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
     takes_checkpoint: bool = False
@@ -147,7 +147,7 @@ class StepResponse(Response):
     life: str
     current_time: Instant
     events_executed: int
-    deeds: list[JsonObject]
+    actions: list[JsonObject]
     news: JsonObject
     states: JsonObject
 
@@ -250,8 +250,8 @@ def _step(call: HostCall) -> Reply:
             ends_turn=asked.ends_turn,
             events=tuple(NewEvent(**event.model_dump()) for event in asked.events),
             to=asked.to,
-            deeds_of=asked.deeds_of,
-            deeds_at=asked.deeds_at,
+            actions_of=asked.actions_of,
+            actions_at=asked.actions_at,
             states=tuple(asked.states),
         ),
     )

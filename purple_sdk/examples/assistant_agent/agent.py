@@ -53,7 +53,7 @@ class _Tally:
 
     tokens: int = 0
     rounds: int = 0
-    deeds: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
     last_words: str = ""
     stopped_by: str | None = None
 
@@ -84,7 +84,7 @@ class AssistantAgent(BasePurpleAgent):
             talk.remark(_REFLECT)
             await self._work(talk, toolbox, tally)
         title = f"Turn {self.turn_number}, {self.current_time:%A %d %B %H:%M}:"
-        self.state.memory.add(title, tally.deeds, tally.last_words, self.config.context_tokens // 12)
+        self.state.memory.add(title, tally.actions, tally.last_words, self.config.context_tokens // 12)
         notes = tally.last_words if tally.stopped_by is None else f"stopped: {tally.stopped_by}. {tally.last_words}"
         return self.complete_turn(notes=notes[:_LONGEST_NOTES] or None)
 
@@ -115,7 +115,7 @@ class AssistantAgent(BasePurpleAgent):
             return f"refused: this turn's {self.config.max_actions_per_turn} actions are used up"
         is_done, told = await toolbox.use(wish.tool, wish.arguments)
         if tool is not None and tool.acts and is_done:
-            tally.deeds.append(cut(f"{wish.tool} {wish.arguments}", 60))
+            tally.actions.append(cut(f"{wish.tool} {wish.arguments}", 60))
         return told
 
     def _used_up(self, talk: Conversation, tally: _Tally) -> str | None:

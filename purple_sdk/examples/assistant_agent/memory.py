@@ -28,9 +28,9 @@ class Memory:
 
     entries: list[str] = field(default_factory=list)
 
-    def add(self, title: str, deeds: Sequence[str], thoughts: str, most_tokens: int) -> None:
+    def add(self, title: str, actions: Sequence[str], thoughts: str, most_tokens: int) -> None:
         """Write a turn's entry, with a limited number of tokens."""
-        lines = [title, *(f"- {deed}" for deed in deeds), thoughts.strip()]
+        lines = [title, *(f"- {action}" for action in actions), thoughts.strip()]
         self.entries.append(cut("\n".join(line for line in lines if line), most_tokens))
 
     def recall(self, most_tokens: int) -> str:

@@ -34,7 +34,7 @@ class NotUnderstoodError(Exception):
 
 
 @dataclass(frozen=True)
-class Deed:
+class Action:
     """One action as it can be typed."""
 
     modality: str
@@ -131,30 +131,30 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _deeds() -> list[Deed]:
+def _actions() -> list[Action]:
     found = []
     for route in ROUTES:
         if route.participant and route.changes and isinstance(route.body, type) and issubclass(route.body, BaseModel):
             modality, path = route.path.strip("/").split("/", 1)
-            found.append(Deed(modality, path, route.summary, route.body))
+            found.append(Action(modality, path, route.summary, route.body))
     return found
 
 
-DEEDS = _deeds()
+ACTIONS = _actions()
 """All that a participant may do."""
 
 
-def find(word: str) -> Deed | None:
+def find(word: str) -> Action | None:
     """The action that a word names: by its name, or by the last part of it where no other has that; None for no action.
 
     Raises:
         NotUnderstoodError: several have it.
     """
     wanted = action_name(word)
-    found = [deed for deed in DEEDS if wanted in (deed.name, action_name(f"{deed.modality}.{deed.path}"))]
-    found = found or [deed for deed in DEEDS if word in (deed.path, deed.name.partition(".")[2])]
+    found = [action for action in ACTIONS if wanted in (action.name, action_name(f"{action.modality}.{action.path}"))]
+    found = found or [action for action in ACTIONS if word in (action.path, action.name.partition(".")[2])]
     if len(found) > 1:
-        raise NotUnderstoodError(f"{word!r} may be {' or '.join(deed.name for deed in found)}: write which")
+        raise NotUnderstoodError(f"{word!r} may be {' or '.join(action.name for action in found)}: write which")
     return found[0] if found else None
 
 

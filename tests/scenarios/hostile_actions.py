@@ -1,4 +1,4 @@
-"""Random deeds, drawn from the simulator's own request models: whatever a participant's key may send to any endpoint.
+"""Random actions, drawn from the simulator's own request models: whatever a participant's key may send to any endpoint.
 
 Texts, times, ids and lists are the worst that fit: the years 1900 and 2200 (and 9999, which is refused), nothing and a
 great deal, control characters, right-to-left and zero-width ones, HTML, JSON, ids of things that are there, of things
@@ -71,19 +71,19 @@ ZONES = ("Europe/London", "UTC", "Europe/Berlin", "Asia/Kolkata", "Pacific/Kirit
 
 @dataclass
 class Hostile:
-    """A participant that does so many random deeds a turn; ``accepted`` and ``refused`` count what became of them."""
+    """A participant that does so many random actions a turn; ``accepted`` and ``refused`` count what became of them."""
 
     seed: int
-    deeds_a_turn: int
+    actions_a_turn: int
     accepted: dict[str, int] = field(default_factory=dict)
     refused: int = 0
 
     async def __call__(self, turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        """Do a turn's deeds."""
+        """Do a turn's actions."""
         chance = Random(f"{self.seed} {turn}")
         things = Things.of(await ues.email.get_state(), await ues.sms.get_state(), await ues.calendar.get_state(), now)
         paths = sorted(ENDPOINTS)
-        for _ in range(self.deeds_a_turn):
+        for _ in range(self.actions_a_turn):
             path = chance.choice(paths)
             drawn = Drawing(chance, things, ENDPOINTS[path].get("$defs", {}), path)
             # As raw as a stranger sends it, past the client's own checks.
@@ -101,7 +101,7 @@ async def _send(ues: AsyncUESClient, path: str, body: Any) -> httpx.Response:
 
 @dataclass(frozen=True)
 class Things:
-    """What is there that deeds may be about: values by the name of a request's field."""
+    """What is there that actions may be about: values by the name of a request's field."""
 
     named: Mapping[str, Sequence[str]]
     now: datetime

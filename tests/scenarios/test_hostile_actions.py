@@ -1,4 +1,4 @@
-"""Whatever a participant does, it is judged: no evaluator raises or stands still, and deeds at random earn nothing."""
+"""Whatever a participant does, it is judged: no evaluator raises or hangs, and random actions earn nothing."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from activities.scenario_code.evaluator_modules import import_evaluators
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import EvaluationCriterion
-from tests.scenarios.hostile_deeds import ENDPOINTS, Hostile
+from tests.scenarios.hostile_actions import ENDPOINTS, Hostile
 from tests.scenarios.playing import Rehearsal
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, calls_in
@@ -23,10 +23,10 @@ from tests.work import NIGHTLY, calls_in
 HEAVIEST = {"only_news", "incident_status", "private_kept", "final_overview", "confidence_kept", "few_options"}
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 SEEDS = range(5) if NIGHTLY else range(1)
-DEEDS = 600 if NIGHTLY else 240
+ACTIONS = 600 if NIGHTLY else 240
 """Of each seed in each scenario; some six in a hundred are refused, mostly for the year 9999."""
 CHANCE = 0.05
-"""The share of the points that deeds at random may come to: Greta's panel named to Greta, a note to Ingrid."""
+"""The share of the points that actions at random may come to: Greta's panel named to Greta, a note to Ingrid."""
 SECONDS = 2.0
 """Processor time that a judgement may take; measured nightly only."""
 MOST_CALLS = 3_000_000
@@ -55,13 +55,13 @@ async def calls_of(judge: Any, seen: AgentBeatsEvalContext) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scenario_id", TURNS)
-async def test_deeds_at_random(rehearsal: Rehearsal, scenario_id: str, seed: int) -> None:
-    participant = Hostile(seed, DEEDS // TURNS[scenario_id])
+async def test_actions_at_random(rehearsal: Rehearsal, scenario_id: str, seed: int) -> None:
+    participant = Hostile(seed, ACTIONS // TURNS[scenario_id])
     results, seen = await rehearsal.play_and_keep(scenario_id, participant)
-    assert sum(participant.accepted.values()) >= 0.8 * DEEDS
+    assert sum(participant.accepted.values()) >= 0.8 * ACTIONS
     assert len(participant.accepted) >= 0.9 * len(ENDPOINTS)
     done = [entry.success for entry in results.action_log]
-    assert sum(done) >= 0.5 * DEEDS
+    assert sum(done) >= 0.5 * ACTIONS
     overall = results.scores.overall
     assert overall.max_score in (88, 84)  # the same points as everybody
     assert 0 <= overall.score <= overall.score + overall.doubtful_points <= CHANCE * overall.max_score

@@ -1,5 +1,5 @@
-"""Random deeds in every modality, for the property tests: what is done is drawn, whom it is done to is found in the
-state, so that most deeds succeed and some fail as they would in life.
+"""Random actions in every modality, for the property tests: what is done is drawn, whom it is done to is found in the
+state, so that most actions succeed and some fail as they would in life.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Nowhere/La
 
 
 @dataclass(frozen=True)
-class Deed:
-    """What to do (a name of ``DEEDS``), and the chances that decide on its particulars."""
+class Action:
+    """What to do (a name of ``ACTIONS``), and the chances that decide on its particulars."""
 
     name: str
     number: int
@@ -80,7 +80,7 @@ def event(modality: str, **data: Any) -> Request:
     return post("/events/immediate", modality=modality, data=data)
 
 
-def _mail(d: Deed) -> dict[str, Any]:
+def _mail(d: Action) -> dict[str, Any]:
     return {
         "from_address": PEOPLE[d.number % 4],
         "to_addresses": [PEOPLE[(d.number + 1) % 4], PEOPLE[(d.number // 3) % 4]],
@@ -90,12 +90,12 @@ def _mail(d: Deed) -> dict[str, Any]:
     }
 
 
-def _sms(d: Deed) -> dict[str, Any]:
+def _sms(d: Action) -> dict[str, Any]:
     to = [NUMBERS[(d.number + 1) % 4], *([NUMBERS[(d.number + 2) % 4]] if d.flag else [])]
     return {"from_number": NUMBERS[d.number % 4], "to_numbers": to, "body": d.text or "?"}
 
 
-def _meeting(d: Deed) -> dict[str, Any]:
+def _meeting(d: Action) -> dict[str, Any]:
     repeats = {"frequency": ["daily", "weekly", "monthly", "yearly"][d.number % 4], "end_type": "count", "count": 5}
     return {
         "title": d.text or "Untitled",
@@ -107,7 +107,7 @@ def _meeting(d: Deed) -> dict[str, Any]:
     }
 
 
-def _later(d: Deed, w: Contents) -> Request:
+def _later(d: Action, w: Contents) -> Request:
     data: dict[str, Any] = {"operation": "send_message", "role": "user", "content": d.text}
     modality = "chat"
     if d.flag:
@@ -121,12 +121,12 @@ def _after(now: str, seconds: int) -> str:
     return (datetime.fromisoformat(now) + timedelta(seconds=seconds)).isoformat()
 
 
-def _scope(d: Deed) -> dict[str, Any]:
+def _scope(d: Action) -> dict[str, Any]:
     scope = ["this", "this_and_future", "all"][d.number % 3]
     return {"recurrence_scope": scope, **({"recurrence_id": START[:10]} if d.flag else {})}
 
 
-LIVING: dict[str, Callable[[Deed, Contents], Request]] = {
+LIVING: dict[str, Callable[[Action, Contents], Request]] = {
     "mail comes": lambda d, w: post("/email/receive", **_mail(d)),
     "mail comes in answer": lambda d, w: post("/email/receive", **_mail(d), in_reply_to=w.email(d.number)),
     "mail goes": lambda d, w: post("/email/send", **{k: v for k, v in _mail(d).items() if k != "labels"}),
@@ -226,7 +226,7 @@ LIVING: dict[str, Callable[[Deed, Contents], Request]] = {
 }
 """What happens in the modalities, by name."""
 
-MOVING: dict[str, Callable[[Deed, Contents], Request]] = {
+MOVING: dict[str, Callable[[Action, Contents], Request]] = {
     "something is planned": _later,
     "a plan is dropped": lambda d, w: ("DELETE", f"/events/{w.pending(d.number)}", None),
     "time passes": lambda d, w: post("/simulator/time/advance", seconds=d.number % 40 + 0.5),
@@ -234,7 +234,7 @@ MOVING: dict[str, Callable[[Deed, Contents], Request]] = {
 }
 """What moves the clock, and what it will meet."""
 
-STEERING: dict[str, Callable[[Deed, Contents], Request]] = {
+STEERING: dict[str, Callable[[Action, Contents], Request]] = {
     "undo": lambda d, w: post("/simulation/undo", count=d.number % 7 + 1),
     "redo": lambda d, w: post("/simulation/redo", count=d.number % 7 + 1),
     "hold": lambda d, w: post("/simulation/hold", agent_id="a", reason=d.text, timeout_seconds=300),
@@ -248,28 +248,28 @@ STEERING: dict[str, Callable[[Deed, Contents], Request]] = {
 }
 """What is done to the simulation itself."""
 
-DEEDS = {**LIVING, **MOVING, **STEERING}
+ACTIONS = {**LIVING, **MOVING, **STEERING}
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
-def deeds(names: dict[str, Any], least: int, most: int) -> st.SearchStrategy[list[Deed]]:
-    """Some deeds of those names, in a row."""
-    deed = st.builds(
-        Deed, name=st.sampled_from(sorted(names)), number=st.integers(0, 999), text=TEXT, flag=st.booleans()
+def actions(names: dict[str, Any], least: int, most: int) -> st.SearchStrategy[list[Action]]:
+    """Some actions of those names, in a row."""
+    action = st.builds(
+        Action, name=st.sampled_from(sorted(names)), number=st.integers(0, 999), text=TEXT, flag=st.booleans()
     )
-    return st.lists(deed, min_size=least, max_size=most)
+    return st.lists(action, min_size=least, max_size=most)
 
 
-def request_of(deed: Deed, sim: Sim) -> Request:
-    """The request that a deed means in this simulation as it is now."""
-    return DEEDS[deed.name](deed, Contents(sim))
+def request_of(action: Action, sim: Sim) -> Request:
+    """The request that an action means in this simulation as it is now."""
+    return ACTIONS[action.name](action, Contents(sim))
 
 
-def live(sim: Sim, deeds: list[Deed]) -> None:
+def live(sim: Sim, actions: list[Action]) -> None:
     """Do them all. Whatever comes of it, the server must have known what to answer."""
-    for deed in deeds:
-        method, path, body = request_of(deed, sim)
+    for action in actions:
+        method, path, body = request_of(action, sim)
         answer = sim.request(method, path, json=body)
-        assert answer.status_code < 500, (deed, answer.text)
-        assert answer.status_code != 422, (deed, body, answer.text)
+        assert answer.status_code < 500, (action, answer.text)
+        assert answer.status_code != 422, (action, body, answer.text)
